@@ -1,0 +1,62 @@
+# Everything a newcomer types. `make` alone lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+
+# Real data is optional: tests that need it read this folder (ml-100k/, ml-latest-small/) and skip
+# without it. A data folder beside the checkout is found by itself.
+ifeq ($(TACIT_DATA),)
+  ifneq ($(wildcard ../shared/data/.),)
+    override TACIT_DATA := ../shared/data
+  endif
+endif
+ifneq ($(TACIT_DATA),)
+  override TACIT_DATA := $(abspath $(TACIT_DATA))
+  export TACIT_DATA
+endif
+
+.PHONY: help setup demo test test-long check bench docs lock clean
+
+help: ## list these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
+	  | while IFS=$$'\t' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+setup: ## make the virtual environment .venv (nothing to do the second time)
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "No '$(PYTHON)' on this machine. Install Python 3.11 or newer, or name one:  make setup PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) tools/set_up.py
+
+demo: setup ## set up, then run the main job on generated data (offline)
+	@$(BIN)/tacit demo
+
+test: setup ## set up, then run the whole test suite
+	@$(BIN)/python -m pytest -m "not long"
+
+test-long: setup ## the tests that take minutes
+	@$(BIN)/python -m pytest -m long
+
+check: setup ## lint, format, types, import layers, dead links in the documentation
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/check_links.py
+	@$(BIN)/python tools/check_text.py
+
+bench: setup ## run every benchmark; each prints its ratio to a peer
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+docs: setup ## build the documentation into docs/_build/html
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+lock: ## renew requirements.lock from pyproject.toml (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv:  pip install uv" >&2; exit 1; }
+	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --all-extras --upgrade --quiet pyproject.toml -o requirements.lock
+	@$(PYTHON) tools/check_text.py
+
+clean: ## remove .venv and everything built
+	@rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests tools benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
