@@ -1,0 +1,86 @@
+"""Recommendations without telling: recommenders with privacy claims one can read and attack.
+
+Every name below is imported when it is first used, so `import tacit` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.data import Ratings, RatingScale, generate, load, read_ratings
+    from tacit.errors import (
+        ConfigError,
+        DataError,
+        DownloadError,
+        MissingExtra,
+        ModelFileError,
+        NotFittedError,
+        PrivacyError,
+        TacitError,
+    )
+    from tacit.randomness import secure
+    from tacit.recommenders import load_model
+    from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
+    from tacit.recommenders.standard_scheme import StandardScheme
+
+    __version__: str
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "DownloadError",
+    "ItemMean",
+    "MatrixFactorization",
+    "MissingExtra",
+    "ModelFileError",
+    "NotFittedError",
+    "Popularity",
+    "PrivacyError",
+    "RatingScale",
+    "Ratings",
+    "StandardScheme",
+    "TacitError",
+    "__version__",
+    "generate",
+    "load",
+    "load_model",
+    "read_ratings",
+    "secure",
+]
+
+_HOMES = {
+    "tacit.data": ("RatingScale", "Ratings", "generate", "load", "read_ratings"),
+    "tacit.errors": (
+        "ConfigError",
+        "DataError",
+        "DownloadError",
+        "MissingExtra",
+        "ModelFileError",
+        "NotFittedError",
+        "PrivacyError",
+        "TacitError",
+    ),
+    "tacit.randomness": ("secure",),
+    "tacit.recommenders": ("load_model",),
+    "tacit.recommenders.baselines": ("ItemMean", "MatrixFactorization", "Popularity"),
+    "tacit.recommenders.standard_scheme": ("StandardScheme",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tacit-rec")
+    for module, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(module), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'tacit' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

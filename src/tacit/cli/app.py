@@ -1,0 +1,153 @@
+"""The command `tacit`: one table of commands, and the one place where errors meet the person.
+
+A command NAME lives in the module `tacit.cli.NAME`, which holds `app`, a `typer.Typer`; it is
+imported only when it is called, so that `tacit --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from tacit.errors import TacitError
+
+COMMANDS = {
+    "demo": "Watch the whole story on generated data: lists, releases, an attacker.",
+    "fit": "Fit a recommender to ratings and write its model file.",
+    "recommend": "Recommend items to one person from a model file.",
+    "evaluate": "Measure accuracy and attacks, release by release.",
+    "attack": "Try to read a hidden attribute from what is released.",
+    "guarantee": "Read what a model promises, to whom, and on what evidence.",
+    "data": "Describe, download or generate ratings.",
+    "doctor": "Check that everything tacit needs works on this machine.",
+}
+
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
+    "5 refused to protect privacy, 6 optional package missing, 7 download failed, "
+    "70 a bug in tacit, 130 interrupted."
+)
+HOW_TO_REPORT = (
+    "Run the command again with --debug and report what it prints, without private data."
+)
+BUG = 70
+INTERRUPTED = 130
+
+
+class LazyGroup(TyperGroup):
+    """Lists every command from the table; imports only the one that is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, line in COMMANDS.items():
+            self.add_command(TyperCommand(name=name, help=line))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, listed, rest = super().resolve_command(ctx, args)
+        if name not in COMMANDS:
+            return name, listed, rest
+        command = get_command(import_module(f"tacit.cli.{name}").app)
+        return name, command, rest
+
+
+app = typer.Typer(
+    name="tacit",
+    cls=LazyGroup,
+    help="Recommendations without telling.",
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from tacit import __version__
+
+        typer.echo(f"tacit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error (or set TACIT_DEBUG=1).")
+    ] = False,
+) -> None:
+    """Both options are acted on before a command starts: `version` here, `debug` in `main`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; every error becomes one readable paragraph."""
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    debug = "--debug" in words or os.environ.get("TACIT_DEBUG", "") not in ("", "0")
+    words = [word for word in words if word != "--debug"]  # it may stand after the command too
+    try:
+        code = get_command(app)(words, prog_name="tacit", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        # The reader (`| head`) has enough. Point stdout elsewhere, or the interpreter's last flush
+        # would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except Exception as error:
+        if debug:
+            traceback.print_exception(error)
+        return _report(error, as_json="--json" in words)
+
+
+def _report(error: Exception, *, as_json: bool) -> int:
+    message, code = _explain(error)
+    if as_json:
+        fields = {key: _plain(value) for key, value in vars(error).items() if key[0] != "_"}
+        named = fields if isinstance(error, TacitError) else {}
+        body = {**named, "type": type(error).__name__, "message": message, "exit_code": code}
+        typer.echo(json.dumps({"error": body}), err=True)
+    elif message:
+        from tacit.cli.output import complain
+
+        complain(message)
+    return code
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """The paragraph and the exit code of an error."""
+    if isinstance(error, TacitError):
+        return str(error), error.exit_code
+    if isinstance(error, typer.TyperException):
+        message = error.format_message().strip()
+        context = getattr(error, "ctx", None)
+        help_line = f" See:  {context.command_path} --help" if context and message else ""
+        return message + help_line, error.exit_code
+    if isinstance(error, typer.Abort):
+        return "Stopped, nothing was changed.", 1
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}. Check the path and its permissions.", 1
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this. Try fewer ratings.", 1
+    what = f"{type(error).__name__}: {error}"
+    return f"This is a bug in tacit ({what}). {HOW_TO_REPORT}", BUG
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

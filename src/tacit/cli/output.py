@@ -1,0 +1,104 @@
+"""What commands print: tables for people, strict JSON for machines, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import PurePath
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+T = TypeVar("T")
+
+JSON = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object to standard output and nothing else there."),
+]
+"""The type of every command's `as_json` parameter: `as_json: JSON = False`."""
+
+console = Console(highlight=False)
+_errors = Console(stderr=True, highlight=False)
+
+
+def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
+    """Show a command's result once: as JSON, or by `render(result)` for a person."""
+    if as_json:
+        sys.stdout.write(json.dumps(plain(result), indent=2, allow_nan=False) + "\n")
+    else:
+        render(result)
+
+
+def plain(value: Any) -> Any:
+    """JSON's own types: NumPy values and dataclasses unpacked, NaN and infinities as null."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(plain(entry) for entry in value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+@contextmanager
+def progress(
+    description: str, total: int | None, *, quiet: bool
+) -> Iterator[Callable[[int], None]]:
+    """Yield `advance(steps)`. The bar stands on stderr of a terminal and leaves when it is done.
+
+    quiet: no bar, for `--json`. total: steps to come; None where nobody knows.
+    """
+    hidden = quiet or not _errors.is_terminal
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TimeRemainingColumn(), console=_errors, transient=True, disable=hidden
+    ) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table; numbers stand right, floats with three decimals, None as a dash."""
+    cells = [list(row) for row in rows]
+    grid = Table(title=title or None, title_justify="left", title_style="bold")
+    for number, heading in enumerate(columns):
+        numeric = all(isinstance(row[number], int | float | None) for row in cells)
+        grid.add_column(Text(heading), justify="right" if numeric else "left")
+    for row in cells:
+        grid.add_row(*(Text(_cell(entry)) for entry in row))
+    console.print(grid)
+
+
+def next_step(text: str) -> None:
+    """A quiet last line: what to type next."""
+    console.print(Text(text), style="dim", soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """One paragraph about an error, on stderr; never broken inside a path."""
+    paragraph = Text.assemble(("Error: ", "bold red"), message)
+    _errors.print(paragraph, soft_wrap=True)
+
+
+def _cell(entry: object) -> str:
+    if entry is None:
+        return "–"
+    return f"{entry:.3f}" if isinstance(entry, float) else str(entry)

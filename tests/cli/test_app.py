@@ -1,0 +1,169 @@
+"""The frame of the command line: help, errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import typer
+
+from tacit.cli import app as cli
+from tacit.errors import DataError, PrivacyError
+
+
+def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tacit.cli.app", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=_env(settings))
+
+
+def _env(settings: dict[str, str]) -> dict[str, str]:
+    import os
+
+    kept = {key: value for key, value in os.environ.items() if key != "TACIT_DEBUG"}
+    return {**kept, "COLUMNS": "200", "NO_COLOR": "1", **settings}
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Put a command in the place of `doctor` that raises what the test gives it."""
+
+    def put(error: BaseException) -> None:
+        stand_in = typer.Typer()
+
+        @stand_in.command()
+        def doctor(as_json: bool = typer.Option(False, "--json")) -> None:
+            raise error
+
+        monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(app=stand_in))
+
+    return put
+
+
+def test_help_lists_every_command():
+    """`tacit --help` shows each command with its line, and the exit codes."""
+    shown = run("--help").stdout
+    assert all(name in shown and line in shown for name, line in cli.COMMANDS.items())
+    assert "5 refused to protect privacy" in " ".join(shown.split())
+
+
+def test_no_words_is_a_call_for_help():
+    """`tacit` alone prints the help and is no error."""
+    bare = run()
+    assert (bare.returncode, bare.stdout) == (0, run("--help").stdout)
+
+
+def test_help_imports_no_command():
+    """Listing the commands imports none of them, nor NumPy."""
+    code = (
+        "import sys; from tacit.cli.app import main; main(['--help']); "
+        "print([m for m in sys.modules if m.startswith('tacit.cli.') or m == 'numpy'])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.splitlines()[-1] == "['tacit.cli.app']"
+
+
+def test_every_listed_command_exists():
+    """Each name in the table is a module whose help can be shown."""
+    for name in cli.COMMANDS:
+        answer = run(name, "--help")
+        assert answer.returncode == 0, answer.stderr
+        assert f"tacit {name}" in answer.stdout
+
+
+def test_version():
+    """`tacit --version` prints the installed version."""
+    from tacit import __version__
+
+    assert run("--version").stdout == f"tacit {__version__}\n"
+
+
+def test_own_error_is_one_paragraph(broken, capsys):
+    """A TacitError gives its sentence on stderr, its own exit code, and no traceback."""
+    broken(DataError("a rating is not a number", path="r.csv", row=3, found="x"))
+    assert cli.main(["doctor"]) == 3
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == "Error: r.csv, row 3: a rating is not a number; found 'x'.\n"
+
+
+@pytest.mark.parametrize("words", [["--debug", "doctor"], ["doctor", "--debug"]])
+def test_debug_shows_the_traceback(broken, capsys, words):
+    """`--debug`, before or after the command, adds the traceback and keeps the exit code."""
+    broken(PrivacyError("Refused."))
+    assert cli.main(words) == 5
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_debug_by_environment(broken, capsys, monkeypatch):
+    """TACIT_DEBUG=1 does what `--debug` does."""
+    monkeypatch.setenv("TACIT_DEBUG", "1")
+    broken(PrivacyError("Refused."))
+    cli.main(["doctor"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_error_as_json(broken, capsys):
+    """With `--json` an error is one JSON object on stderr and stdout stays empty."""
+    broken(DataError("a rating is not a number", path="r.csv", row=3))
+    assert cli.main(["doctor", "--json"]) == 3
+    output = capsys.readouterr()
+    error = json.loads(output.err)["error"]
+    assert output.out == ""
+    assert (error["type"], error["row"], error["exit_code"]) == ("DataError", 3, 3)
+
+
+def test_a_bug_says_so(broken, capsys):
+    """An error nobody foresaw exits with 70 and tells how to report it, without a traceback."""
+    broken(ZeroDivisionError("division by zero"))
+    assert cli.main(["doctor"]) == 70
+    message = capsys.readouterr().err
+    assert "bug in tacit" in message
+    assert "--debug" in message
+    assert "Traceback" not in message
+
+
+def test_unwritable_path_is_no_bug(broken, capsys):
+    """A path the system refuses is named with the system's reason."""
+    broken(PermissionError(13, "Permission denied", "/no/m.tacit"))
+    assert cli.main(["doctor"]) == 1
+    assert "/no/m.tacit: Permission denied" in capsys.readouterr().err
+
+
+def test_interrupt(broken, capsys):
+    """Ctrl-C exits with 130 and no traceback."""
+    broken(KeyboardInterrupt())
+    assert cli.main(["doctor"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["docter"], "Did you mean 'doctor'"),
+        (["doctor", "--nonsense"], "tacit doctor --help"),
+    ],
+)
+def test_wrong_usage(words, says):
+    """A wrong word exits with 2 and points to the right one or to the help."""
+    answer = run(*words)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert says in answer.stderr
+
+
+def test_wrong_usage_as_json():
+    """Wrong usage under `--json` is JSON on stderr too."""
+    answer = run("doctor", "--json", "--nonsense")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert json.loads(answer.stderr)["error"]["exit_code"] == 2
+
+
+def test_closed_pipe_is_quiet():
+    """`tacit --help | head -0` complains about nothing."""
+    command = f"{sys.executable} -m tacit.cli.app doctor --json | true"
+    answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert answer.stderr == ""

@@ -1,0 +1,90 @@
+"""Tables for people, strict JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.cli import output
+
+
+@dataclass
+class Row:
+    auc: float
+    name: str
+
+
+def emitted(result, capsys):
+    output.emit(result, as_json=True, render=lambda _: pytest.fail("rendered under --json"))
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_json_has_no_nan(capsys):
+    """NaN and infinities become null, since JSON has no word for them."""
+    result = {
+        "a": float("nan"),
+        "b": float("inf"),
+        "c": np.float64("nan"),
+        "d": np.array([1, np.nan]),
+    }
+    assert emitted(result, capsys) == {"a": None, "b": None, "c": None, "d": [1.0, None]}
+
+
+def test_json_of_numpy_and_dataclasses(capsys):
+    """NumPy scalars and arrays, dataclasses and paths come out as plain values."""
+    result = {
+        "n": np.int32(3),
+        "flag": np.bool_(True),
+        "row": Row(np.float64(0.5), "x"),
+        "p": Path("m"),
+    }
+    expected = {"n": 3, "flag": True, "row": {"auc": 0.5, "name": "x"}, "p": "m"}
+    assert emitted(result, capsys) == expected
+
+
+def test_json_keeps_the_order_of_keys(capsys):
+    """Keys come out in the order they were put in, so that two runs give the same bytes."""
+    assert list(emitted({"b": 1, "a": 2}, capsys)) == ["b", "a"]
+
+
+def test_unknown_type_is_refused():
+    """What has no JSON form is an error, never a made-up string."""
+    with pytest.raises(TypeError, match="object has no JSON form"):
+        output.plain(object())
+
+
+def test_emit_renders_for_a_person(capsys):
+    """Without --json the result goes to render, once, and no JSON is printed."""
+    seen = []
+    output.emit(7, as_json=False, render=seen.append)
+    assert (seen, capsys.readouterr().out) == ([7], "")
+
+
+def test_table_shows_markup_as_it_is(capsys):
+    """An item called [red] is text, not a colour."""
+    output.table("Lists", ("item", "score"), [("[red]Film[/red]", 0.51234), ("b", None)])
+    shown = capsys.readouterr().out
+    assert "[red]Film[/red]" in shown
+    assert "0.512" in shown
+    assert "–" in shown
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_progress_is_silent_without_a_terminal(capsys, quiet):
+    """Where no terminal is, progress writes nothing on either stream."""
+    with output.progress("Folds", 2, quiet=quiet) as advance:
+        advance(1)
+        advance(1)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_complaint_keeps_a_long_path_whole(capsys):
+    """An error is never broken in the middle of a path, so that it can be copied."""
+    path = "/very/long" * 30
+    output.complain(f"{path}: no such file.")
+    assert path in capsys.readouterr().err
