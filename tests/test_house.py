@@ -1,0 +1,68 @@
+"""The house holds together: declarations, lock and public names agree."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+
+import tacit
+from tacit import errors
+from tacit.cli.app import EXIT_CODES
+
+ROOT = Path(__file__).parent.parent
+LOCK = (ROOT / "requirements.lock").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def locked() -> dict[str, str]:
+    """Name to version of every pin whose marker holds here."""
+    pins = re.findall(r"^([\w.-]+==[^\\\n]+?) \\$", LOCK, flags=re.MULTILINE)
+    requirements = [Requirement(pin) for pin in pins]
+    here = default_environment()
+    return {
+        requirement.name: str(requirement.specifier).removeprefix("==")
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate({**here, "extra": ""})
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *PROJECT["dependencies"],
+        *(line for extra in PROJECT["optional-dependencies"].values() for line in extra),
+    ],
+)
+def test_lock_satisfies_the_declaration(line):
+    """Each declared dependency is pinned, to a version that the declaration allows."""
+    requirement = Requirement(line)
+    assert requirement.specifier.contains(locked()[requirement.name])
+
+
+def test_every_pin_has_a_hash():
+    """No package of the lock is installed unseen."""
+    entries = re.split(r"\n(?=[\w.-]+==)", LOCK)
+    assert [entry.split(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_lock_holds_no_address():
+    """The lock works behind any mirror: it names no address and no index."""
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|@ file", LOCK)
+
+
+def test_every_public_name_has_one_home():
+    """`tacit.__all__` is what the table of lazy names says, no more and no less."""
+    homes = [name for names in tacit._HOMES.values() for name in names]
+    assert sorted([*homes, "__version__"]) == sorted(tacit.__all__)
+
+
+def test_every_exit_code_is_documented():
+    """The help names the exit code of every error in the tree."""
+    documented = {int(code) for code in re.findall(r"\b(\d+) ", EXIT_CODES)}
+    tree = [errors.TacitError, *errors.TacitError.__subclasses__()]
+    assert {error.exit_code for error in tree} <= documented
