@@ -75,6 +75,12 @@ def test_every_listed_command_exists():
         assert f"tacit {name}" in answer.stdout
 
 
+def test_completion_is_offered_once():
+    """Shell completion is installed for `tacit` as a whole, not command by command."""
+    assert "--install-completion" in run("--help").stdout
+    assert "--install-completion" not in run("doctor", "--help").stdout
+
+
 def test_version():
     """`tacit --version` prints the installed version."""
     from tacit import __version__
@@ -162,8 +168,9 @@ def test_wrong_usage_as_json():
     assert json.loads(answer.stderr)["error"]["exit_code"] == 2
 
 
-def test_closed_pipe_is_quiet():
-    """`tacit --help | head -0` complains about nothing."""
-    command = f"{sys.executable} -m tacit.cli.app doctor --json | true"
+@pytest.mark.parametrize("words", ["--help", "doctor", "doctor --json"])
+def test_closed_pipe_is_quiet(words):
+    """A reader that stops reading, as in `tacit ... | head -1`, leads to no complaint."""
+    command = f"{sys.executable} -m tacit.cli.app {words} | true"
     answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert answer.stderr == ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tacit.cli import output
 
@@ -81,6 +83,16 @@ def test_progress_is_silent_without_a_terminal(capsys, quiet):
         advance(1)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    """On a terminal the bar is drawn, counts, and wipes itself away; under quiet it never shows."""
+    for quiet in (False, True):
+        screen = io.StringIO()
+        monkeypatch.setattr(output, "_errors", Console(file=screen, force_terminal=True, width=80))
+        with output.progress("Folds", 2, quiet=quiet) as advance:
+            advance(2)
+        assert ("Folds" in screen.getvalue(), "2/2" in screen.getvalue()) == (not quiet, not quiet)
 
 
 def test_complaint_keeps_a_long_path_whole(capsys):

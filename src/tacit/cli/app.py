@@ -56,6 +56,7 @@ class LazyGroup(TyperGroup):
         if name not in COMMANDS:
             return name, listed, rest
         command = get_command(import_module(f"tacit.cli.{name}").app)
+        command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
         return name, command, rest
 
 
@@ -102,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader (`| head`) has enough. Point stdout elsewhere, or the interpreter's last flush
         # would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     except KeyboardInterrupt:
         typer.echo("Interrupted.", err=True)
         return INTERRUPTED
