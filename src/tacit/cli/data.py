@@ -1,0 +1,230 @@
+"""`tacit data`: describe ratings, download an official MovieLens archive, generate a population."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import output
+from tacit.cli.output import JSON
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tacit.data.ratings import Column, Ratings
+
+app = typer.Typer(help="Describe, download or generate ratings.", no_args_is_help=True)
+
+_QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
+_MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
+
+
+@app.command()
+def describe(
+    path: Annotated[Path, typer.Argument(help="A file of ratings or a MovieLens folder.")],
+    user: Annotated[str | None, typer.Option(help="Column of the person's id.")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the item's id.")] = None,
+    rating: Annotated[str | None, typer.Option(help="Column of the stars.")] = None,
+    time: Annotated[str | None, typer.Option(help="Column of the time.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="MIN:MAX:STEP, such as 1:5:1; detected if left out.")
+    ] = None,
+    users: Annotated[Path | None, typer.Option(help="File of user attributes.")] = None,
+    items: Annotated[Path | None, typer.Option(help="File of item metadata.")] = None,
+    as_json: JSON = False,
+) -> None:
+    """Say what a set of ratings holds, without showing a single one of them."""
+    from tacit.data import load
+    from tacit.data.ratings import RatingScale
+
+    ratings = load(
+        path,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+        delimiter=delimiter,
+        scale=None if scale is None else RatingScale.parse(scale),
+        users=users,
+        items=items,
+    )
+    output.emit({"path": str(path), **summary(ratings)}, as_json=as_json, render=_show)
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="Such as ml-100k, ml-1m or ml-latest-small.")],
+    to: Annotated[Path, typer.Option(help="Folder for the archive and its unpacked folder.")],
+    as_json: JSON = False,
+) -> None:
+    """Download an official MovieLens archive, check its SHA-256 and unpack it."""
+    from tacit.data import download
+
+    archive = download.ARCHIVES.get(name)
+    size = archive.size if archive else None
+    with output.progress(f"Downloading {name}", size, quiet=as_json) as advance:
+        folder = download.get(name, to, advance=advance)
+    result = {
+        "name": name,
+        "folder": str(folder),
+        "sha256": archive.sha256 if archive else None,
+        "licence": download.LICENCE,
+    }
+
+    output.emit(result, as_json=as_json, render=_show_download)
+
+
+@app.command()
+def generate(
+    out: Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same ratings.")],
+    users: Annotated[int, typer.Option(help="How many people.")] = 1000,
+    items: Annotated[int, typer.Option(help="How many items.")] = 500,
+    ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
+    users_file: Annotated[
+        Path | None, typer.Option(help="File for the attribute; OUT-users.csv if left out.")
+    ] = None,
+    attribute: Annotated[str, typer.Option(help="Name of the attribute's column.")] = "gender",
+    share: Annotated[float, typer.Option(help="Part of the people with 'F', 0 to 1.")] = 0.3,
+    which: Annotated[
+        float, typer.Option(help="How much the attribute decides which items are rated; 0: none.")
+    ] = 1.0,
+    how: Annotated[
+        float, typer.Option(help="Spread of half the gap in stars over the items; 0: none.")
+    ] = 0.1,
+    as_json: JSON = False,
+) -> None:
+    """Write generated ratings, with an attribute that shows in what is rated and how."""
+    from tacit.data import synthetic, write_ratings, write_users
+
+    made = synthetic.generate(
+        users=users,
+        items=items,
+        ratings=ratings,
+        attribute=attribute,
+        share=share,
+        which=which,
+        how=how,
+        seed=seed,
+    )
+    people = users_file or out.with_name(f"{out.stem}-users{out.suffix}")
+    write_ratings(made, out)
+    write_users(made, people)
+    result = {
+        "ratings_file": str(out),
+        "users_file": str(people),
+        "attribute": attribute,
+        "users": made.n_users,
+        "items": made.n_items,
+        "ratings": len(made),
+        "seed": seed,
+        "digest": made.digest,
+    }
+
+    output.emit(result, as_json=as_json, render=_show_files)
+
+
+def summary(ratings: Ratings) -> dict[str, Any]:
+    """Counts and quantiles, ready for JSON."""
+    import numpy as np
+
+    stars, counts = np.unique(ratings.values, return_counts=True)
+    times = ratings.timestamps
+    return {
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": len(ratings),
+        "density": ratings.density,
+        "scale": str(ratings.scale),
+        "mean": float(ratings.values.mean()),
+        "stars": {f"{value:g}": int(n) for value, n in zip(stars, counts, strict=True)},
+        "ratings_per_user": _spread(np.diff(ratings.offsets)),
+        "ratings_per_item": _spread(np.bincount(ratings.items, minlength=ratings.n_items)),
+        "first": None if times is None else _date(int(times.min())),
+        "last": None if times is None else _date(int(times.max())),
+        "user_attributes": {
+            name: _values(column) for name, column in ratings.user_attributes.items()
+        },
+        "item_metadata": list(ratings.item_metadata),
+        "digest": ratings.digest,
+    }
+
+
+def _spread(counts: NDArray[Any]) -> dict[str, float]:
+    import numpy as np
+
+    spread = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
+    return {**spread, "maximum": float(counts.max()), "mean": float(counts.mean())}
+
+
+def _values(column: Column) -> dict[str, int]:
+    """How many people have each value, the most frequent first; 'unknown' stands for none."""
+    counted = Counter("unknown" if value is None else str(value) for value in column.tolist())
+    return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _date(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _show(found: dict[str, Any]) -> None:
+    facts = [
+        ("people", f"{found['users']:,}"),
+        ("items", f"{found['items']:,}"),
+        ("ratings", f"{found['ratings']:,}"),
+        ("density", f"{found['density']:.3%}"),
+        ("scale", found["scale"]),
+        ("mean", f"{found['mean']:.3f}"),
+        ("from", found["first"] or "no times"),
+        ("to", found["last"] or "no times"),
+        ("item metadata", ", ".join(found["item_metadata"]) or "none"),
+    ]
+    output.table(found["path"], ("", ""), facts)
+    output.console.print(f"digest {found['digest']}", soft_wrap=True)
+    output.table("Stars", ("stars", "ratings", "share"), _shares(found["stars"], found["ratings"]))
+    spreads = (("person", found["ratings_per_user"]), ("item", found["ratings_per_item"]))
+    columns = list(found["ratings_per_user"])
+    output.table(
+        "Ratings per",
+        ("", *columns),
+        [(name, *(f"{spread[column]:g}" for column in columns)) for name, spread in spreads],
+    )
+    for name, values in found["user_attributes"].items():
+        output.table(name, ("value", "people", "share"), _shares(values, found["users"]))
+    if not found["user_attributes"]:
+        output.next_step("No user attributes: name a file of them with --users FILE.")
+
+
+def _show_download(result: dict[str, Any]) -> None:
+    output.console.print(
+        f"{result['name']} lies in {result['folder']}", soft_wrap=True, markup=False
+    )
+    output.console.print(result["licence"], markup=False)
+    output.next_step(f"Next:  tacit data describe {result['folder']}")
+
+
+def _show_files(result: dict[str, Any]) -> None:
+    ratings, people = result["ratings_file"], result["users_file"]
+    output.console.print(
+        f"{result['ratings']:,} ratings of {result['users']:,} people are in {ratings}, "
+        f"their {result['attribute']} in {people}.",
+        soft_wrap=True,
+        markup=False,
+    )
+    output.next_step(f"Next:  tacit data describe {ratings} --users {people}")
+
+
+def _shares(counts: dict[str, int], total: int) -> list[tuple[str, int, str]]:
+    rows = [(name, n, f"{n / total:.1%}") for name, n in counts.items()]
+    if len(rows) <= _MOST_VALUES:
+        return rows
+    rest = sum(list(counts.values())[_MOST_VALUES:])
+    more = (f"{len(rows) - _MOST_VALUES} more", rest, f"{rest / total:.1%}")
+    return [*rows[:_MOST_VALUES], more]

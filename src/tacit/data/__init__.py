@@ -1,0 +1,67 @@
+"""Ratings in and out: read, generate, download, split. Names load on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.data.frames import from_frame
+    from tacit.data.loading import load
+    from tacit.data.movielens import is_movielens, read_movielens
+    from tacit.data.ratings import Ratings, RatingScale
+    from tacit.data.splits import Split, default_split, k_fold_users, random_per_user, temporal
+    from tacit.data.synthetic import generate
+    from tacit.data.tabular import (
+        read_history,
+        read_items,
+        read_ratings,
+        read_users,
+        write_ratings,
+        write_users,
+    )
+
+_HOMES = {
+    "ratings": ("RatingScale", "Ratings"),
+    "frames": ("from_frame",),
+    "loading": ("load",),
+    "movielens": ("is_movielens", "read_movielens"),
+    "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
+    "synthetic": ("generate",),
+    "tabular": (
+        "read_history",
+        "read_items",
+        "read_ratings",
+        "read_users",
+        "write_ratings",
+        "write_users",
+    ),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "RatingScale",
+    "Ratings",
+    "Split",
+    "default_split",
+    "from_frame",
+    "generate",
+    "is_movielens",
+    "k_fold_users",
+    "load",
+    "random_per_user",
+    "read_history",
+    "read_items",
+    "read_movielens",
+    "read_ratings",
+    "read_users",
+    "temporal",
+    "write_ratings",
+    "write_users",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tacit.data' has no attribute '{name}'")
+    return getattr(import_module(f"tacit.data.{_HOME[name]}"), name)

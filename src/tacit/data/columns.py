@@ -1,0 +1,58 @@
+"""Which column of a file or frame holds what: well-known headers, or the name the caller gives.
+
+Headers compare without case, and a type suffix as in `user_id:token` or `rating:float` is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tacit.errors import DataError
+
+Role = Literal["user", "item", "rating", "time"]
+
+KNOWN_HEADERS: dict[Role, tuple[str, ...]] = {
+    "user": ("user_id", "userid", "user", "uid"),
+    "item": ("item_id", "itemid", "item", "movie_id", "movieid", "movie", "iid"),
+    "rating": ("rating", "stars", "score"),
+    "time": ("timestamp", "time", "ts"),
+}
+
+
+def plain(header: str) -> str:
+    """A header as it is compared: lower case, without blanks and without its type suffix."""
+    return header.strip().lower().split(":")[0]
+
+
+def find(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
+    """Position of a role's column: the one asked for, else the first well-known one, else None."""
+    if asked is not None:
+        if asked in headers:
+            return list(headers).index(asked)
+        wanted: tuple[str, ...] = (asked.strip().lower(),)
+        lowered = [header.strip().lower() for header in headers]
+    else:
+        wanted, lowered = KNOWN_HEADERS[role], [plain(header) for header in headers]
+    return next((lowered.index(name) for name in wanted if name in lowered), None)
+
+
+def choose(
+    role: Role,
+    headers: Sequence[str],
+    asked: str | None,
+    *,
+    path: object = None,
+    required: bool = True,
+) -> int | None:
+    """Like `find`, but a column that is required, or asked for by name, must be there."""
+    position = find(role, headers, asked)
+    if position is None and (required or asked is not None):
+        raise DataError(
+            f"no {role} column",
+            path=path,
+            found=", ".join(headers),
+            expected=f"a column '{asked}'" if asked else "one of " + ", ".join(KNOWN_HEADERS[role]),
+            fix=f"Name it with --{role} (from Python: {role}=...).",
+        )
+    return position

@@ -1,0 +1,130 @@
+"""Ratings from a data frame in memory: pandas, polars, Arrow and others, through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data import cells
+from tacit.data.assembly import located
+from tacit.data.columns import Role, choose
+from tacit.data.ratings import Duplicates, Ratings, RatingScale
+from tacit.errors import DataError
+
+
+def from_frame(
+    frame: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "last",
+    user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
+    item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
+    path: object = None,
+) -> Ratings:
+    """Build from any eager frame narwhals knows; columns are found as `read_ratings` finds them.
+
+    Ids keep the type they have in the frame. Times may be numbers (seconds), dates, date-times or
+    ISO text. An error names the record, counted from 1, and `path` if the frame came from a file.
+    """
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise DataError(
+            "this is not a data frame", found=type(frame).__name__, expected="pandas, polars, Arrow"
+        ) from None
+    asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "time": time}
+    found: dict[Role, Any] = {}
+    for role, name in asked.items():
+        position = choose(role, table.columns, name, path=path, required=role != "time")
+        if position is not None:
+            found[role] = table[table.columns[position]]
+    try:
+        return Ratings.from_arrays(
+            _ids(found["user"], path),
+            _ids(found["item"], path),
+            _stars(found["rating"], scale, path),
+            _times(found["time"], path) if "time" in found else None,
+            scale=scale,
+            duplicates=duplicates,
+            user_attributes=user_attributes,
+            item_metadata=item_metadata,
+        )
+    except DataError as error:
+        raise located(error, path) from None
+
+
+def _ids(column: Any, path: object) -> Any:
+    import narwhals as nw
+
+    _refuse_null(column, path, "an id")
+    if column.dtype.is_integer():
+        return column.to_numpy()
+    if column.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+        return column.to_list()
+    raise DataError(
+        "an id is an integer or a string", path=path, column=column.name, found=str(column.dtype)
+    )
+
+
+def _stars(column: Any, scale: RatingScale | None, path: object) -> NDArray[np.float64]:
+    import narwhals as nw
+
+    if not column.dtype.is_numeric():
+        raise DataError(
+            "a rating is a number", path=path, column=column.name, found=str(column.dtype)
+        )
+    _refuse_null(column, path, cells.NUMBER)
+    stars = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    good = np.isfinite(stars) if scale is None else scale.holds(stars)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(
+            "not a valid rating",
+            path=path,
+            row=row + 1,
+            column=column.name,
+            found=float(stars[row]),
+            expected=cells.NUMBER if scale is None else f"a rating on the scale {scale}",
+        )
+    return stars
+
+
+def _times(column: Any, path: object) -> Any:
+    import narwhals as nw
+
+    _refuse_null(column, path, cells.TIME)
+    if column.dtype == nw.Date:
+        column = column.cast(nw.Datetime("ms"))
+    if column.dtype == nw.Datetime:
+        return np.asarray(column.dt.timestamp("ms").to_numpy()) // 1000
+    if column.dtype != nw.String:
+        return column.to_numpy()
+    read = [cells.seconds(text.strip()) for text in column.to_list()]
+    if None in read:
+        row = read.index(None)
+        raise DataError(
+            "not a valid time",
+            path=path,
+            row=row + 1,
+            column=column.name,
+            found=column.to_list()[row],
+            expected=cells.TIME,
+        )
+    return np.asarray(read, dtype=np.int64)
+
+
+def _refuse_null(column: Any, path: object, expected: str) -> None:
+    if column.null_count():
+        row = int(np.argmax(np.asarray(column.is_null().to_numpy(), dtype=bool)))
+        raise DataError(
+            "a value is missing", path=path, row=row + 1, column=column.name, expected=expected
+        )

@@ -1,0 +1,350 @@
+"""Ratings: who gave which item how many stars, and when. Columnar and immutable.
+
+Ids go in and come out as the caller wrote them (any integer or string); inside, people and items
+are numbered from 0 in sorted order of their ids, so that the same ratings give the same `Ratings`,
+whatever the order of the rows they came in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from tacit.errors import DataError
+
+Duplicates = Literal["error", "last", "mean"]
+Column = NDArray[Any]
+"""One value per user or item, aligned with `user_ids` or `item_ids`; strings as dtype object."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingScale:
+    """The stars a rating can take: minimum, minimum + step, ..., maximum; step 0: any between."""
+
+    minimum: float
+    maximum: float
+    step: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite([self.minimum, self.maximum, self.step]).all() and self.step >= 0):
+            raise DataError("a rating scale needs three finite numbers and a step of 0 or more")
+        if self.minimum >= self.maximum:
+            raise DataError("a rating scale's minimum lies below its maximum", found=str(self))
+        if self.step and not np.isclose(self.span / self.step, round(self.span / self.step)):
+            raise DataError("a rating scale is a whole number of steps long", found=str(self))
+
+    @classmethod
+    def parse(cls, text: str) -> RatingScale:
+        """`"1:5:1"` is one to five stars; `"0:10:0"` any number from 0 to 10."""
+        try:
+            minimum, maximum, step = (float(part) for part in text.split(":"))
+        except ValueError:
+            raise DataError(
+                "a rating scale is written MIN:MAX:STEP", found=text, expected="for example 1:5:1"
+            ) from None
+        return cls(minimum, maximum, step)
+
+    @classmethod
+    def detect(cls, values: NDArray[np.float64]) -> RatingScale:
+        """The first of the common public scales that holds every value.
+
+        The choice looks at the ratings, so a formal guarantee needs the scale to be given instead.
+        """
+        for scale in COMMON_SCALES:
+            if scale.holds(values).all():
+                return scale
+        raise DataError(
+            "the ratings fit none of the common scales",
+            expected="one of " + ", ".join(map(str, COMMON_SCALES)),
+            fix="Give the scale as MIN:MAX:STEP, for example 1:7:1.",
+        )
+
+    @property
+    def span(self) -> float:
+        return self.maximum - self.minimum
+
+    @property
+    def discrete(self) -> bool:
+        return self.step > 0
+
+    @property
+    def levels(self) -> int:
+        """How many different stars there are (0 on a continuous scale)."""
+        return round(self.span / self.step) + 1 if self.step else 0
+
+    def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which values lie on the scale."""
+        inside = np.isfinite(values) & (values >= self.minimum) & (values <= self.maximum)
+        if not self.step:
+            return inside
+        steps = (np.where(inside, values, self.minimum) - self.minimum) / self.step
+        on: NDArray[np.bool_] = inside & (np.abs(steps - np.round(steps)) < 1e-6)
+        return on
+
+    def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Stars to 0, 1, ..., levels - 1; a value off the scale is an error."""
+        if not self.discrete:
+            raise DataError("a continuous scale has no levels", found=str(self))
+        if not self.holds(values).all():
+            raise DataError("a rating lies off the scale", expected=str(self))
+        return np.round((values - self.minimum) / self.step).astype(np.int64)
+
+    def to_values(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """0, 1, ..., levels - 1 back to stars."""
+        return self.minimum + self.step * levels.astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"{self.minimum:g}:{self.maximum:g}:{self.step:g}"
+
+
+COMMON_SCALES = (
+    RatingScale(1, 5, 1),
+    RatingScale(0.5, 5, 0.5),
+    RatingScale(0, 5, 0.5),
+    RatingScale(1, 10, 1),
+    RatingScale(0, 10, 0.5),
+    RatingScale(0, 100, 1),
+    RatingScale(-10, 10, 0),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Validated ratings of `n_users` people for `n_items` items; compare two by their `digest`.
+
+    Every array is read-only from then on, the caller's too where it was passed in as it is.
+
+    users, items   (n,) int32 numbers into user_ids and item_ids, sorted by user, then item
+    values         (n,) float64 stars on `scale`
+    timestamps     (n,) int64 seconds since 1970, or None
+    user_ids, item_ids   int64 or object (str), sorted, no repeats
+    user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
+    """
+
+    users: NDArray[np.int32]
+    items: NDArray[np.int32]
+    values: NDArray[np.float64]
+    timestamps: NDArray[np.int64] | None
+    user_ids: Column
+    item_ids: Column
+    scale: RatingScale
+    user_attributes: Mapping[str, Column] = field(default_factory=dict)
+    item_metadata: Mapping[str, Column] = field(default_factory=dict)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: ArrayLike | Sequence[Any],
+        items: ArrayLike | Sequence[Any],
+        values: ArrayLike,
+        timestamps: ArrayLike | None = None,
+        *,
+        scale: RatingScale | None = None,
+        duplicates: Duplicates = "last",
+        user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
+        item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
+    ) -> Ratings:
+        """Build from parallel columns of external ids and stars.
+
+        duplicates: when a person rated an item twice, `"last"` keeps the later one (by time, else
+        by row), `"mean"` averages, `"error"` refuses. Ids are all integers or all strings. Times are
+        seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a value; ids
+        without a rating are left out.
+        """
+        from tacit.data.assembly import assemble  # it builds on this class
+
+        return assemble(
+            users, items, values, timestamps, scale, duplicates, user_attributes, item_metadata
+        )
+
+    def __post_init__(self) -> None:
+        self._refuse_disorder()
+        object.__setattr__(self, "user_attributes", MappingProxyType(dict(self.user_attributes)))
+        object.__setattr__(self, "item_metadata", MappingProxyType(dict(self.item_metadata)))
+        for array in self._arrays():
+            array.flags.writeable = False
+
+    def _arrays(self) -> list[Column]:
+        arrays: list[Column] = [self.users, self.items, self.values, self.user_ids, self.item_ids]
+        arrays += [*self.user_attributes.values(), *self.item_metadata.values()]
+        return arrays if self.timestamps is None else [*arrays, self.timestamps]
+
+    def _refuse_disorder(self) -> None:
+        """Wrong shapes, numbers out of range or rows out of order: a bug of whoever built it."""
+        rows: list[Column] = [self.users, self.items, self.values]
+        rows += [] if self.timestamps is None else [self.timestamps]
+        if len({array.shape for array in rows}) != 1 or self.values.ndim != 1:
+            raise DataError("users, items, values and timestamps must have the same length")
+        for columns, ids in (
+            (self.user_attributes, self.user_ids),
+            (self.item_metadata, self.item_ids),
+        ):
+            for name, column in columns.items():
+                if len(column) != len(ids):
+                    raise DataError(f"'{name}' has {len(column)} values for {len(ids)} ids")
+        for numbers, ids in ((self.users, self.user_ids), (self.items, self.item_ids)):
+            if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(ids)):
+                raise DataError("a number of a user or item has no id")
+        pairs = self.users.astype(np.int64) * max(1, len(self.item_ids)) + self.items
+        if not (pairs[1:] > pairs[:-1]).all():
+            raise DataError("ratings are kept sorted by user, then item, each pair once")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {k: v for k, v in self.__dict__.items() if k in self.__dataclass_fields__}
+        state["user_attributes"] = dict(self.user_attributes)
+        state["item_metadata"] = dict(self.item_metadata)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @property
+    def n_users(self) -> int:
+        return len(self.user_ids)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_ids)
+
+    @property
+    def density(self) -> float:
+        """Share of all (user, item) pairs that are rated."""
+        return len(self) / max(1, self.n_users * self.n_items)
+
+    @cached_property
+    def matrix(self) -> sparse.csr_array:
+        """(n_users, n_items) CSR float64; a stored zero is a rating of zero, an absent one none."""
+        return sparse.csr_array(
+            (self.values.copy(), self.items.copy(), self.offsets.astype(np.int32)),
+            shape=(self.n_users, self.n_items),
+        )
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """(n_users + 1,) where each person's ratings start."""
+        counts = np.bincount(self.users, minlength=self.n_users)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        starts.flags.writeable = False
+        return starts
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of ids, stars and times: names this data in manifests without showing it."""
+        sha = hashlib.sha256()
+        sha.update(f"{self.scale}|{len(self)}|{self.n_users}|{self.n_items}".encode())
+        for ids in (self.user_ids, self.item_ids):
+            sha.update(json.dumps(ids.tolist()).encode())
+        for array in (self.users, self.items, self.values, self.timestamps):
+            if array is not None:
+                sha.update(np.ascontiguousarray(array).tobytes())
+        return sha.hexdigest()
+
+    def attribute(self, name: str) -> Column:
+        """One private or public attribute per person."""
+        if name not in self.user_attributes:
+            known = ", ".join(sorted(self.user_attributes)) or "none"
+            raise DataError(
+                f"no user attribute '{name}'",
+                expected=f"one of: {known}",
+                fix="Name a users file with --users, or check the column's name.",
+            )
+        return self.user_attributes[name]
+
+    def user_number(self, user_id: object) -> int | None:
+        """The inside number of a person, None if unknown."""
+        return self._user_numbers.get(user_id)
+
+    def item_number(self, item_id: object) -> int | None:
+        """The inside number of an item, None if unknown."""
+        return self._item_numbers.get(item_id)
+
+    @cached_property
+    def _user_numbers(self) -> dict[Any, int]:
+        return {key: number for number, key in enumerate(self.user_ids.tolist())}
+
+    @cached_property
+    def _item_numbers(self) -> dict[Any, int]:
+        return {key: number for number, key in enumerate(self.item_ids.tolist())}
+
+    def history(self, user_id: object) -> dict[Any, float]:
+        """One person's own ratings, item id to stars."""
+        number = self.user_number(user_id)
+        if number is None:
+            return {}
+        rows = slice(self.offsets[number], self.offsets[number + 1])
+        ids = self.item_ids[self.items[rows]].tolist()
+        return dict(zip(ids, self.values[rows].tolist(), strict=True))
+
+    def where(self, rows: NDArray[np.bool_]) -> Ratings:
+        """The ratings of a row mask; people and items keep their numbers."""
+        times = None if self.timestamps is None else self.timestamps[rows]
+        return replace(
+            self,
+            users=self.users[rows],
+            items=self.items[rows],
+            values=self.values[rows],
+            timestamps=times,
+        )
+
+    def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
+        """Only these people, renumbered in the order of their ids; items keep their numbers."""
+        chosen = np.unique(np.asarray(numbers))
+        if chosen.dtype.kind not in "iu" and chosen.size:
+            raise DataError("people are chosen by their numbers", found=str(chosen.dtype))
+        if chosen.size and not (chosen[0] >= 0 and chosen[-1] < self.n_users):
+            raise DataError("no such person's number", expected=f"0 to {self.n_users - 1}")
+        chosen = chosen.astype(np.int64)
+        new_number = np.full(self.n_users, -1, dtype=np.int32)
+        new_number[chosen] = np.arange(len(chosen), dtype=np.int32)
+        rows = new_number[self.users] >= 0
+        kept = self.where(rows)
+        return replace(
+            kept,
+            users=new_number[kept.users],
+            user_ids=self.user_ids[chosen],
+            user_attributes={k: v[chosen] for k, v in self.user_attributes.items()},
+        )
+
+    def compact(self) -> Ratings:
+        """Drop people and items without a rating, and renumber."""
+        users, new_users = np.unique(self.users, return_inverse=True)
+        items, new_items = np.unique(self.items, return_inverse=True)
+        return replace(
+            self,
+            users=new_users.astype(np.int32),
+            items=new_items.astype(np.int32),
+            user_ids=self.user_ids[users],
+            item_ids=self.item_ids[items],
+            user_attributes={k: v[users] for k, v in self.user_attributes.items()},
+            item_metadata={k: v[items] for k, v in self.item_metadata.items()},
+        )
+
+    def at_least(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
+        """Repeatedly drop people and items with fewer ratings until none is left to drop."""
+        current = self.compact()
+        while len(current):
+            by_user = np.bincount(current.users, minlength=current.n_users)
+            by_item = np.bincount(current.items, minlength=current.n_items)
+            rows = (by_user[current.users] >= per_user) & (by_item[current.items] >= per_item)
+            if rows.all():
+                return current
+            current = current.where(rows).compact()
+        raise DataError(
+            "no rating is left",
+            expected=f"somebody with {per_user} ratings of items rated {per_item} times",
+            fix="Lower the filters.",
+        )

@@ -1,0 +1,109 @@
+"""Splits into training and test ratings, each with what it lets the training side know too much.
+
+Both halves keep all people and items under the same numbers, so that one model serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.ratings import Ratings
+from tacit.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Ratings to learn from and ratings to be judged on."""
+
+    train: Ratings
+    test: Ratings
+
+
+def random_per_user(ratings: Ratings, share: float = 0.2, *, seed: int) -> Split:
+    """Hold out a random share of each person's ratings: at least one, never all.
+
+    A person with a single rating keeps it for training.
+    Leaks: time. Later ratings help to predict earlier ones, a person's own and other people's, so
+    accuracy looks better than it will be in use. Every test person is known from training.
+    """
+    _refuse_share(share)
+    counts = np.diff(ratings.offsets)
+    held = np.clip(np.round(share * counts), 1, counts - 1).astype(np.int64)
+    keys = np.random.default_rng(seed).random(len(ratings))
+    order = np.lexsort((keys, ratings.users))  # by person, at random within
+    rank = np.empty(len(ratings), dtype=np.int64)
+    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users]
+    return _split(ratings, rank < held[ratings.users])
+
+
+def temporal(ratings: Ratings, share: float = 0.2) -> Split:
+    """Hold out everything after one moment, the same for all, with about `share` after it.
+
+    Ratings of the very moment of the cut stay in training.
+    Leaks: nothing backwards in time. But it does not judge everybody: people without late ratings
+    have no test ratings, and people who came late have no training ratings.
+    """
+    _refuse_share(share)
+    if ratings.timestamps is None:
+        raise DataError(
+            "these ratings have no times to split by",
+            fix="Name the column with --time, or split at random per user.",
+        )
+    times = np.sort(ratings.timestamps)
+    cut = times[min(len(times) - 1, int(np.ceil((1 - share) * len(times))) - 1)]
+    if cut == times[-1]:  # a tie at the end: cut before it rather than hold out nothing
+        earlier = times[times < cut]
+        if not earlier.size:
+            raise DataError("all ratings have the same time", fix="Split at random per user.")
+        cut = earlier[-1]
+    return _split(ratings, ratings.timestamps > cut)
+
+
+def default_split(ratings: Ratings, share: float = 0.2, *, seed: int) -> Split:
+    """`temporal` where times exist, else `random_per_user`; what leaks is said there."""
+    if ratings.timestamps is not None:
+        return temporal(ratings, share)
+    return random_per_user(ratings, share, seed=seed)
+
+
+def k_fold_users(
+    people: Ratings | int,
+    folds: int = 10,
+    *,
+    seed: int,
+    labels: Sequence[Any] | NDArray[Any] | None = None,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield (training, test) user numbers, sorted; everybody is a test person in one fold.
+
+    people: ratings, or how many people there are. labels: one per person; every fold then has its
+    share of each label to within one person.
+    Leaks: item statistics. Test people are unseen, but items are known from training people of the
+    same time and later; nothing a test person did takes part in training.
+    """
+    number = people if isinstance(people, int) else people.n_users
+    if not 2 <= folds <= number:
+        raise ConfigError(f"{number} people make 2 to {number} folds; got {folds}.")
+    if labels is not None and len(labels) != number:
+        raise ConfigError(f"{number} people need as many labels; got {len(labels)}.")
+    order = np.random.default_rng(seed).permutation(number)
+    if labels is not None:
+        kinds = {kind: place for place, kind in enumerate(dict.fromkeys(labels))}
+        coded = np.array([kinds[kind] for kind in labels])
+        order = order[np.argsort(coded[order], kind="stable")]
+    fold = np.empty(number, dtype=np.int64)
+    fold[order] = np.arange(number) % folds  # dealt like cards, one label after the other
+    return ((np.flatnonzero(fold != at), np.flatnonzero(fold == at)) for at in range(folds))
+
+
+def _split(ratings: Ratings, test: NDArray[np.bool_]) -> Split:
+    return Split(train=ratings.where(~test), test=ratings.where(test))
+
+
+def _refuse_share(share: float) -> None:
+    if not 0 < share < 1:
+        raise ConfigError(f"The held-out share lies between 0 and 1; got {share}.")
