@@ -49,6 +49,8 @@ bench: setup ## run every benchmark; each prints its ratio to a peer
 
 docs: setup ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@! grep -rnoE --include='*.html' '<(script|img|link|iframe)[^>]+(src|href)="(https?:)?//[^"]*' docs/_build/html \
+	  || { echo "These pages would fetch something from the network." >&2; exit 1; }
 	@echo "docs/_build/html/index.html"
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,6 +44,25 @@ def test_lock_satisfies_the_declaration(line):
     """Each declared dependency is pinned, to a version that the declaration allows."""
     requirement = Requirement(line)
     assert requirement.specifier.contains(locked()[requirement.name])
+
+
+def imported() -> set[str]:
+    """Top-level names of every third-party module that the package imports, wherever it does."""
+    names: set[str] = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add(node.module or "")
+    return {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names, "tacit"}
+
+
+def test_declared_is_imported():
+    """The core dependencies are exactly what the package imports: none missing, none idle."""
+    modules = {"scikit-learn": "sklearn", "vl-convert-python": "vl_convert"}
+    declared = {Requirement(line).name for line in PROJECT["dependencies"]}
+    assert {modules.get(name, name) for name in declared} == imported()
 
 
 def test_every_pin_has_a_hash():
