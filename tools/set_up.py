@@ -66,7 +66,10 @@ def fingerprint():  # type: () -> str
 
 
 def install():  # type: () -> None
-    print("Setting up .venv with Python {}.{}.{} ...".format(*sys.version_info[:3]), flush=True)
+    print(
+        "Setting up .venv with Python {}.{}.{}, a minute or two ...".format(*sys.version_info[:3]),
+        flush=True,
+    )
     if not working():
         run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
     STAMP.unlink(missing_ok=True)  # an interrupted run must not pass for a finished one
