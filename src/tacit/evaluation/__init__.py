@@ -1,0 +1,1 @@
+"""Judged from outside: how good predictions and recommended lists are."""

@@ -1,0 +1,190 @@
+"""How good recommended lists are, judged by what each person was held out to like.
+
+A list holds up to n items, best first. A held-out item is relevant if its gain is above 0: give
+gains of 1 for binary relevance, or graded ones (stars above a threshold, say). With g_k the gain
+of the item at rank k (0 where it is not relevant or the list has ended) and R the person's relevant
+items:
+
+  NDCG@n       sum_k g_k / log2(k + 1), divided by the same sum for the person's n largest gains.
+               Gains enter as they are (not as 2^gain - 1).
+  recall@n     relevant items in the list / |R|; below 1 by necessity where |R| > n.
+  precision@n  relevant items in the list / n, also where the list is shorter than n.
+  MRR@n        1 / rank of the first relevant item, 0 where none is in the list.
+  hit rate@n   1 where a relevant item is in the list, else 0.
+  coverage@n   share of the catalogue that is in somebody's list.
+
+All but coverage are means over the people with at least one relevant item; the others are left out
+and counted. Coverage takes everybody's list. Source: Järvelin and Kekäläinen, Cumulated gain-based
+evaluation of IR techniques (2002), for NDCG with this discount.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.errors import DataError
+
+Floats = NDArray[np.float64]
+Lists = NDArray[np.integer]
+"""(n_users, n) item numbers, best first; -1 = no item at this rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingMetrics:
+    """Means over people; the module's text defines each."""
+
+    n: int
+    ndcg: float
+    recall: float
+    precision: float
+    mrr: float
+    hit_rate: float
+    coverage: float
+    users: int
+    users_left_out: int
+
+
+def ranking_metrics(
+    recommended: Lists, relevant: sparse.csr_array, n_items: int | None = None
+) -> RankingMetrics:
+    """All metrics of one table of lists.
+
+    relevant: (n_users, all items) CSR of gains; a gain of 0 is as good as none, below 0 refused.
+    n_items: size of the catalogue that could have been recommended, if not every column of it.
+    """
+    gains, held_out = _gains(recommended, relevant)
+    known = np.diff(held_out.indptr) > 0
+    if not known.any():
+        raise DataError(
+            "nobody has a relevant held-out item",
+            expected="at least one gain above 0",
+            fix="Hold out more ratings, or lower the threshold of relevance.",
+        )
+
+    def mean(per_user: NDArray[Any]) -> float:
+        return float(per_user[known].mean())
+
+    hits = gains > 0
+    found = hits.sum(axis=1)
+    return RankingMetrics(
+        n=gains.shape[1],
+        ndcg=mean(_dcg(gains) / np.where(known, _ideal_dcg(held_out, gains.shape[1]), 1.0)),
+        recall=mean(found / np.maximum(1, np.diff(held_out.indptr))),
+        precision=mean(found / hits.shape[1]),
+        mrr=mean(np.where(found > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0)),
+        hit_rate=mean(found > 0),
+        coverage=coverage(recommended, relevant.shape[1] if n_items is None else n_items),
+        users=int(known.sum()),
+        users_left_out=int((~known).sum()),
+    )
+
+
+def ndcg(recommended: Lists, relevant: sparse.csr_array) -> float:
+    """Mean NDCG@n."""
+    return ranking_metrics(recommended, relevant).ndcg
+
+
+def recall(recommended: Lists, relevant: sparse.csr_array) -> float:
+    """Mean recall@n."""
+    return ranking_metrics(recommended, relevant).recall
+
+
+def precision(recommended: Lists, relevant: sparse.csr_array) -> float:
+    """Mean precision@n."""
+    return ranking_metrics(recommended, relevant).precision
+
+
+def mean_reciprocal_rank(recommended: Lists, relevant: sparse.csr_array) -> float:
+    """MRR@n."""
+    return ranking_metrics(recommended, relevant).mrr
+
+
+def hit_rate(recommended: Lists, relevant: sparse.csr_array) -> float:
+    """Hit rate@n."""
+    return ranking_metrics(recommended, relevant).hit_rate
+
+
+def coverage(recommended: Lists, n_items: int) -> float:
+    """Share of `n_items` that is in somebody's list."""
+    shown = np.unique(_checked_lists(recommended))
+    shown = shown[shown >= 0]
+    if n_items < max(1, len(shown)):
+        raise DataError(
+            "the catalogue is smaller than what was recommended from it",
+            found=n_items,
+            expected=f"at least {max(1, len(shown))} items",
+        )
+    return len(shown) / n_items
+
+
+def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:
+    """(n_users, n) gain at every rank, and the gains above 0 with columns in order."""
+    lists = _checked_lists(recommended)
+    held_out = sparse.csr_array(relevant.astype(np.float64))  # a copy
+    held_out.sum_duplicates()
+    if not np.isfinite(held_out.data).all() or (held_out.data < 0).any():
+        raise DataError("a gain is negative or not finite", expected="numbers of 0 or more")
+    held_out.eliminate_zeros()
+    n_users, n_items = held_out.shape
+    if lists.shape[0] != n_users:
+        raise DataError(
+            "lists and held-out gains are of different numbers of people",
+            found=(lists.shape[0], n_users),
+        )
+    if lists.max() >= n_items:
+        raise DataError(
+            "a recommended item has no column in the held-out gains",
+            found=int(lists.max()),
+            expected=f"an item number below {n_items}",
+        )
+    rows = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
+    keys = np.append(rows * n_items + held_out.indices, np.iinfo(np.int64).max)  # sorted
+    wanted = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
+    wanted[lists < 0] = -1
+    at = np.searchsorted(keys, wanted)
+    found = keys[at] == wanted
+    return np.where(found, np.append(held_out.data, 0.0)[at], 0.0), held_out
+
+
+def _checked_lists(recommended: Lists) -> NDArray[np.int64]:
+    table = np.asarray(recommended)
+    if table.ndim != 2 or table.size == 0 or table.dtype.kind not in "iu":
+        raise DataError(
+            "recommended lists are a table of whole item numbers",
+            found=f"shape {table.shape}, {table.dtype}",
+            expected="shape (people, n) of integers, -1 for no item",
+        )
+    lists: NDArray[np.int64] = table.astype(np.int64)
+    if lists.min() < -1:
+        raise DataError("an item number is negative", found=int(lists.min()), expected="-1 or more")
+    in_order = np.sort(lists, axis=1)
+    twice = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)
+    if twice.any():
+        raise DataError("a list holds an item twice", row=int(np.argmax(twice)) + 1)
+    return lists
+
+
+def _discounts(n: int) -> Floats:
+    return 1.0 / np.log2(np.arange(2, n + 2))
+
+
+def _dcg(gains: Floats) -> Floats:
+    discounted: Floats = gains @ _discounts(gains.shape[1])
+    return discounted
+
+
+def _ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
+    """(n_users,) DCG of each person's n largest gains in falling order; 0 without any."""
+    counts = np.diff(held_out.indptr)
+    rows = np.repeat(np.arange(held_out.shape[0]), counts)
+    largest_first = held_out.data[np.lexsort((-held_out.data, rows))]
+    ranks = np.arange(len(rows)) - np.repeat(held_out.indptr[:-1], counts)
+    top = ranks < n
+    ideal: Floats = np.zeros(held_out.shape[0])
+    np.add.at(ideal, rows[top], largest_first[top] * _discounts(n)[ranks[top]])
+    return ideal

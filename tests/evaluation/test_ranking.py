@@ -1,0 +1,175 @@
+"""Ranking metrics equal trec_eval's (by way of ir-measures), and keep their stated conventions."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import RR, P, R, Success, nDCG
+from scipy import sparse
+
+from tacit.errors import DataError
+from tacit.evaluation import ranking
+from tacit.evaluation.ranking import ranking_metrics
+
+
+def instance(seed, n):
+    """Random lists, some cut short or empty, and graded gains; some people have none."""
+    generator = np.random.default_rng(seed)
+    n_users, n_items = 12, 25
+    lists = np.argsort(generator.random((n_users, n_items)), axis=1)[:, :n]
+    lengths = generator.integers(0, n + 1, size=n_users)
+    lists[np.arange(n) >= lengths[:, None]] = -1
+    gains = generator.integers(1, 5, size=(n_users, n_items)).astype(np.float64)
+    gains *= generator.random((n_users, n_items)) < generator.random((n_users, 1)) - 0.2
+    gains[0, 0] = 1.0  # somebody has one
+    return lists, sparse.csr_array(gains)
+
+
+def by_trec_eval(lists, relevant, n):
+    """Each measure's mean over the people with a relevant item."""
+    qrels = [
+        ir_measures.Qrel(str(user), str(item), int(gain))
+        for user, item, gain in zip(*sparse.find(relevant), strict=True)
+    ]
+    run = [
+        ir_measures.ScoredDoc(str(user), str(item), float(-rank))
+        for user, row in enumerate(lists)
+        for rank, item in enumerate(row)
+        if item >= 0
+    ]
+    wanted = [nDCG @ n, R @ n, P @ n, RR @ n, Success @ n]
+    per_person = {}
+    for found in ir_measures.iter_calc(wanted, qrels, run):
+        per_person.setdefault(str(found.measure), {})[found.query_id] = found.value
+    people = {qrel.query_id for qrel in qrels}
+    return [
+        sum(per_person[str(measure)].get(p, 0.0) for p in people) / len(people)
+        for measure in wanted
+    ]
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 3, 10]))
+def test_agrees_with_trec_eval(seed, n):
+    """Every mean is that of an independent implementation, also for short and empty lists."""
+    lists, relevant = instance(seed, n)
+    ours = ranking_metrics(lists, relevant)
+    means = [ours.ndcg, ours.recall, ours.precision, ours.mrr, ours.hit_rate]
+    assert means == pytest.approx(by_trec_eval(lists, relevant, n), abs=1e-9)
+
+
+@given(st.integers(0, 2**32))
+def test_single_functions_are_the_table(seed):
+    """Asked one at a time, the metrics are the same."""
+    lists, relevant = instance(seed, 5)
+    whole = ranking_metrics(lists, relevant)
+    assert whole.ndcg == ranking.ndcg(lists, relevant)
+    assert whole.recall == ranking.recall(lists, relevant)
+    assert whole.precision == ranking.precision(lists, relevant)
+    assert whole.mrr == ranking.mean_reciprocal_rank(lists, relevant)
+    assert whole.hit_rate == ranking.hit_rate(lists, relevant)
+    assert whole.coverage == ranking.coverage(lists, relevant.shape[1])
+
+
+@given(st.integers(0, 2**32))
+def test_order_of_people_does_not_matter(seed):
+    """Shuffling people, lists and gains alike, changes nothing."""
+    lists, relevant = instance(seed, 5)
+    order = np.random.default_rng(seed + 1).permutation(len(lists))
+    before, after = ranking_metrics(lists, relevant), ranking_metrics(lists[order], relevant[order])
+    assert before.ndcg == pytest.approx(after.ndcg)
+    assert before.recall == pytest.approx(after.recall)
+    assert before.users == after.users
+
+
+def test_best_list_scores_one():
+    """Items in falling order of gain have NDCG 1, whatever the gains."""
+    relevant = sparse.csr_array(np.array([[3.0, 0.0, 1.0, 2.0], [0.0, 5.0, 0.0, 0.5]]))
+    metrics = ranking_metrics(np.array([[0, 3, 2], [1, 3, 0]]), relevant)
+    assert metrics.ndcg == pytest.approx(1.0)
+    assert metrics.recall == metrics.mrr == metrics.hit_rate == 1.0
+
+
+def test_worked_example():
+    """By hand: gains 1 and 2 at ranks 3 and 1 of a list of 4, one relevant item missed."""
+    relevant = sparse.csr_array(np.array([[2.0, 0.0, 1.0, 0.0, 0.0, 1.0]]))
+    metrics = ranking_metrics(np.array([[0, 3, 2, -1]]), relevant)
+    dcg = 2 / np.log2(2) + 1 / np.log2(4)
+    ideal = 2 / np.log2(2) + 1 / np.log2(3) + 1 / np.log2(4)
+    assert metrics.ndcg == pytest.approx(dcg / ideal)
+    assert metrics.recall == pytest.approx(2 / 3)
+    assert metrics.precision == pytest.approx(2 / 4)
+    assert metrics.mrr == 1.0
+    assert metrics.coverage == pytest.approx(3 / 6)
+
+
+def test_people_without_relevant_items_are_counted_not_averaged():
+    """They change the counts and the coverage, nothing else."""
+    lists = np.array([[0, 1], [2, 3]])
+    relevant = sparse.csr_array(np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]))
+    both, one = ranking_metrics(lists, relevant), ranking_metrics(lists[:1], relevant[:1])
+    assert (both.users, both.users_left_out, one.users_left_out) == (1, 1, 0)
+    assert (both.ndcg, both.recall, both.mrr) == (one.ndcg, one.recall, one.mrr)
+    assert (both.coverage, one.coverage) == (1.0, 0.5)
+
+
+def test_stored_zero_is_not_relevant():
+    """A gain of 0 counts as no gain, stored or not."""
+    stored = sparse.csr_array((np.array([0.0, 1.0]), (np.array([0, 0]), np.array([0, 1]))))
+    assert ranking_metrics(np.array([[0]]), stored).hit_rate == 0.0
+    assert ranking_metrics(np.array([[1]]), stored).recall == 1.0
+
+
+def test_unsorted_gains_are_found():
+    """The order of entries within a row does not matter, and the input is left as it was."""
+    relevant = sparse.csr_array(
+        (np.array([1.0, 2.0]), np.array([3, 0]), np.array([0, 2])), shape=(1, 4)
+    )
+    assert ranking_metrics(np.array([[0, 3]]), relevant).ndcg == pytest.approx(1.0)
+    assert relevant.indices.tolist() == [3, 0]
+
+
+def test_coverage_of_a_smaller_catalogue():
+    """Coverage is a share of what could be recommended."""
+    assert ranking.coverage(np.array([[0, 1], [1, 2]]), 6) == 0.5
+    with pytest.raises(DataError, match="catalogue"):
+        ranking.coverage(np.array([[0, 1], [1, 2]]), 2)
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        (np.array([[0, 0]]), "row 1: a list holds an item twice"),
+        (np.array([[0, 4]]), "no column"),
+        (np.array([[0, -2]]), "negative"),
+        (np.array([[0.0, 1.0]]), "whole item numbers"),
+        (np.array([0, 1]), "whole item numbers"),
+        (np.empty((1, 0), dtype=np.int64), "whole item numbers"),
+        (np.array([[0], [1]]), "different numbers of people"),
+    ],
+)
+def test_malformed_lists_are_refused(lists, message):
+    """A list that would be judged wrongly is not judged."""
+    with pytest.raises(DataError, match=message):
+        ranking_metrics(lists, sparse.csr_array(np.array([[1.0, 0.0, 0.0, 1.0]])))
+
+
+def test_empty_ranks_are_no_repeat():
+    """-1 may stand at several ranks."""
+    relevant = sparse.csr_array(np.array([[1.0, 0.0]]))
+    assert ranking_metrics(np.array([[-1, 0, -1]]), relevant).mrr == 0.5
+
+
+@pytest.mark.parametrize("gain", [-1.0, np.nan])
+def test_bad_gains_are_refused(gain):
+    """A gain is a number of 0 or more."""
+    with pytest.raises(DataError, match="a gain is"):
+        ranking_metrics(np.array([[0]]), sparse.csr_array(np.array([[1.0, gain]])))
+
+
+def test_nobody_relevant_is_refused():
+    """There is no mean over nobody."""
+    with pytest.raises(DataError, match="nobody has a relevant"):
+        ranking_metrics(np.array([[0]]), sparse.csr_array((1, 3)))
