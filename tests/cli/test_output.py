@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,15 @@ def test_table_shows_markup_as_it_is(capsys):
     assert "[red]Film[/red]" in shown
     assert "0.512" in shown
     assert "–" in shown
+
+
+def test_table_cuts_nothing(capsys, monkeypatch):
+    """A long id goes over several lines instead of losing its end."""
+    monkeypatch.setattr(output, "console", Console(width=20))
+    output.table("", ("item",), [("abcdefghij" * 4,)])
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert "".join(re.findall("[a-j]+", shown.partition("┡")[2])) == "abcdefghij" * 4
 
 
 @pytest.mark.parametrize("quiet", [True, False])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import PurePath
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
@@ -78,10 +78,13 @@ def progress(
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table; numbers stand right, floats with three decimals, None as a dash."""
     cells = [list(row) for row in rows]
-    grid = Table(title=title or None, title_justify="left", title_style="bold")
+    grid = Table(
+        title=title or None, title_justify="left", title_style="bold", show_header=any(columns)
+    )
     for number, heading in enumerate(columns):
         numeric = all(isinstance(row[number], int | float | None) for row in cells)
-        grid.add_column(Text(heading), justify="right" if numeric else "left")
+        side: Literal["left", "right"] = "right" if numeric else "left"
+        grid.add_column(Text(heading), justify=side, overflow="fold")
     for row in cells:
         grid.add_row(*(Text(_cell(entry)) for entry in row))
     console.print(grid)
