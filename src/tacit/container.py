@@ -1,0 +1,143 @@
+"""The model file: a checked container of one JSON header and plain arrays. Never pickle.
+
+Layout   magic (8 bytes) | header length (8 bytes, little endian) | header (canonical JSON, UTF-8)
+         | the arrays' bytes, little endian, in the header's order | SHA-256 of all that precedes.
+Reading  Lengths are checked against the file before anything is allocated, the hash before
+         anything is used, and nothing in the file is ever executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ModelFileError
+
+MAGIC = b"tacit\x00\x01\n"
+FORMAT = 1
+_DTYPES = ("<f8", "<i8", "<i4", "|u1")
+_MOST_HEADER = 1 << 28
+_HASH = 32
+
+
+def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a whole file or none: the old one stays until the new one is on disk."""
+    packed = {name: _little_endian(name, array) for name, array in arrays.items()}
+    text = canonical_json(
+        {
+            "format": FORMAT,
+            "header": dict(header),
+            "arrays": [
+                {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
+                for name, array in packed.items()
+            ],
+        }
+    ).encode()
+    body = b"".join(
+        [MAGIC, len(text).to_bytes(8, "little"), text]
+        + [array.tobytes() for array in packed.values()]
+    )
+    _replace(Path(path), body + hashlib.sha256(body).digest())
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a file that is intact; anything else raises ModelFileError."""
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ModelFileError(
+            f"{file}: cannot be read ({error.strerror}). Check the path, or make the file with  tacit fit"
+        ) from None
+    if not content.startswith(MAGIC):
+        raise ModelFileError(
+            f"{file}: not a tacit model file. Make one with  tacit fit ... -o FILE"
+        )
+    if len(content) < len(MAGIC) + 8 + _HASH:
+        raise ModelFileError(f"{file}: cut short after {len(content)} bytes. Copy or fit it again.")
+    body, digest = content[:-_HASH], content[-_HASH:]
+    if hashlib.sha256(body).digest() != digest:
+        raise ModelFileError(
+            f"{file}: damaged, its SHA-256 does not match its content (a changed or missing byte). "
+            "Nothing of it was used. Copy or fit it again."
+        )
+    return _unpack(file, body)
+
+
+def canonical_json(value: Any) -> str:
+    """The one way to write a value: sorted keys, no spaces, no NaN or infinity."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def _unpack(file: Path, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    start = len(MAGIC) + 8
+    length = int.from_bytes(body[len(MAGIC) : start], "little")
+    if length > min(_MOST_HEADER, len(body) - start):
+        raise ModelFileError(f"{file}: its header claims {length} bytes, more than the file has.")
+    try:
+        content = json.loads(body[start : start + length])
+        version, header, table = content["format"], content["header"], content["arrays"]
+        shapes = [
+            (str(a["name"]), str(a["dtype"]), tuple(int(n) for n in a["shape"])) for a in table
+        ]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
+    if version != FORMAT:
+        raise ModelFileError(
+            f"{file}: written in format {version}; this tacit reads format {FORMAT}. Fit it again."
+        )
+    return header, _arrays(file, body, start + length, shapes)
+
+
+def _arrays(
+    file: Path, body: bytes, at: int, shapes: list[tuple[str, str, tuple[int, ...]]]
+) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, dtype, shape in shapes:
+        if dtype not in _DTYPES or min(shape, default=0) < 0 or len(shape) > 4:
+            raise ModelFileError(f"{file}: array '{name}' has a type or shape tacit never writes.")
+        count = 1
+        for extent in shape:
+            count *= extent
+        size = count * np.dtype(dtype).itemsize
+        if size > len(body) - at:
+            raise ModelFileError(f"{file}: array '{name}' claims more bytes than the file has.")
+        arrays[name] = np.frombuffer(body, dtype=dtype, count=count, offset=at).reshape(shape)
+        at += size
+    if at != len(body):
+        raise ModelFileError(f"{file}: {len(body) - at} bytes follow the last array.")
+    return arrays
+
+
+def _little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    packed = np.ascontiguousarray(array)
+    packed = packed.astype(packed.dtype.newbyteorder("<"), copy=False)
+    if packed.dtype.str not in _DTYPES:
+        raise ModelFileError(f"Array '{name}' of type {packed.dtype} has no place in a model file.")
+    return packed
+
+
+def _replace(path: Path, content: bytes) -> None:
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be written ({error.strerror}).") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,111 @@
+"""A privacy claim that a person can read and a machine can check.
+
+A claim without a proof has no epsilon: `epsilon=None`, a stated model under which the release is
+independent of the secret, and the measured success of attackers. No field may be left to the
+reader's imagination: unit, adversary's view, assumptions and what is not covered are required.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tacit.errors import ConfigError
+from tacit.privacy.adjacency import Adjacency
+from tacit.privacy.trust import Trust
+
+
+class Basis(StrEnum):
+    """What a claim rests on."""
+
+    PROVED = "proved"
+    EXACT = "exact"
+    CONDITIONAL = "conditional"
+    REFUTED = "refuted"
+    MEASURED = "measured"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How well an attacker did. AUC: 0.5 is guessing, and the distance from it is what counts."""
+
+    attack: str
+    trained_on: str
+    release: str
+    auc: float
+    low: float
+    high: float
+    data: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.attack}, trained on {self.trained_on} data, against {self.release}: AUC "
+            f"{self.auc:.3f} (95 % interval {self.low:.3f} to {self.high:.3f}) on {self.data}"
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper claims, what became of it, and the numbers that decide."""
+
+    text: str
+    verdict: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """One guarantee for one group of people. epsilon in nats; None means: no epsilon, measured."""
+
+    name: str
+    sentence: str
+    protects: str
+    adjacency: Adjacency
+    against: str
+    trust: Trust
+    basis: Basis
+    epsilon: float | None
+    delta: float | None
+    lifetime: str
+    assumptions: tuple[str, ...]
+    not_covered: tuple[str, ...]
+    sources: tuple[str, ...]
+    claims: tuple[Claim, ...] = ()
+    measurements: tuple[Measurement, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) != (self.delta is None):
+            raise ConfigError("A guarantee states epsilon and delta together, or neither.")
+        if self.epsilon is None and self.basis in (Basis.PROVED, Basis.EXACT):
+            raise ConfigError("A guarantee without an epsilon cannot be called proved or exact.")
+        if self.epsilon is not None and not (self.epsilon >= 0 and 0 <= (self.delta or 0) <= 1):
+            raise ConfigError("A guarantee needs epsilon >= 0 and delta between 0 and 1.")
+        if not self.sentence or not self.not_covered or not self.sources:
+            raise ConfigError(
+                "A guarantee says what it means, what it does not cover, and its source."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "name": self.name,
+            "sentence": self.sentence,
+            "protects": self.protects,
+            "adjacency": {"unit": self.adjacency.unit, "change": self.adjacency.change},
+            "against": self.against,
+            "trust": self.trust.value,
+            "basis": self.basis.value,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "lifetime": self.lifetime,
+            "assumptions": list(self.assumptions),
+            "not_covered": list(self.not_covered),
+            "sources": list(self.sources),
+            "claims": [
+                {"text": c.text, "verdict": c.verdict, "evidence": list(c.evidence)}
+                for c in self.claims
+            ],
+            "measurements": [vars(m) | {} for m in self.measurements],
+        }

@@ -1,0 +1,113 @@
+"""Where every random draw comes from: `secure()` for releases, `replay(seed)` for simulations.
+
+Source   Mironov, On significance of the least significant bits for differential privacy (CCS 2012)
+         and Garfinkel and Leclerc, Randomness concerns when deploying differential privacy (2020):
+         noise of a release comes from the operating system, in integers, and takes no seed.
+Rule     A draw is an integer below an integer bound. A probability is a ratio of two integers and
+         is tested with `draw < numerator`; no float is ever compared with a probability.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ConfigError, PrivacyError
+
+_WORD = 1 << 64
+
+
+class Source(Protocol):
+    """A stream of uniform integers."""
+
+    @property
+    def private(self) -> bool:
+        """Whether what is drawn from here may protect somebody (False for a replayed seed)."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """`count` independent uniform 64-bit words."""
+
+
+class SecureSource:
+    """Words of the operating system's generator; no state of its own, so a fork cannot repeat it."""
+
+    private = True
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(os.urandom(8 * count), dtype="<u8").astype(np.uint64)
+
+
+class ReplaySource:
+    """A seeded stream for tests and simulations; what it draws protects nobody."""
+
+    private = False
+
+    def __init__(self, seed: int | str) -> None:
+        digest = hashlib.sha256(f"tacit replay {seed}".encode()).digest()
+        self._generator = np.random.Generator(np.random.Philox(np.frombuffer(digest[:16], "<u8")))
+        self._process = os.getpid()
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        if os.getpid() != self._process:
+            raise PrivacyError(
+                "A replayed random stream was carried into another process, where it would repeat. "
+                "Make a new one there with its own seed."
+            )
+        return self._generator.integers(0, _WORD, size=count, dtype=np.uint64, endpoint=False)
+
+
+_allowed = threading.local()
+
+
+@contextmanager
+def simulation() -> Iterator[None]:
+    """Allow `replay` inside this block: the results are experiments, never releases."""
+    depth = getattr(_allowed, "depth", 0)
+    _allowed.depth = depth + 1
+    try:
+        yield
+    finally:
+        _allowed.depth = depth
+
+
+def secure() -> Source:
+    """The source for anything that leaves a device or a server."""
+    return SecureSource()
+
+
+def replay(seed: int | str) -> Source:
+    """A seeded source, refused outside `with simulation():`. Different seeds: independent streams."""
+    if getattr(_allowed, "depth", 0) == 0:
+        raise PrivacyError(
+            "A seeded random stream protects nobody, so it is refused here. "
+            "Use randomness.secure(), or wrap an experiment in  with randomness.simulation():"
+        )
+    return ReplaySource(seed)
+
+
+def integers_below(source: Source, bound: int, count: int) -> NDArray[np.int64]:
+    """`count` exact uniform integers in [0, bound), by rejection; 1 <= bound <= 2**62."""
+    if not 1 <= bound <= 1 << 62:
+        raise ConfigError(f"A random integer needs a bound from 1 to 2**62; got {bound}.")
+    limit = _WORD - _WORD % bound  # words at or above the limit would favour small results
+    words = source.words(count)
+    if limit < _WORD:
+        while True:
+            late = words >= np.uint64(limit)
+            missing = int(late.sum())
+            if missing == 0:
+                break
+            words[late] = source.words(missing)
+    return (words % np.uint64(bound)).astype(np.int64)
+
+
+def happens(source: Source, numerator: NDArray[np.int64], denominator: int) -> NDArray[np.bool_]:
+    """One exact event per entry, each true with probability numerator / denominator."""
+    return integers_below(source, denominator, numerator.size).reshape(numerator.shape) < numerator

@@ -1,0 +1,183 @@
+"""What every recommender offers, and how scores become a list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.ratings import Column, Ratings
+from tacit.errors import ConfigError, DataError, NotFittedError
+from tacit.privacy import Guarantee
+
+Floats = NDArray[np.float64]
+History = Mapping[Any, float]
+"""One person's own ratings: item id to stars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """One line of a list. rank: from 1; score: predicted stars, or what the recommender ranks by."""
+
+    user_id: Any
+    item_id: Any
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class Recommendations:
+    """A list for one person, best first."""
+
+    rows: tuple[Recommendation, ...]
+
+    def __iter__(self) -> Iterator[Recommendation]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, position: int) -> Recommendation:
+        return self.rows[position]
+
+    @property
+    def item_ids(self) -> list[Any]:
+        return [row.item_id for row in self.rows]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns user_id, item_id, score, rank: what a data frame's constructor takes."""
+        names = ("user_id", "item_id", "score", "rank")
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
+
+    def __repr__(self) -> str:
+        lines = (f"{row.rank:>4}  {row.score:>8.3f}  {row.item_id}" for row in self.rows)
+        return "\n".join(["rank     score  item", *lines])
+
+
+class Recommender(Protocol):
+    """Fit once on ratings, then serve people by id or by their own history.
+
+    Unknown people get the list of somebody without ratings; an unknown item's prediction is NaN.
+    Items in the person's history are left out of her list. A saved model holds items, never people:
+    after loading, give the history.
+    """
+
+    def fit(self, ratings: Ratings) -> Recommender: ...
+
+    def recommend(
+        self,
+        user: Any = None,
+        *,
+        history: History | None = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations: ...
+
+    def predict(
+        self, items: Sequence[Any], user: Any = None, *, history: History | None = None
+    ) -> Floats: ...
+
+    def guarantees(self) -> tuple[Guarantee, ...]: ...
+
+    def save(self, path: str | Path) -> None: ...
+
+
+class ItemRecommender:
+    """Shared by recommenders that score all items for one history at a time.
+
+    A subclass sets `item_ids_` in `fit`, may set `people_` (ratings of known people), and implements
+    `_score`.
+    """
+
+    item_ids_: Column
+    people_: Ratings | None = None
+
+    def recommend(
+        self,
+        user: Any = None,
+        *,
+        history: History | None = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """The n best items, without those in the history or `exclude`, among `candidates` if given."""
+        own = self._history(user, history)
+        return top_n(
+            self._score(own),
+            self.item_ids_,
+            n=n,
+            user=user,
+            left_out={*own, *exclude},
+            candidates=candidates,
+        )
+
+    def predict(
+        self, items: Sequence[Any], user: Any = None, *, history: History | None = None
+    ) -> Floats:
+        """(len(items),) scores; NaN for an item that was not in training."""
+        return pick(self._score(self._history(user, history)), self.item_ids_, items)
+
+    def _score(self, history: History) -> Floats:
+        """(n_items,) score of every item for somebody with this history."""
+        raise NotImplementedError
+
+    def _history(self, user: Any, history: History | None) -> History:
+        if not hasattr(self, "item_ids_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted. Call fit(ratings) first."
+            )
+        if history is not None:
+            return checked_history(history)
+        return self.people_.history(user) if self.people_ is not None else {}
+
+
+def checked_history(history: History) -> History:
+    """The same history, if every rating is a finite number."""
+    for item, stars in history.items():
+        if not np.isfinite(stars):
+            raise DataError("a rating in the history is not a finite number", found=item)
+    return history
+
+
+def top_n(
+    scores: Floats,
+    item_ids: Column,
+    *,
+    n: int,
+    user: Any,
+    left_out: Collection[Any],
+    candidates: Collection[Any] | None,
+) -> Recommendations:
+    """Rank by score (ties by item order); unknown ids in `left_out` and `candidates` are ignored."""
+    if n < 1:
+        raise ConfigError(f"A list has at least one entry; got n={n}.")
+    ids = item_ids.tolist()
+    allowed = np.ones(len(ids), dtype=bool)
+    if candidates is not None:
+        wanted = set(candidates)
+        allowed &= [item in wanted for item in ids]
+    if left_out:
+        unwanted = set(left_out)
+        allowed &= [item not in unwanted for item in ids]
+    order = np.argsort(-scores, kind="stable")
+    best = order[allowed[order]][:n].tolist()
+    return Recommendations(
+        tuple(
+            Recommendation(user, ids[number], float(scores[number]), rank)
+            for rank, number in enumerate(best, 1)
+        )
+    )
+
+
+def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
+    """(len(items),) scores of some items by id, NaN where unknown."""
+    number = {item: position for position, item in enumerate(item_ids.tolist())}
+    return np.array(
+        [scores[number[item]] if item in number else np.nan for item in items], dtype=float
+    )

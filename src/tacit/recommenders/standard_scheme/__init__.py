@@ -1,0 +1,41 @@
+"""The standard scheme: hide an attribute from a recommender by what one's device sends.
+
+Source   US patent application "Privacy protection against curious recommenders"; Ioannidis,
+         Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive analytics
+         (SIGMETRICS 2014), where it is called the midpoint protocol.
+
+paper             here                              where
+x0                attribute value (label)           device.py, training.py
+v_i0              offset of an item (half gap)      disclosure.estimate_offsets
+L(v_i)            Disclosure                        messages.py
+y_i = r_i - x0 v_i0   Device.release                device.py (population.py for many people)
+p_i^{+-}, eq. 7   keep                              disclosure.estimate_shown, theory.keep_probability
+p = argmin ...    Profiles.estimate                 server.py, engine/ridge.py
+v_i (d = 20)      item factors                      training.train_profiles
+alpha             mix                               messages.Rule
+eq. 4             estimation_loss                   theory.py
+
+Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
+cross-validation, shown sets by empirical Bayes within strata of activity, unrounded whole stars
+are refused, item means are taken out before factorising, a star is drawn once and remembered.
+Added to the paper: several attributes and attributes with more than two values, quantile coupling,
+a differentially private disclosure.
+"""
+
+from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
+from tacit.recommenders.standard_scheme.recommender import Exchange, StandardScheme
+from tacit.recommenders.standard_scheme.server import Profiles, Server
+
+__all__ = [
+    "RELEASES",
+    "Device",
+    "Disclosure",
+    "Exchange",
+    "Profiles",
+    "Release",
+    "Rule",
+    "Scores",
+    "Server",
+    "StandardScheme",
+]

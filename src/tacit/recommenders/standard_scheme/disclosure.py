@@ -1,0 +1,315 @@
+"""What the recommender discloses about items, estimated from consenting people's statistics.
+
+Runs at     the recommender.
+Sees        statistics (see `statistics.py`); nothing else.
+Releases    per item and value: an offset, a chance of being shown, a coupling of stars.
+Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
+            release, and whoever knows the same public gaps finds it: on real ratings that alone
+            tells the attribute *better*, with the sign turned. If what is subtracted is the best
+            prediction of the gap for unseen people, the planted error has mean zero against every
+            attack built on the same data. So every shrinkage here is chosen by predicting people
+            who were left out, or is a posterior mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from tacit.recommenders.standard_scheme.messages import (
+    MICRO,
+    AttributeTable,
+    Disclosure,
+    ItemId,
+    Rule,
+)
+from tacit.recommenders.standard_scheme.statistics import Activity, Statistics
+from tacit.recommenders.standard_scheme.theory import keep_probability, quantile_coupling
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_PSEUDO_RATINGS = np.geomspace(1.0, 1000.0, 16)
+ARRAYS = ("offsets", "bounds", "keep", "means", "coupling", "item_means")
+ITEMS_PER_PRIOR = 400
+"""Items of like popularity that share one prior: rare items differ more between groups."""
+_LOG_ODDS = np.linspace(-4.0, 4.0, 49)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """One attribute's public integers, as in `messages.AttributeTable` but as arrays.
+
+    offsets, means         (values, items)
+    bounds                 (values, strata - 1)
+    keep                   (values, strata, items)
+    coupling               (values, items, levels, levels), or None if not asked for
+    item_means             (items,) average level over all consenting people
+    """
+
+    values: tuple[str, ...]
+    offsets: Ints
+    bounds: Ints
+    keep: Ints
+    means: Ints
+    coupling: Ints | None
+    item_means: Ints
+
+    def to_message(self, name: str) -> AttributeTable:
+        rows = () if self.coupling is None else _tuples(self.coupling)
+        return AttributeTable(
+            name,
+            self.values,
+            _tuples(self.offsets),
+            _tuples(self.bounds),
+            _tuples(self.keep),
+            _tuples(self.means),
+            rows,
+        )
+
+
+def estimate_tables(
+    values: tuple[str, ...],
+    statistics: Statistics,
+    activity: Activity,
+    *,
+    shrink: bool = True,
+    coupling: bool = False,
+) -> Tables:
+    """All of one attribute's tables. shrink=False: raw gaps and add-one smoothing, as published."""
+    shown = estimate_shown(activity, shrink=shrink)
+    keep = [[keep_probability(own, stratum) for own in stratum] for stratum in shown]
+    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    item_means = _mean(sums.sum(axis=0), counts.sum(axis=0), _overall(counts, sums))
+    return Tables(
+        values=values,
+        offsets=_micro(estimate_offsets(statistics, shrink=shrink)),
+        bounds=activity.bounds,
+        keep=_micro(np.asarray(keep).transpose(1, 0, 2)),
+        means=_micro(_mean(sums, counts, item_means)),
+        coupling=_cumulative(estimate_coupling(statistics)) if coupling else None,
+        item_means=_micro(item_means),
+    )
+
+
+def to_message(
+    tables: dict[str, Tables],
+    rule: Rule,
+    *,
+    minimum: float,
+    step: float,
+    levels: int,
+    items: tuple[ItemId, ...],
+) -> Disclosure:
+    """The disclosure that goes to every device."""
+    first = next(iter(tables.values()))
+    return Disclosure(
+        rule=rule,
+        minimum=minimum,
+        step=step,
+        levels=levels,
+        items=items,
+        item_means=_tuples(first.item_means),
+        attributes=tuple(table.to_message(name) for name, table in tables.items()),
+    )
+
+
+def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
+    """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
+
+    shrink: pull each group's item mean towards the item's mean by as many pseudo-ratings as predict
+    left-out parts of the people best; otherwise the plain means, as published.
+    """
+    pseudo = _best_shrinkage(statistics) if shrink else 0.0
+    return _offsets(statistics.counts.sum(axis=0), statistics.sums.sum(axis=0), pseudo)
+
+
+def _best_shrinkage(statistics: Statistics) -> float:
+    """Pseudo-ratings with which the offsets of the other parts predict a left-out part best."""
+    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    losses = np.zeros(len(_PSEUDO_RATINGS))
+    for held_counts, held_sums in zip(statistics.counts, statistics.sums, strict=True):
+        for index, pseudo in enumerate(_PSEUDO_RATINGS):
+            offsets = _offsets(counts - held_counts, sums - held_sums, pseudo)
+            losses[index] += _unexplained(held_counts, held_sums, offsets)
+    return float(_PSEUDO_RATINGS[np.argmin(losses)])
+
+
+def _offsets(counts: Floats, sums: Floats, pseudo: float) -> Floats:
+    pooled = _mean(sums.sum(axis=0), counts.sum(axis=0), 0.0)
+    weights = counts + pseudo
+    deviations = np.divide(
+        sums - pooled * counts, weights, out=np.zeros_like(sums), where=weights > 0
+    )
+    centred: Floats = deviations - deviations.mean(axis=0)
+    return centred
+
+
+def _unexplained(counts: Floats, sums: Floats, offsets: Floats) -> float:
+    """Squared error of left-out group means around (item mean + offset), per rating."""
+    residuals = _mean(sums, counts, 0.0) - offsets
+    weighted = (counts * residuals).sum(axis=0)
+    explained = np.divide(
+        weighted**2, counts.sum(axis=0), out=np.zeros_like(weighted), where=counts.sum(axis=0) > 0
+    )
+    return float((counts * residuals**2).sum() - explained.sum())
+
+
+def estimate_shown(activity: Activity, *, shrink: bool = True) -> Floats:
+    """(strata, values, items) estimates of P(item rated | value, stratum), for the selection rule.
+
+    shrink: posterior means under a normal prior on the log odds ratio of a value against the rest,
+    which an item has in common over all strata, and whose mean and variance are fitted to items of
+    like popularity; otherwise add-one smoothing, as published.
+    """
+    people, counts = activity.people, activity.counts
+    if not shrink:
+        smoothed: Floats = (counts + 1) / (people[:, :, None] + 2)
+        return smoothed
+    if people.shape[1] == 2:
+        both = _posterior_shares(counts[:, 0], people[:, 0], counts[:, 1], people[:, 1])
+        return np.stack(both, axis=1)
+    everyone, total = people.sum(axis=1), counts.sum(axis=1)
+    shares = [
+        _posterior_shares(counts[:, v], people[:, v], total - counts[:, v], everyone - people[:, v])
+        for v in range(people.shape[1])
+    ]
+    return np.stack([own for own, _ in shares], axis=1)
+
+
+def _posterior_shares(
+    first: Floats, n_first: Floats, second: Floats, n_second: Floats
+) -> tuple[Floats, Floats]:
+    """(strata, items) posterior mean shares of two groups of people who rated each item.
+
+    first, second: (strata, items) counts; n_first, n_second: (strata,) people.
+    """
+    profiles = [_profile(*each) for each in zip(first, n_first, second, n_second, strict=True)]
+    log_likelihood = np.sum([fit for fit, _, _ in profiles], axis=0)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    posterior = np.empty_like(likelihood)
+    by_popularity = np.argsort((first + second).sum(axis=0), kind="stable")
+    for group in np.array_split(by_popularity, max(1, len(by_popularity) // ITEMS_PER_PRIOR)):
+        posterior[group] = _posterior(likelihood[group])
+    return (
+        np.stack([(posterior * share).sum(axis=1) for _, share, _ in profiles]),
+        np.stack([(posterior * share).sum(axis=1) for _, _, share in profiles]),
+    )
+
+
+def _posterior(likelihood: Floats) -> Floats:
+    """(items, grid) posteriors under one normal prior, fitted by expectation maximisation."""
+    mean, sd = 0.0, 0.3
+    for _ in range(60):  # converges in about 30 rounds
+        prior = np.exp(-0.5 * ((_LOG_ODDS - mean) / sd) ** 2)
+        posterior = likelihood * (prior / prior.sum())
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        mean = float((posterior @ _LOG_ODDS).mean())
+        sd = max(0.05, float(np.sqrt((posterior @ (_LOG_ODDS - mean) ** 2).mean())))
+    return posterior
+
+
+def _profile(
+    first: Floats, n_first: float, second: Floats, n_second: float
+) -> tuple[Floats, Floats, Floats]:
+    """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
+
+    The grid is centred on the stratum's own log ratio over all items. Each item's base rate is
+    profiled out (it solves: expected = observed total), with the usual half log-information
+    correction.
+    """
+    n_first, n_second = max(n_first, 1.0), max(n_second, 1.0)
+    first, second = np.minimum(first, n_first), np.minimum(second, n_second)
+    everyone = n_first + n_second
+    centre = np.log((first.sum() + 1.0) / n_first) - np.log((second.sum() + 1.0) / n_second)
+    odds = _LOG_ODDS + centre
+    total = np.clip(first + second, 0.5, everyone - 0.5)[:, None]
+    base = np.log(total / (everyone - total)) - odds * n_first / everyone
+    for _ in range(10):  # Newton
+        p, q = expit(base + odds), expit(base)
+        information = n_first * p * (1 - p) + n_second * q * (1 - q)
+        base = base - np.clip((n_first * p + n_second * q - total) / information, -2, 2)
+    p, q = expit(base + odds), expit(base)
+    information = n_first * p * (1 - p) + n_second * q * (1 - q)
+    log_likelihood = (
+        first[:, None] * np.log(p)
+        + (n_first - first)[:, None] * np.log1p(-p)
+        + second[:, None] * np.log(q)
+        + (n_second - second)[:, None] * np.log1p(-q)
+        - 0.5 * np.log(information)
+    )
+    return log_likelihood, p, q
+
+
+def estimate_coupling(statistics: Statistics) -> Floats | None:
+    """(values, items, levels, levels) chances of the released level given the own level.
+
+    Every group's distribution of stars is coupled to the plain average of all groups'. A group's
+    distribution has its shape from the histogram plus pseudo-ratings of the item's (as many as
+    predict left-out people best) and its mean from `estimate_offsets`.
+    """
+    if statistics.histogram is None:
+        return None
+    histogram = statistics.histogram.sum(axis=0)
+    for_means = _best_shrinkage(statistics)
+    fits = np.zeros(len(_PSEUDO_RATINGS))
+    for held in statistics.histogram:
+        rest = histogram - held
+        for index, pseudo in enumerate(_PSEUDO_RATINGS):
+            fits[index] += np.sum(held * np.log(_star_shares(rest, pseudo, for_means)))
+    shares = _star_shares(histogram, float(_PSEUDO_RATINGS[np.argmax(fits)]), for_means)
+    return quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
+
+
+def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
+    """(values, items, levels) star distributions: smoothed histograms, tilted to the right means."""
+    overall = histogram.sum(axis=(0, 1)) + 1.0
+    item = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
+    item /= item.sum(axis=-1, keepdims=True)
+    smoothed = histogram + pseudo * item
+    levels = np.arange(histogram.shape[-1], dtype=float)
+    offsets = _offsets(histogram.sum(axis=-1), histogram @ levels, for_means)
+    return _tilted(smoothed / smoothed.sum(axis=-1, keepdims=True), item @ levels + offsets)
+
+
+def _tilted(shares: Floats, means: Floats) -> Floats:
+    """Each distribution q as q exp(t level) with the given mean; t by Newton's method."""
+    levels = np.arange(shares.shape[-1], dtype=float)
+    target = np.clip(means, 0.02, levels[-1] - 0.02)
+    tilt, tilted = np.zeros_like(target), shares
+    for _ in range(8):
+        mean = tilted @ levels
+        variance = tilted @ levels**2 - mean**2
+        tilt = tilt + np.clip((target - mean) / np.maximum(variance, 1e-6), -1, 1)
+        tilted = shares * np.exp(tilt[..., None] * levels)
+        tilted /= tilted.sum(axis=-1, keepdims=True)
+    return tilted
+
+
+def _mean(sums: Floats, counts: Floats, otherwise: Floats | float) -> Floats:
+    """sums / counts, and `otherwise` where nothing was counted."""
+    base = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
+    return np.divide(sums, counts, out=base, where=counts > 0)
+
+
+def _overall(counts: Floats, sums: Floats) -> float:
+    return float(sums.sum() / max(1.0, counts.sum()))
+
+
+def _micro(numbers: Floats) -> Ints:
+    return np.round(numbers * MICRO).astype(np.int64)
+
+
+def _cumulative(chances: Floats | None) -> Ints | None:
+    if chances is None:
+        return None
+    cumulative = _micro(np.cumsum(chances, axis=-1))
+    cumulative[..., -1] = MICRO
+    return np.minimum(cumulative, MICRO)
+
+
+def _tuples(array: Ints) -> tuple:  # type: ignore[type-arg]  # nested as deep as the array
+    return tuple(map(_tuples, array)) if array.ndim > 1 else tuple(array.tolist())

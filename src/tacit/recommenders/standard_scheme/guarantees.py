@@ -1,0 +1,150 @@
+"""What the standard scheme promises, to whom, and on what evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust
+
+_SOURCES = (
+    "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
+    "Ioannidis, Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive "
+    "analytics, SIGMETRICS 2014",
+)
+_NOT_COVERED = (
+    "whether you use the recommender, when, and how many ratings you show",
+    "items given or withheld together: the model takes each choice to rate as independent, given "
+    "how active a person is among people of her own value",
+    "anything about you except the named attributes; your taste is meant to be seen",
+    "later releases of the same star with fresh randomness: your device must keep its memory",
+    "consenting people, whose ratings train the recommender in the clear",
+    "stronger attackers than those measured",
+)
+
+
+def for_the_person(
+    *,
+    attributes: Sequence[str],
+    release: str,
+    mix: float,
+    variant: str,
+    measurements: tuple[Measurement, ...],
+) -> Guarantee:
+    """The card of somebody whose device obfuscates. It never prints an epsilon."""
+    hidden = " and ".join(attributes)
+    published = variant == "published"
+    return Guarantee(
+        name=f"standard scheme ({variant}), {release}",
+        sentence=(
+            f"What your device sends makes guessing your {hidden} about as hard as the attacks below "
+            "found it. It is not a proof, and there is no epsilon."
+        ),
+        protects=f"your {hidden}, from whoever reads what your device sends",
+        adjacency=Adjacency("attribute value", "replace"),
+        against="the recommender: it knows the method, all public tables and every release",
+        trust=Trust.NOBODY,
+        basis=Basis.REFUTED if published else Basis.MEASURED,
+        epsilon=None,
+        delta=None,
+        lifetime="each star is drawn once and remembered; a changed star is drawn again",
+        assumptions=_assumptions(hidden, release, mix),
+        not_covered=_NOT_COVERED,
+        sources=_SOURCES,
+        claims=_published_claims() if published else (),
+        measurements=measurements,
+    )
+
+
+def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
+    """The card of the people whose ratings and attributes train the recommender."""
+    private = not math.isinf(epsilon)
+    return Guarantee(
+        name="consenting people, in what devices are told about items",
+        sentence=(
+            f"Everything devices are told about items is {epsilon:g}-differentially private for each "
+            "person whose ratings trained it; the recommender's own item profiles are not."
+            if private
+            else "People whose ratings train the recommender are not protected: they agreed to show "
+            "ratings and attribute."
+        ),
+        protects="one consenting person's ratings and attribute, in the disclosure",
+        adjacency=Adjacency("user", "add or remove"),
+        against="everybody who reads the disclosure",
+        trust=Trust.PLATFORM,
+        basis=Basis.PROVED if private else Basis.NONE,
+        epsilon=epsilon if private else None,
+        delta=0.0 if private else None,
+        lifetime="per disclosure: fitting again on the same people spends again",
+        assumptions=(
+            (
+                f"at most {contributions} ratings of a person count, chosen at random",
+                "one histogram release: L1 sensitivity contributions + 1, discrete Laplace noise from "
+                "the operating system's generator, through OpenDP",
+                "the scale of stars, the items and the attribute's values are public",
+            )
+            if private
+            else ()
+        ),
+        not_covered=(
+            "item profiles and the scores made from them, fitted to exact ratings",
+            "the recommender itself, which holds the ratings",
+        ),
+        sources=(
+            "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
+            "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the sampler",
+        ),
+    )
+
+
+def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
+    stated = []
+    if release.startswith("coupling"):
+        stated.append(
+            f"per item, the released star is independent of {hidden} if the disclosed histograms are "
+            "the true ones (exact for one item; dependence across items is not removed)"
+        )
+    elif release.startswith("scheme"):
+        stated.append(
+            f"stars follow r = <v, x> + x0 v0 + noise with noise independent of {hidden}, and the "
+            "disclosed gaps v0 are the true ones: then the released value is independent of it, and "
+            "rounding it afterwards changes nothing. Real stars are whole and end at the scale's "
+            "edges, so this holds only approximately"
+        )
+    if "selection" in release:
+        stated.append(
+            f"which items are rated depends on {hidden} item by item and independently, given a "
+            "person's rank by activity among people of her own value: then the shown set is "
+            "independent of it"
+        )
+    else:
+        stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
+    if mix < 1:
+        stated.append(f"a share {1 - mix:.0%} of the ratings is shown as it is, unprotected")
+    return tuple(stated)
+
+
+def _published_claims() -> tuple[Claim, ...]:
+    return (
+        Claim(
+            "the release is independent of the attribute (epsilon = 0)",
+            "true in the continuous linear model given x; false on whole stars",
+            (
+                "unrounded on whole stars: one rating tells the attribute (epsilon infinite)",
+                "rounded and clipped, exact per rating: 0.137 at mean 3.5, sd 1, v0 0.1; 2.40 at mean "
+                "4.8, sd 0.6, v0 0.3",
+                "whole profiles, attacker who knows x, sd(v0) 0.1: AUC 0.53 for 20 ratings, 0.61 for "
+                "165, 0.70 for 500",
+            ),
+        ),
+        Claim(
+            "selection with max(1, p_other / p_own)",
+            "protects nobody as printed: the chance is at least 1; min is meant",
+            ("with max, every rated item is shown",),
+        ),
+        Claim(
+            "rounding with chances r - k for k and 1 - (r - k) for k + 1",
+            "swapped: the mean is 2k + 1 - r",
+            ("3.2 becomes 3.8 in the mean, and a whole 3 becomes 4",),
+        ),
+    )

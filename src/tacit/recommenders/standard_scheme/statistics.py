@@ -1,0 +1,192 @@
+"""What consenting people's ratings say about each item and each value of the attribute.
+
+Runs at     the recommender, on the ratings of people who agreed to give them with their attribute.
+Sees        those ratings and attributes in the clear.
+Guarantee   none for the exact statistics; `private` releases a whole set of them with
+            epsilon-differential privacy for one consenting person (add or remove).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.errors import ConfigError
+from tacit.mechanisms.laplace import discrete_laplace
+from tacit.randomness import Source, integers_below
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Sums over people, kept apart for disjoint parts of them so that estimates can be validated.
+
+    people      (parts, values) how many people
+    counts      (parts, values, items) how many ratings
+    sums        (parts, values, items) sum of the levels given
+    histogram   (parts, values, items, levels) how many of each level, or None on a continuous scale
+    """
+
+    people: Floats
+    counts: Floats
+    sums: Floats
+    histogram: Floats | None
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.people)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Who rated what, with people ranked by activity among those of their own value.
+
+    The quantile of a person's activity among her own group says nothing about the group, so people
+    of equal quantile can be compared; activity itself differs between groups.
+
+    bounds   (values, strata - 1) fewest ratings of a person in stratum 1, 2, ...
+    people   (strata, values) how many people
+    counts   (strata, values, items) how many of them rated each item
+    """
+
+    bounds: Ints
+    people: Floats
+    counts: Floats
+
+
+def collect(
+    levels: sparse.csr_array,
+    labels: Ints,
+    parts: Ints,
+    *,
+    n_values: int,
+    n_levels: int,
+    weights: Floats | None = None,
+    spread: Floats | None = None,
+) -> Statistics:
+    """Sum up ratings by part, value and item.
+
+    levels    (people, items) CSR of levels, real-valued if something was subtracted already
+    labels    (people,) value of the attribute; parts: (people,) which part
+    n_levels  how many whole levels the scale has; 0 for none, which leaves the histogram out
+    weights   (ratings,) chance that a rating is shown at all, default 1
+    spread    (ratings, n_levels) chances of the level shown, default the level itself
+    """
+    n_parts, n_items = int(parts.max()) + 1, levels.shape[1]
+    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+    cell = (parts[rows] * n_values + labels[rows]) * n_items + levels.indices
+    shape = (n_parts, n_values, n_items)
+    size = n_parts * n_values * n_items
+    weight = np.ones(len(cell)) if weights is None else weights
+    histogram = None
+    if n_levels:
+        if spread is None:
+            whole = np.bincount(
+                cell * n_levels + np.round(levels.data).astype(np.int64).clip(0, n_levels - 1),
+                weight,
+                minlength=size * n_levels,
+            )
+            histogram = whole.reshape(*shape, n_levels)
+        else:
+            columns = [np.bincount(cell, weight * column, minlength=size) for column in spread.T]
+            histogram = np.stack(columns, axis=-1).reshape(*shape, n_levels)
+    return Statistics(
+        people=np.bincount(parts * n_values + labels, minlength=n_parts * n_values)
+        .reshape(n_parts, n_values)
+        .astype(np.float64),
+        counts=np.bincount(cell, weight, minlength=size).reshape(shape),
+        sums=np.bincount(cell, weight * levels.data, minlength=size).reshape(shape),
+        histogram=histogram,
+    )
+
+
+def collect_activity(
+    levels: sparse.csr_array,
+    labels: Ints,
+    *,
+    n_values: int,
+    strata: int,
+    weights: Floats | None = None,
+) -> Activity:
+    """Count who rated what within strata of activity. Arguments as for `collect`."""
+    activity = np.diff(levels.indptr)
+    inner = np.arange(1, strata) / strata
+    bounds = np.stack(
+        [np.quantile(activity[labels == v], inner, method="higher") for v in range(n_values)]
+    ).astype(np.int64)
+    stratum = stratum_of(activity, bounds[labels])
+    rows = np.repeat(np.arange(levels.shape[0]), activity)
+    cell = (stratum[rows] * n_values + labels[rows]) * levels.shape[1] + levels.indices
+    people = np.bincount(stratum * n_values + labels, minlength=strata * n_values)
+    counts = np.bincount(cell, weights, minlength=strata * n_values * levels.shape[1])
+    return Activity(
+        bounds=bounds,
+        people=people.reshape(strata, n_values).astype(float),
+        counts=counts.reshape(strata, n_values, levels.shape[1]).astype(float),
+    )
+
+
+def without_strata(statistics: Statistics) -> Activity:
+    """One stratum for everybody, from statistics alone (so that it costs a private set nothing)."""
+    return Activity(
+        bounds=np.zeros((statistics.people.shape[1], 0), dtype=np.int64),
+        people=statistics.people.sum(axis=0)[None],
+        counts=statistics.counts.sum(axis=0)[None],
+    )
+
+
+def stratum_of(activity: Ints, bounds: Ints) -> Ints:
+    """(people,) stratum of each person; activity: (people,), bounds: (people, strata - 1) her own."""
+    stratum: Ints = (activity[:, None] >= bounds).sum(axis=1)
+    return stratum
+
+
+def random_parts(count: int, n_parts: int, source: Source) -> Ints:
+    """Which part each of `count` people falls into, independently of their data."""
+    return integers_below(source, n_parts, count)
+
+
+def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> sparse.csr_array:
+    """At most `most` ratings a person, chosen uniformly at random."""
+    if most < 1:
+        raise ConfigError(f"A person contributes at least one rating; got {most}.")
+    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+    order = np.lexsort((integers_below(source, 1 << 62, len(rows)), rows))
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[order] = np.arange(len(rows)) - levels.indptr[rows[order]]
+    kept = rank < most
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=levels.shape[0]))])
+    return sparse.csr_array(
+        (levels.data[kept], levels.indices[kept], indptr.astype(np.int32)), shape=levels.shape
+    )
+
+
+def private(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
+    """The same statistics with noise: epsilon-DP for adding or removing one consenting person.
+
+    One release of all histograms and head counts together. A person stands in one part, changes at
+    most `contributions` histogram cells by one and one head count by one, so the L1 sensitivity is
+    contributions + 1 and every number gets discrete Laplace noise of scale
+    (contributions + 1) / epsilon. Negative counts are set to 0 afterwards (post-processing).
+    `statistics` must come from ratings that `limit_contributions` cut to `contributions`.
+    """
+    if statistics.histogram is None:
+        raise ConfigError(
+            "A private disclosure needs a scale of whole stars; this one is continuous."
+        )
+    scale = (contributions + 1) / epsilon
+    exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
+    noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
+    people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
+    histogram = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
+    return Statistics(
+        people=people,
+        counts=histogram.sum(axis=-1),
+        sums=histogram @ np.arange(histogram.shape[-1], dtype=float),
+        histogram=histogram,
+    )
