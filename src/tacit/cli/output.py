@@ -66,11 +66,11 @@ def progress(
 
     quiet: no bar, for `--json`. total: steps to come; None where nobody knows.
     """
-    hidden = quiet or not _errors.is_terminal
+    if quiet or not _errors.is_terminal:
+        yield lambda steps: None
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=_errors, transient=True, disable=hidden
-    ) as bar:
+    with Progress(*columns, TimeRemainingColumn(), console=_errors, transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
 
