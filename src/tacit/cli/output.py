@@ -67,7 +67,7 @@ def progress(
     quiet: no bar, for `--json`. total: steps to come; None where nobody knows.
     """
     if quiet or not _errors.is_terminal:
-        yield lambda steps: None
+        yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=_errors, transient=True) as bar:
