@@ -37,12 +37,10 @@ test-long: setup ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long
 
 check: setup ## lint, format, types, import layers, dead links in the documentation
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python tools/check_links.py
-	@$(BIN)/python tools/check_text.py
+	@failed=0; \
+	for step in "ruff check" "ruff format --check" "mypy" "lint-imports --no-logo" \
+	  "python tools/check_links.py" "python tools/check_text.py"; do \
+	  echo "== $$step"; $(BIN)/$$step || failed=1; done; exit $$failed
 
 bench: setup ## run every benchmark; each prints its ratio to a peer
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
