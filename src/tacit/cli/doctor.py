@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import typer
 
-from tacit.cli.output import JSON, console, emit, table
+from tacit.cli.output import JSON, console, emit, progress, table
 
 DISTRIBUTION = "tacit-rec"
 DATA_FOLDERS = ("ml-100k", "ml-latest-small")
@@ -38,7 +38,11 @@ def doctor(as_json: JSON = False) -> None:
 
     Exit code 1 if something that tacit cannot do without fails.
     """
-    checks = list(examine())
+    checks = []
+    with progress("Examining", None, quiet=as_json) as advance:
+        for check in examine():
+            checks.append(check)
+            advance(1)
     healthy = all(check.state != "fail" for check in checks)
     emit({"healthy": healthy, "checks": checks}, as_json=as_json, render=_show)
     if not healthy:
