@@ -151,8 +151,10 @@ def _order(
     order = np.argsort(pairs, kind="stable")
     last = _ends(pairs[order])
     if times is not None and not last.all():
-        order = np.lexsort((times, pairs))
-        last = _ends(pairs[order])
+        several = ~last
+        several[1:] |= ~last[:-1]  # only the repeated pairs are worth sorting again
+        rows = order[several]
+        order[several] = rows[np.lexsort((times[rows], pairs[rows]))]
     return order, last
 
 

@@ -36,6 +36,13 @@ def sniff(path: Path, delimiter: str | None = None, asked: Sequence[str | None] 
     sample = list(itertools.islice(_content(path), _SAMPLE))
     if not sample:
         raise DataError("the file is empty", path=path, expected="a header and at least one row")
+    if "\r" in sample[0][1].rstrip("\r\n"):
+        raise DataError(
+            "the lines end with a carriage return only",
+            path=path,
+            row=sample[0][0],
+            fix="Convert it:  tr '\\r' '\\n' < IN > OUT",
+        )
     if delimiter is not None:
         chosen = _checked(delimiter, path)
     else:
@@ -130,7 +137,10 @@ def _split(text: str, delimiter: str) -> list[str]:
     text = text.rstrip("\r\n")
     if delimiter == "::":
         return text.split("::")
-    return next(csv.reader([text], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:  # a cell without end: no table at all, and no delimiter to find
+        return [text]
 
 
 def _fit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, bool, int]:

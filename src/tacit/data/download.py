@@ -117,7 +117,6 @@ def _fetch(
     advance: Callable[[int], Any] | None,
 ) -> Path:
     import pooch
-    import requests
 
     try:
         with _silent(pooch.get_logger()):
@@ -130,7 +129,9 @@ def _fetch(
                     progressbar=_Bar(archive.size, advance), chunk_size=_BLOCK, timeout=30
                 ),
             )
-    except (requests.RequestException, ConnectionError, TimeoutError) as error:
+    except OSError as error:
+        if not hasattr(error, "response"):  # the disk's fault, not the host's
+            raise
         raise DownloadError(
             f"{name} could not be fetched from {base}: {_cause(error)}. {_by_hand(name, folder)}"
         ) from None
@@ -177,10 +178,8 @@ def _silent(logger: logging.Logger) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"the host answered {response.status_code}"
-    return "the host cannot be reached"
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return f"the host answered {status}" if status else "the host cannot be reached"
 
 
 def _by_hand(name: str, folder: Path) -> str:

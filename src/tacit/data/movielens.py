@@ -22,10 +22,13 @@ from tacit.errors import DataError
 
 WHOLE_STARS = RatingScale(1, 5, 1)
 HALF_STARS = RatingScale(0.5, 5, 0.5)
-GENRES_100K = tuple(
-    "unknown|Action|Adventure|Animation|Children's|Comedy|Crime|Documentary|Drama|Fantasy|"
-    "Film-Noir|Horror|Musical|Mystery|Romance|Sci-Fi|Thriller|War|Western".split("|")
+# fmt: off
+GENRES_100K = (
+    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
+    "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi",
+    "Thriller", "War", "Western",
 )
+# fmt: on
 
 _COLUMNS: dict[Role, int] = {"user": 0, "item": 1, "rating": 2, "time": 3}
 _HEADERS = ("user id", "movie id", "rating", "timestamp")

@@ -35,6 +35,8 @@ class RatingScale:
     step: float
 
     def __post_init__(self) -> None:
+        for name in ("minimum", "maximum", "step"):  # 1 and 1.0 must be written alike
+            object.__setattr__(self, name, float(getattr(self, name)))
         if not (np.isfinite([self.minimum, self.maximum, self.step]).all() and self.step >= 0):
             raise DataError("a rating scale needs three finite numbers and a step of 0 or more")
         if self.minimum >= self.maximum:
@@ -156,9 +158,9 @@ class Ratings:
         """Build from parallel columns of external ids and stars.
 
         duplicates: when a person rated an item twice, `"last"` keeps the later one (by time, else
-        by row), `"mean"` averages, `"error"` refuses. Ids are all integers or all strings. Times are
-        seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a value; ids
-        without a rating are left out.
+        by row), `"mean"` averages, `"error"` refuses. Ids are all integers or all strings. Times
+        are seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a value;
+        ids without a rating are left out.
         """
         from tacit.data.assembly import assemble  # it builds on this class
 

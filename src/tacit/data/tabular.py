@@ -14,6 +14,7 @@ People    A file with ratings of one person only is fine; ids in a users or item
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -241,7 +242,9 @@ def _fast(
 
     try:
         frame = _scan(path, dialect, columns)
-    except (pl.exceptions.PolarsError, OSError):
+    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error):
+        return None
+    if frame is None:
         return None
     # A null in the last column may be a short row, whose other cells then sit in wrong columns.
     if sum(frame.null_count().row(0)):
@@ -261,18 +264,27 @@ def _fast(
     return read
 
 
-def _scan(path: Path, dialect: Dialect, columns: Mapping[Role, int]) -> pl.DataFrame:
+def _ends_in(source: Path | bytes, delimiter: str) -> bool:
+    end = delimiter.encode()
+    if isinstance(source, bytes):
+        return source.endswith(end)
+    with source.open("rb") as stream:
+        stream.seek(max(0, source.stat().st_size - len(end)))
+        return stream.read() == end
+
+
+def _scan(path: Path, dialect: Dialect, columns: Mapping[Role, int]) -> pl.DataFrame | None:
     import polars as pl
 
-    packed = path.suffix == ".gz"
     source: Path | bytes = path
     separator = dialect.delimiter
-    if packed or separator == "::":
+    if path.suffix == ".gz" or separator == "::":
         with delimited.open_binary(path) as stream:
             source = stream.read()
-    if separator == "::":
-        assert isinstance(source, bytes)
-        source, separator = source.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
+        if separator == "::":
+            source, separator = source.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
+    if _ends_in(source, separator):  # polars drops an empty cell too many at the very end
+        return None
     lazy = pl.scan_csv(
         source,
         has_header=False,

@@ -1,0 +1,107 @@
+"""The command `tacit data`: what it prints, what it writes, how it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.data import download, generate, load
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line; its exit code, standard output and standard error."""
+
+    def runner(*words: object) -> tuple[int, str, str]:
+        code = main(["data", *map(str, words)])
+        return code, *capsys.readouterr()
+
+    return runner
+
+
+def test_generate_writes_what_describe_reads(run: Any, tmp_path: Path) -> None:
+    """The two files of `generate` hold the generated ratings and the attribute."""
+    out = tmp_path / "r.csv"
+    size = ("--users", 60, "--items", 40, "--ratings", 1500, "--seed", 3)
+    code, text, _ = run("generate", out, *size, "--json")
+    written = json.loads(text)
+    assert code == 0
+    assert written["users_file"] == str(tmp_path / "r-users.csv")
+    code, text, _ = run("describe", out, "--users", written["users_file"], "--json")
+    found = json.loads(text)
+    direct = generate(users=60, items=40, ratings=1500, seed=3)
+    assert found["digest"] == written["digest"] == direct.digest
+    assert found["user_attributes"] == {"gender": {"M": 42, "F": 18}}
+    assert (found["users"], found["items"], found["ratings"]) == (60, 40, 1500)
+    assert sum(found["stars"].values()) == 1500
+    assert found["ratings_per_user"]["mean"] == 25
+
+
+def test_describe_for_people(run: Any, tmp_path: Path) -> None:
+    """The table holds the counts, the scale and the attribute."""
+    out, people = tmp_path / "r.tsv", tmp_path / "u.csv"
+    assert run("generate", out, "--users-file", people, "--ratings", 20000, "--seed", 1)[0] == 0
+    code, text, _ = run("describe", out, "--users", people)
+    assert code == 0
+    for part in ("1,000", "20,000", "1:5:1", "gender", "30.0%", load(out).digest):
+        assert part in text
+
+
+def test_generate_says_what_comes_next(run: Any, tmp_path: Path) -> None:
+    """The last line is a command that works."""
+    _, text, _ = run("generate", tmp_path / "r.csv", "--ratings", 20000, "--seed", 1)
+    _, command = text.strip().rsplit("Next:  tacit data ", 1)
+    assert run(*command.split())[0] == 0
+
+
+def test_describe_names_its_columns(run: Any, tmp_path: Path) -> None:
+    """Options name columns and the scale."""
+    path = tmp_path / "r.txt"
+    path.write_text("who;what;n\na;x;3\nb;x;1\n")
+    named = ("--user", "who", "--item", "what", "--rating", "n", "--scale", "1:7:1")
+    code, text, _ = run("describe", path, *named, "--json")
+    assert code == 0
+    assert json.loads(text)["scale"] == "1:7:1"
+    assert json.loads(text)["first"] is None
+
+
+def test_a_bad_row_is_one_paragraph(run: Any, tmp_path: Path) -> None:
+    """Exit code 3, nothing on standard output, file and row on standard error."""
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating\n1,2,x\n")
+    code, text, errors = run("describe", path)
+    assert (code, text) == (3, "")
+    assert f"{path}, row 2, column 'rating'" in errors
+    assert "Traceback" not in errors
+
+
+def test_get_fetches_into_the_folder(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`get` names the folder, the checksum and the licence."""
+    (tmp_path / "ml-100k").mkdir()
+    (tmp_path / "ml-100k" / "u.data").write_text("already here")
+    code, text, _ = run("get", "ml-100k", "--to", tmp_path, "--json")
+    told = json.loads(text)
+    assert code == 0
+    assert told["folder"] == str(tmp_path / "ml-100k")
+    assert told["sha256"] == download.ARCHIVES["ml-100k"].sha256
+    assert "README" in told["licence"]
+
+
+def test_get_of_an_unknown_name(run: Any, tmp_path: Path) -> None:
+    """Exit code 2 and the names that are offered."""
+    code, _, errors = run("get", "ml-none", "--to", tmp_path)
+    assert code == 2
+    assert "ml-latest-small" in errors
+
+
+def test_real_data_is_described(run: Any, ml_100k: Path) -> None:
+    """MovieLens 100K, with its genders."""
+    code, text, _ = run("describe", ml_100k, "--json")
+    assert code == 0
+    assert json.loads(text)["user_attributes"]["gender"] == {"M": 670, "F": 273}
