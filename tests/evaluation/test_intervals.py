@@ -33,10 +33,11 @@ def test_covers_as_often_as_it_says():
 
 
 def test_auc_stays_between_0_and_1():
-    """An interval that would pass 1 ends there."""
+    """An interval that would pass 1 ends there, and one that would pass 0 begins there."""
     interval = auc_interval([0.98, 0.99, 1.0, 0.9])
     assert interval.high == 1.0
     assert interval.low > 0.5
+    assert auc_interval([0.02, 0.01, 0.0, 0.1]).low == 0.0
 
 
 def test_one_fold_leaves_everything_open():

@@ -21,6 +21,23 @@ def test_naive_bayes_is_scikit_learns(stars):
     np.testing.assert_allclose(ours, joint[:, 1] - joint[:, 0])
 
 
+def test_naive_bayes_counts_from_the_minimum(stars):
+    """Negative stars are raised by the training minimum, at scoring too; lower ones count as 0."""
+    ratings, labels = stars
+    lowered, raised = ratings.copy(), ratings.copy()
+    lowered.data -= 4.0  # -3 to 1
+    raised.data -= 1.0
+    attack = NaiveBayes().fit(lowered, labels)
+    np.testing.assert_allclose(
+        attack.score(lowered), NaiveBayes().fit(raised, labels).score(raised)
+    )
+    lowest = lowered[:1].copy()
+    lowest.data[:] = -3.0
+    lower = lowest.copy()
+    lower.data[:] = -9.0
+    np.testing.assert_allclose(attack.score(lower), attack.score(lowest))
+
+
 def test_logistic_regression_is_scikit_learns(stars):
     """At the chosen penalty, score and belief are scikit-learn's decision and probability."""
     ratings, labels = stars

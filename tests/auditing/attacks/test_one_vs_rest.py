@@ -20,6 +20,8 @@ def test_two_values_are_the_plain_auc(stars):
     )
     plain = NaiveBayes().fit(ratings[TRAIN], labels[TRAIN]).score(ratings[TEST])
     assert found == auc(labels[TEST], plain)
+    scores = OneVersusRest(NaiveBayes, ["F", "M"]).fit(ratings[TRAIN], words[TRAIN])
+    np.testing.assert_array_equal(scores.score(ratings[TEST])["M"], plain)
 
 
 def test_more_values_are_averaged(stars):
