@@ -55,7 +55,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         content = file.read_bytes()
     except OSError as error:
         raise ModelFileError(
-            f"{file}: cannot be read ({error.strerror}). Check the path, or make the file with  tacit fit"
+            f"{file}: cannot be read ({error.strerror}). Check the path, or make the file with  "
+            "tacit fit"
         ) from None
     if not content.startswith(MAGIC):
         raise ModelFileError(

@@ -36,7 +36,7 @@ class Source(Protocol):
 
 
 class SecureSource:
-    """Words of the operating system's generator; no state of its own, so a fork cannot repeat it."""
+    """Words of the operating system's generator; without state, so a fork cannot repeat it."""
 
     private = True
 
@@ -83,7 +83,7 @@ def secure() -> Source:
 
 
 def replay(seed: int | str) -> Source:
-    """A seeded source, refused outside `with simulation():`. Different seeds: independent streams."""
+    """A seeded source, refused outside `with simulation():`. Streams of two seeds are unrelated."""
     if getattr(_allowed, "depth", 0) == 0:
         raise PrivacyError(
             "A seeded random stream protects nobody, so it is refused here. "

@@ -60,7 +60,8 @@ def solve_reference(ratings: sparse.csr_array, factors: Floats, penalty: float |
 def fitted(ratings: sparse.csr_array, solutions: Floats, factors: Floats) -> Floats:
     """<v_i, p_u> at every stored entry of the CSR, in its order."""
     rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
-    return np.einsum("nd,nd->n", solutions[rows], factors[ratings.indices])
+    products: Floats = np.einsum("nd,nd->n", solutions[rows], factors[ratings.indices])
+    return products
 
 
 def _penalties(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -> Floats:
@@ -69,6 +70,7 @@ def _penalties(ratings: sparse.csr_array, factors: Floats, penalty: float | Floa
         raise ConfigError("A ridge penalty is a finite number above 0.")
     if ratings.shape[1] != factors.shape[0]:
         raise ConfigError(
-            f"Ratings of {ratings.shape[1]} items need as many item profiles; got {factors.shape[0]}."
+            f"Ratings of {ratings.shape[1]} items need as many item profiles; "
+            f"got {factors.shape[0]}."
         )
     return np.ascontiguousarray(penalties)

@@ -24,7 +24,7 @@ LANES = 4
 def kernel(width: int) -> Callable[..., None]:
     """Compile for one width; call with (indptr, indices, values, factors, penalties, out)."""
 
-    @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})  # type: ignore[untyped-decorator]
+    @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
     def solve_rows(
         indptr: Any, indices: Any, values: Any, factors: Any, penalties: Any, out: Any
     ) -> None:

@@ -7,6 +7,7 @@ it is what counts, on either side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -145,6 +146,8 @@ def evaluate_hiding(
     releases: Sequence[str] = tuple(RELEASES),
     attacks: Sequence[str] = tuple(ATTACKS),
     variant: str = "sound",
+    disclosure_epsilon: float = math.inf,
+    contributions: int = 50,
     factors: int = 20,
     seed: int = 0,
     workers: int = 0,
@@ -152,10 +155,22 @@ def evaluate_hiding(
 ) -> HidingTable:
     """Run every release and attack, folds by user. `steps(folds)` tells how far progress counts.
 
-    Results depend on the seed and the data only, not on the number of workers. These are
-    simulations: no draw here is a real release.
+    Results depend on the seed and the data only, not on the number of workers; with a finite
+    `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
+    is a real release.
     """
-    experiment = _experiment(ratings, attribute, folds, releases, attacks, variant, factors, seed)
+    experiment = _experiment(
+        ratings,
+        attribute,
+        folds,
+        releases,
+        attacks,
+        variant,
+        disclosure_epsilon,
+        contributions,
+        factors,
+        seed,
+    )
     pairs = [(a, b) for a in range(folds) for b in range(a, folds)]
     advance = progress or (lambda _: None)
     with Pool(experiment, workers=workers) as pool:
@@ -180,6 +195,8 @@ def _experiment(
     releases: Sequence[str],
     attacks: Sequence[str],
     variant: str,
+    disclosure_epsilon: float,
+    contributions: int,
     factors: int,
     seed: int,
 ) -> Experiment:
@@ -216,6 +233,8 @@ def _experiment(
             else published_factorization(factors=factors, seed=seed)
         ),
         shrink=variant == "sound",
+        disclosure_epsilon=disclosure_epsilon,
+        contributions=contributions,
         releases=tuple(releases),
         attacks=tuple(attacks),
         seed=seed,

@@ -8,6 +8,7 @@ that had already seen them would teach the attacker a cleaner picture than it me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,15 +21,15 @@ from scipy.special import expit
 from tacit.auditing.attacks import ATTACKS, OneVersusRest
 from tacit.evaluation.accuracy import mae, rmse
 from tacit.evaluation.ranking import RankingMetrics, ranking_metrics
-from tacit.randomness import replay, simulation
+from tacit.randomness import replay, secure, simulation
 from tacit.recommenders.standard_scheme.disclosure import Tables
 from tacit.recommenders.standard_scheme.messages import MICRO, RELEASES, Rule
 from tacit.recommenders.standard_scheme.population import release
-from tacit.recommenders.standard_scheme.server import Profiles
 from tacit.recommenders.standard_scheme.training import (
     Consenting,
     Factorization,
     estimate,
+    estimate_privately,
     train_profiles,
 )
 
@@ -52,6 +53,8 @@ class Experiment:
     step: float
     factorization: Factorization
     shrink: bool
+    disclosure_epsilon: float
+    contributions: int
     releases: tuple[str, ...]
     attacks: tuple[str, ...]
     seed: int
@@ -74,7 +77,10 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Errors in stars. At the recommender the attribute is the attack's belief; at home it is known."""
+    """Errors in stars.
+
+    At the recommender the attribute is the attack's belief; at home it is known.
+    """
 
     rmse: float
     mae: float
@@ -100,7 +106,16 @@ def tables_without(experiment: Experiment, first: int, second: int) -> Tables:
     numbers = experiment.outside(first, second)
     people = _some(experiment.people, numbers)
     coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
-    made = estimate(people, shrink=experiment.shrink, coupling=coupling, seed=experiment.seed)
+    if math.isinf(experiment.disclosure_epsilon):
+        made = estimate(people, shrink=experiment.shrink, coupling=coupling, seed=experiment.seed)
+    else:
+        made = estimate_privately(
+            people,
+            secure(),
+            epsilon=experiment.disclosure_epsilon,
+            contributions=experiment.contributions,
+            coupling=coupling,
+        )
     return made[people.names[0]]
 
 
@@ -282,7 +297,7 @@ def _some(people: Consenting, numbers: Ints) -> Consenting:
 def _split(
     levels: sparse.csr_array, generator: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Ratings the person has made, and ratings she will make: at least one of each where she can."""
+    """Ratings the person has made, and ratings she will make: one or more of each if she can."""
     rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
     order = np.lexsort((generator.random(len(rows)), rows))
     rank = np.empty(len(rows), dtype=np.int64)

@@ -53,12 +53,8 @@ class Pool:
     ) -> list[T]:
         """Results in the order of `arguments`."""
         if self._executor is None:
-            return [
-                result
-                for result in _counted(
-                    (function(self._context, *each) for each in arguments), progress
-                )
-            ]
+            done = (function(self._context, *each) for each in arguments)
+            return list(_counted(done, progress))
         futures = {
             self._executor.submit(_apply, function, each): number
             for number, each in enumerate(arguments)

@@ -2,7 +2,8 @@
 
 Source     Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing privacy mechanisms
            (STOC 2009); sampler: Canonne, Kamath, Steinke (2020), as implemented in OpenDP.
-Guarantee  (L1 sensitivity / scale, 0)-differential privacy; OpenDP draws from the system's generator.
+Guarantee  (L1 sensitivity / scale, 0)-differential privacy; OpenDP draws from the system's
+           generator.
 """
 
 from __future__ import annotations

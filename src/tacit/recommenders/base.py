@@ -21,7 +21,7 @@ History = Mapping[Any, float]
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """One line of a list. rank: from 1; score: predicted stars, or what the recommender ranks by."""
+    """One line of a list. rank: from 1; score: predicted stars, or what the list is ranked by."""
 
     user_id: Any
     item_id: Any
@@ -90,11 +90,12 @@ class Recommender(Protocol):
 class ItemRecommender:
     """Shared by recommenders that score all items for one history at a time.
 
-    A subclass sets `item_ids_` in `fit`, may set `people_` (ratings of known people), and implements
-    `_score`.
+    A subclass sets `item_ids_` in `fit`, may set `people_` (ratings of known people), and
+    implements `_score`.
     """
 
     item_ids_: Column
+    titles_: Mapping[Any, str]
     people_: Ratings | None = None
 
     def recommend(
@@ -106,7 +107,7 @@ class ItemRecommender:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The n best items, without those in the history or `exclude`, among `candidates` if given."""
+        """The n best items not in the history or `exclude`, among `candidates` if given."""
         own = self._history(user, history)
         return top_n(
             self._score(own),
@@ -154,7 +155,7 @@ def top_n(
     left_out: Collection[Any],
     candidates: Collection[Any] | None,
 ) -> Recommendations:
-    """Rank by score (ties by item order); unknown ids in `left_out` and `candidates` are ignored."""
+    """Rank by score, ties by item order; unknown ids in `left_out`, `candidates` are ignored."""
     if n < 1:
         raise ConfigError(f"A list has at least one entry; got n={n}.")
     ids = item_ids.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit import container
-from tacit.data.ratings import Column
+from tacit.data.ratings import Column, Ratings
 from tacit.errors import ModelFileError
 
 KINDS = {
@@ -36,13 +37,33 @@ def load_model(path: str | Path) -> Any:
         ) from None
 
 
-def ids_to_header(ids: Column) -> list[Any]:
-    """Ids as JSON values; integers stay integers."""
-    return list(ids.tolist())
+Titles = Mapping[Any, str]
+"""Item id to a name people know; only for showing."""
+
+
+def titles_of(ratings: Ratings) -> Titles:
+    """Titles from item metadata, of the items that have one."""
+    column = ratings.item_metadata.get("title")
+    if column is None:
+        return {}
+    named = zip(ratings.item_ids.tolist(), column.tolist(), strict=True)
+    return {item: str(title) for item, title in named if title is not None}
+
+
+def items_to_header(ids: Column, titles: Titles) -> dict[str, Any]:
+    """Ids and titles as JSON values; integers stay integers."""
+    items = list(ids.tolist())
+    return {"items": items, "titles": [titles.get(item) for item in items] if titles else None}
+
+
+def titles_from_header(header: Mapping[str, Any]) -> Titles:
+    """The titles that `items_to_header` wrote."""
+    named = zip(header["items"], header["titles"] or (), strict=False)
+    return {item: title for item, title in named if title is not None}
 
 
 def ids_from_header(values: list[Any]) -> Column:
-    """The column that `ids_to_header` wrote."""
+    """The column that `items_to_header` wrote."""
     if values and all(isinstance(value, int) for value in values):
         return np.array(values, dtype=np.int64)
     column = np.empty(len(values), dtype=object)

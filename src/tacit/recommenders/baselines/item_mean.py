@@ -12,13 +12,13 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
-from tacit.recommenders.files import ids_from_header, ids_to_header
+from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
 
 
 class ItemMean(ItemRecommender):
-    """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings. No privacy.
+    """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings.
 
-    Without damping the head of the list is films that one person gave five stars.
+    No privacy. Without damping the head of the list is films that one person gave five stars.
     """
 
     def __init__(self, *, damping: float = 5.0) -> None:
@@ -28,11 +28,12 @@ class ItemMean(ItemRecommender):
 
     def fit(self, ratings: Ratings) -> ItemMean:
         self.item_ids_, self.people_ = ratings.item_ids, ratings
+        self.titles_ = titles_of(ratings)
         overall = float(ratings.values.mean())
         counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
         sums = np.bincount(ratings.items, ratings.values, minlength=ratings.n_items)
         weighted = sums + self.damping * overall
-        self.means_ = np.divide(
+        self.means_: Floats = np.divide(
             weighted, counts, out=np.full(ratings.n_items, overall), where=counts > 0
         )
         return self
@@ -46,7 +47,7 @@ class ItemMean(ItemRecommender):
     def save(self, path: str | Path) -> None:
         header = {
             "recommender": "item-mean",
-            "items": ids_to_header(self.item_ids_),
+            **items_to_header(self.item_ids_, self.titles_),
             "damping": self.damping,
         }
         container.write(path, header, {"means": self.means_})
@@ -54,5 +55,6 @@ class ItemMean(ItemRecommender):
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ItemMean:
         model = cls(damping=header["damping"])
+        model.titles_ = titles_from_header(header)
         model.item_ids_, model.means_ = ids_from_header(header["items"]), arrays["means"]
         return model

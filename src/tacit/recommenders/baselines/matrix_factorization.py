@@ -16,7 +16,7 @@ from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
 from tacit.recommenders.baselines.item_mean import ItemMean
-from tacit.recommenders.files import ids_from_header, ids_to_header
+from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
 
 
 class MatrixFactorization(ItemRecommender):
@@ -42,6 +42,7 @@ class MatrixFactorization(ItemRecommender):
 
     def fit(self, ratings: Ratings) -> MatrixFactorization:
         self.item_ids_, self.people_ = ratings.item_ids, ratings
+        self.titles_ = titles_of(ratings)
         self.means_ = ItemMean().fit(ratings).means_
         matrix = ratings.matrix
         centred = sparse.csr_array(
@@ -76,7 +77,7 @@ class MatrixFactorization(ItemRecommender):
     def save(self, path: str | Path) -> None:
         header = {
             "recommender": "matrix-factorization",
-            "items": ids_to_header(self.item_ids_),
+            **items_to_header(self.item_ids_, self.titles_),
             "settings": {
                 "factors": self.factors,
                 "regularization": self.regularization,
@@ -89,6 +90,7 @@ class MatrixFactorization(ItemRecommender):
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> MatrixFactorization:
         model = cls(**header["settings"])
+        model.titles_ = titles_from_header(header)
         model.item_ids_ = ids_from_header(header["items"])
         model.means_, model.item_factors_ = arrays["means"], arrays["factors"]
         return model

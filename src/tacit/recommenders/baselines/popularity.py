@@ -11,7 +11,7 @@ from tacit import container
 from tacit.data.ratings import Ratings
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
-from tacit.recommenders.files import ids_from_header, ids_to_header
+from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
 
 
 class Popularity(ItemRecommender):
@@ -19,6 +19,7 @@ class Popularity(ItemRecommender):
 
     def fit(self, ratings: Ratings) -> Popularity:
         self.item_ids_, self.people_ = ratings.item_ids, ratings
+        self.titles_ = titles_of(ratings)
         self.counts_ = np.bincount(ratings.items, minlength=ratings.n_items).astype(float)
         return self
 
@@ -29,11 +30,12 @@ class Popularity(ItemRecommender):
         return ()
 
     def save(self, path: str | Path) -> None:
-        header = {"recommender": "popularity", "items": ids_to_header(self.item_ids_)}
+        header = {"recommender": "popularity", **items_to_header(self.item_ids_, self.titles_)}
         container.write(path, header, {"counts": self.counts_})
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Popularity:
         model = cls()
+        model.titles_ = titles_from_header(header)
         model.item_ids_, model.counts_ = ids_from_header(header["items"]), arrays["counts"]
         return model

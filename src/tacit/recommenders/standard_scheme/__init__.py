@@ -9,7 +9,8 @@ x0                attribute value (label)           device.py, training.py
 v_i0              offset of an item (half gap)      disclosure.estimate_offsets
 L(v_i)            Disclosure                        messages.py
 y_i = r_i - x0 v_i0   Device.release                device.py (population.py for many people)
-p_i^{+-}, eq. 7   keep                              disclosure.estimate_shown, theory.keep_probability
+p_i^{+-}, eq. 7   keep                              disclosure.estimate_shown,
+                                                    theory.keep_probability
 p = argmin ...    Profiles.estimate                 server.py, engine/ridge.py
 v_i (d = 20)      item factors                      training.train_profiles
 alpha             mix                               messages.Rule

@@ -84,7 +84,7 @@ class Device:
         return Release(self._disclosure.digest, tuple(shown))
 
     def complete(self, scores: Scores) -> dict[ItemId, float]:
-        """Predicted stars for the owner: the recommender's scores plus the attribute's own effect."""
+        """Predicted stars for the owner: the recommender's scores plus her attribute's effect."""
         known = self._disclosure.item_number
         completed = {}
         for item, score in scores.scores:
@@ -106,7 +106,7 @@ class Device:
         return round(level * MICRO)
 
     def _obfuscate(self, number: int, level: int, strata: list[int]) -> int | None:
-        """What to release for one item, None to hold it back. The draws are made in a fixed order."""
+        """What to release for one item, None to hold it back. Draws come in a fixed order."""
         rule = self._disclosure.rule
         if rule.mix < MICRO and self._draw(MICRO) >= rule.mix:
             return level
@@ -144,7 +144,7 @@ class Device:
         return step * MICRO
 
     def _round(self, level: int) -> int:
-        """A whole level with the given mean, then clipped to the scale: k + 1 with chance level - k."""
+        """A whole level with the given mean: k + 1 with chance level - k; clipped to the scale."""
         whole, rest = divmod(level, MICRO)
         whole += self._draw(MICRO) < rest
         return min(max(whole, 0), self._disclosure.levels - 1) * MICRO

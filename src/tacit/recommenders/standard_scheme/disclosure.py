@@ -13,6 +13,7 @@ Why shrink  A raw half gap is the true one plus an error e. Subtracting it plant
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,21 @@ class Tables:
     means: Ints
     coupling: Ints | None
     item_means: Ints
+
+    @classmethod
+    def from_arrays(cls, values: Sequence[str], arrays: Mapping[str, Ints | None]) -> Tables:
+        """From arrays by the names in ARRAYS; only `coupling` may be missing."""
+        coupling = arrays["coupling"]
+        given = {key: array for key, array in arrays.items() if array is not None}
+        return cls(
+            values=tuple(values),
+            offsets=given["offsets"],
+            bounds=given["bounds"],
+            keep=given["keep"],
+            means=given["means"],
+            coupling=coupling,
+            item_means=given["item_means"],
+        )
 
     def to_message(self, name: str) -> AttributeTable:
         rows = () if self.coupling is None else _tuples(self.coupling)
@@ -203,6 +219,7 @@ def _posterior_shares(
 def _posterior(likelihood: Floats) -> Floats:
     """(items, grid) posteriors under one normal prior, fitted by expectation maximisation."""
     mean, sd = 0.0, 0.3
+    posterior: Floats = likelihood
     for _ in range(60):  # converges in about 30 rounds
         prior = np.exp(-0.5 * ((_LOG_ODDS - mean) / sd) ** 2)
         posterior = likelihood * (prior / prior.sum())
@@ -265,7 +282,7 @@ def estimate_coupling(statistics: Statistics) -> Floats | None:
 
 
 def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
-    """(values, items, levels) star distributions: smoothed histograms, tilted to the right means."""
+    """(values, items, levels) star distributions: smoothed histograms with the right means."""
     overall = histogram.sum(axis=(0, 1)) + 1.0
     item = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
     item /= item.sum(axis=-1, keepdims=True)
@@ -292,7 +309,8 @@ def _tilted(shares: Floats, means: Floats) -> Floats:
 def _mean(sums: Floats, counts: Floats, otherwise: Floats | float) -> Floats:
     """sums / counts, and `otherwise` where nothing was counted."""
     base = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
-    return np.divide(sums, counts, out=base, where=counts > 0)
+    means: Floats = np.divide(sums, counts, out=base, where=counts > 0)
+    return means
 
 
 def _overall(counts: Floats, sums: Floats) -> float:

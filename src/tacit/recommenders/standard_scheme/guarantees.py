@@ -9,13 +9,17 @@ from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
-    "Ioannidis, Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive "
-    "analytics, SIGMETRICS 2014",
+    (
+        "Ioannidis, Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive "
+        "analytics, SIGMETRICS 2014"
+    ),
 )
 _NOT_COVERED = (
     "whether you use the recommender, when, and how many ratings you show",
-    "items given or withheld together: the model takes each choice to rate as independent, given "
-    "how active a person is among people of her own value",
+    (
+        "items given or withheld together: the model takes each choice to rate as independent, "
+        "given how active a person is among people of her own value"
+    ),
     "anything about you except the named attributes; your taste is meant to be seen",
     "later releases of the same star with fresh randomness: your device must keep its memory",
     "consenting people, whose ratings train the recommender in the clear",
@@ -37,8 +41,8 @@ def for_the_person(
     return Guarantee(
         name=f"standard scheme ({variant}), {release}",
         sentence=(
-            f"What your device sends makes guessing your {hidden} about as hard as the attacks below "
-            "found it. It is not a proof, and there is no epsilon."
+            f"What your device sends makes guessing your {hidden} about as hard as the attacks "
+            "below found it. It is not a proof, and there is no epsilon."
         ),
         protects=f"your {hidden}, from whoever reads what your device sends",
         adjacency=Adjacency("attribute value", "replace"),
@@ -62,11 +66,11 @@ def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
     return Guarantee(
         name="consenting people, in what devices are told about items",
         sentence=(
-            f"Everything devices are told about items is {epsilon:g}-differentially private for each "
-            "person whose ratings trained it; the recommender's own item profiles are not."
+            f"Everything devices are told about items is {epsilon:g}-differentially private for "
+            "each person whose ratings trained it; the recommender's own item profiles are not."
             if private
-            else "People whose ratings train the recommender are not protected: they agreed to show "
-            "ratings and attribute."
+            else "People whose ratings train the recommender are not protected: they agreed to "
+            "show ratings and attribute."
         ),
         protects="one consenting person's ratings and attribute, in the disclosure",
         adjacency=Adjacency("user", "add or remove"),
@@ -79,8 +83,10 @@ def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
         assumptions=(
             (
                 f"at most {contributions} ratings of a person count, chosen at random",
-                "one histogram release: L1 sensitivity contributions + 1, discrete Laplace noise from "
-                "the operating system's generator, through OpenDP",
+                (
+                    "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
+                    "noise from the operating system's generator, through OpenDP"
+                ),
                 "the scale of stars, the items and the attribute's values are public",
             )
             if private
@@ -101,15 +107,15 @@ def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
     stated = []
     if release.startswith("coupling"):
         stated.append(
-            f"per item, the released star is independent of {hidden} if the disclosed histograms are "
-            "the true ones (exact for one item; dependence across items is not removed)"
+            f"per item, the released star is independent of {hidden} if the disclosed histograms "
+            "are the true ones (exact for one item; dependence across items is not removed)"
         )
     elif release.startswith("scheme"):
         stated.append(
             f"stars follow r = <v, x> + x0 v0 + noise with noise independent of {hidden}, and the "
-            "disclosed gaps v0 are the true ones: then the released value is independent of it, and "
-            "rounding it afterwards changes nothing. Real stars are whole and end at the scale's "
-            "edges, so this holds only approximately"
+            "disclosed gaps v0 are the true ones: then the released value is independent of it, "
+            "and rounding it afterwards changes nothing. Real stars are whole and end at the "
+            "scale's edges, so this holds only approximately"
         )
     if "selection" in release:
         stated.append(
@@ -131,10 +137,14 @@ def _published_claims() -> tuple[Claim, ...]:
             "true in the continuous linear model given x; false on whole stars",
             (
                 "unrounded on whole stars: one rating tells the attribute (epsilon infinite)",
-                "rounded and clipped, exact per rating: 0.137 at mean 3.5, sd 1, v0 0.1; 2.40 at mean "
-                "4.8, sd 0.6, v0 0.3",
-                "whole profiles, attacker who knows x, sd(v0) 0.1: AUC 0.53 for 20 ratings, 0.61 for "
-                "165, 0.70 for 500",
+                (
+                    "rounded and clipped, exact per rating: 0.137 at mean 3.5, sd 1, v0 0.1; "
+                    "2.40 at mean 4.8, sd 0.6, v0 0.3"
+                ),
+                (
+                    "whole profiles, attacker who knows x, sd(v0) 0.1: AUC 0.53 for 20 ratings, "
+                    "0.61 for 165, 0.70 for 500"
+                ),
             ),
         ),
         Claim(

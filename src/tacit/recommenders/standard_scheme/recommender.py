@@ -21,7 +21,7 @@ from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.randomness import secure
 from tacit.recommenders.base import Floats, History, Recommendations, checked_history, pick, top_n
-from tacit.recommenders.files import ids_from_header, ids_to_header
+from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
 from tacit.recommenders.standard_scheme import disclosure, guarantees
 from tacit.recommenders.standard_scheme.device import Device, Draw, Memory
 from tacit.recommenders.standard_scheme.messages import (
@@ -60,7 +60,8 @@ class Exchange:
 class StandardScheme:
     """Hide an attribute of the person who asks, by what her device sends.
 
-    attributes     names in `ratings.user_attributes` that people want to hide; two or more values each
+    attributes     names in `ratings.user_attributes` that people want to hide; each has two or more
+                   values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `messages.RELEASES`
     mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
@@ -69,8 +70,8 @@ class StandardScheme:
     disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
                    about items; infinity: exact statistics. `contributions`: most ratings a person
                    then counts with
-    random_state   seeds the start of the factorisation and the parts of the cross-validation; no draw of
-                   a device and no privacy noise depends on it
+    random_state   seeds the start of the factorisation and the parts of the cross-validation; no
+                   draw of a device and no privacy noise depends on it
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class StandardScheme:
         )
         self.measurements_ = ()
         self.n_consenting_ = people.n_people
+        self.titles_ = titles_of(ratings)
         self._hold(ratings.item_ids, ratings.scale, tables, profiles)
         return self
 
@@ -142,14 +144,14 @@ class StandardScheme:
                 f"'{self.release}' needs a scale of whole stars; this one is {scale}. "
                 "Use 'scheme+selection', which is safe unrounded on a continuous scale."
             )
-        if self.variant == "sound" and rule.transform == "scheme" and scale.discrete:
-            if not rule.rounding:
-                raise PrivacyError(
-                    f"'{self.release}' on whole stars tells the attribute exactly: the released "
-                    "value plus or minus the public offset is a whole star for the true value "
-                    "only. Use 'scheme+selection+rounding', or variant='published' to reproduce "
-                    "the leak."
-                )
+        unrounded = rule.transform == "scheme" and scale.discrete and not rule.rounding
+        if self.variant == "sound" and unrounded:
+            raise PrivacyError(
+                f"'{self.release}' on whole stars tells the attribute exactly: the released "
+                "value plus or minus the public offset is a whole star for the true value "
+                "only. Use 'scheme+selection+rounding', or variant='published' to reproduce "
+                "the leak."
+            )
         return rule
 
     def factorization(self, people: Consenting) -> Factorization:
@@ -158,12 +160,14 @@ class StandardScheme:
             how = published_factorization(factors=self.factors, seed=self.random_state)
         else:
             how = sound_factorization(people.n_levels, factors=self.factors, seed=self.random_state)
-        chosen = {
-            "regularization": self.regularization,
-            "ridge": self.ridge,
-            "sweeps": self.sweeps,
-        }
-        return replace(how, **{name: value for name, value in chosen.items() if value is not None})
+        return replace(
+            how,
+            regularization=how.regularization
+            if self.regularization is None
+            else self.regularization,
+            ridge=how.ridge if self.ridge is None else self.ridge,
+            sweeps=how.sweeps if self.sweeps is None else self.sweeps,
+        )
 
     def device(
         self,
@@ -171,7 +175,7 @@ class StandardScheme:
         memory: Memory | None = None,
         draw: Draw = secrets.randbelow,
     ) -> Device:
-        """One person's device. Keep `memory` between releases: a star drawn twice can be averaged."""
+        """One person's device. Keep `memory`: a star drawn twice can be averaged."""
         self._fitted()
         memory = {} if memory is None else memory
         published = self.variant == "published"
@@ -271,7 +275,7 @@ class StandardScheme:
         header = {
             "recommender": "standard-scheme",
             "settings": self._settings(),
-            "items": ids_to_header(self.item_ids_),
+            **items_to_header(self.item_ids_, self.titles_),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "values": {name: list(table.values) for name, table in self.tables_.items()},
             "ridge": self.profiles_.ridge,
@@ -293,14 +297,15 @@ class StandardScheme:
         settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
         model = cls(**settings)
         tables = {
-            name: disclosure.Tables(
-                values=tuple(header["values"][name]),
-                **{key: arrays.get(f"{position}.{key}") for key in disclosure.ARRAYS},
+            name: disclosure.Tables.from_arrays(
+                header["values"][name],
+                {key: arrays.get(f"{position}.{key}") for key in disclosure.ARRAYS},
             )
             for position, name in enumerate(model.attributes)
         }
         profiles = Profiles(arrays["intercepts"], arrays["factors"], header["ridge"])
         model.n_consenting_ = header["people"]
+        model.titles_ = titles_from_header(header)
         model.measurements_ = tuple(Measurement(**entry) for entry in header["measurements"])
         scale = RatingScale(*header["scale"])
         model._hold(ids_from_header(header["items"]), scale, tables, profiles)

@@ -49,7 +49,8 @@ class Profiles:
 
     def predict(self, people: Floats, entries: sparse.csr_array) -> Floats:
         """(entries,) predicted levels at every stored entry of a (people, items) CSR."""
-        return self.intercepts[entries.indices] + fitted(entries, people, self.factors)
+        levels: Floats = self.intercepts[entries.indices] + fitted(entries, people, self.factors)
+        return levels
 
 
 class Server:
@@ -64,7 +65,8 @@ class Server:
     def score(self, release: Release, candidates: Sequence[ItemId] | None = None) -> Scores:
         """Scores of the candidates (default: every item) for whoever sent this release.
 
-        Raises ValueError for a release that was made for another disclosure or names an unknown item.
+        Raises ValueError for a release that was made for another disclosure or names an item that
+        the disclosure does not have.
         """
         person = self._profiles.estimate(self._matrix(release))[0]
         numbers = (

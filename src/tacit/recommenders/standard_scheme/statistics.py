@@ -86,23 +86,25 @@ def collect(
     histogram = None
     if n_levels:
         if spread is None:
-            whole = np.bincount(
-                cell * n_levels + np.round(levels.data).astype(np.int64).clip(0, n_levels - 1),
-                weight,
-                minlength=size * n_levels,
-            )
-            histogram = whole.reshape(*shape, n_levels)
+            whole = np.round(levels.data).astype(np.int64).clip(0, n_levels - 1)
+            tallied = _tally(cell * n_levels + whole, weight, size * n_levels)
+            histogram = tallied.reshape(*shape, n_levels)
         else:
-            columns = [np.bincount(cell, weight * column, minlength=size) for column in spread.T]
+            columns = [_tally(cell, weight * column, size) for column in spread.T]
             histogram = np.stack(columns, axis=-1).reshape(*shape, n_levels)
     return Statistics(
         people=np.bincount(parts * n_values + labels, minlength=n_parts * n_values)
         .reshape(n_parts, n_values)
         .astype(np.float64),
-        counts=np.bincount(cell, weight, minlength=size).reshape(shape),
-        sums=np.bincount(cell, weight * levels.data, minlength=size).reshape(shape),
+        counts=_tally(cell, weight, size).reshape(shape),
+        sums=_tally(cell, weight * levels.data, size).reshape(shape),
         histogram=histogram,
     )
+
+
+def _tally(cells: Ints, weights: Floats, size: int) -> Floats:
+    """(size,) sum of the weights that fall into each cell."""
+    return np.bincount(cells, weights, minlength=size).astype(np.float64)
 
 
 def collect_activity(
@@ -141,7 +143,7 @@ def without_strata(statistics: Statistics) -> Activity:
 
 
 def stratum_of(activity: Ints, bounds: Ints) -> Ints:
-    """(people,) stratum of each person; activity: (people,), bounds: (people, strata - 1) her own."""
+    """(people,) stratum of each person; activity: (people,); bounds: (people, strata - 1), hers."""
     stratum: Ints = (activity[:, None] >= bounds).sum(axis=1)
     return stratum
 
@@ -183,10 +185,11 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
     exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
     noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
     people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
-    histogram = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
+    histogram: Floats = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
+    levels: Floats = np.arange(histogram.shape[-1]).astype(np.float64)
     return Statistics(
         people=people,
         counts=histogram.sum(axis=-1),
-        sums=histogram @ np.arange(histogram.shape[-1], dtype=float),
+        sums=histogram @ levels,
         histogram=histogram,
     )

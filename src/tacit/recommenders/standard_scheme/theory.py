@@ -1,7 +1,7 @@
 """Closed formulas of the standard scheme. Pure: no data, no randomness.
 
-Notation   x0 in {+1, -1} the hidden attribute; v0 = (n,) half the gap between the mean ratings of the
-           two groups; p_plus, p_minus = P(item rated | group).
+Notation   x0 in {+1, -1} the hidden attribute; v0 = (n,) half the gap between the mean ratings of
+           the two groups; p_plus, p_minus = P(item rated | group).
 Source     the patent, equations (1) to (7) and Theorem 1; corrections marked *.
 """
 
@@ -20,7 +20,8 @@ def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
     p_own: (n,) for the person's own value; p_all: (values, n) for every value. Then
     P(item shown | value) = min_c p_c for every value.
     """
-    return np.minimum(1.0, p_all.min(axis=0) / p_own)
+    kept: Floats = np.minimum(1.0, p_all.min(axis=0) / p_own)
+    return kept
 
 
 def rounding_distribution(y: float, minimum: float, maximum: float) -> dict[float, float]:
@@ -41,8 +42,8 @@ def quantile_coupling(own: Floats, target: Floats) -> Floats:
     """(..., levels, levels) chances P(released | own star) that turn `own` into `target`.
 
     own, target: (..., levels) distributions over the stars. The monotone coupling: both are laid on
-    [0, 1) as intervals, and a star is released as whatever target interval lies over its own. A star
-    of chance 0 is released as itself: nobody gives it.
+    [0, 1) as intervals, and a star is released as whatever target interval lies over its own. A
+    star of chance 0 is released as itself: nobody gives it.
     """
     high_own, high_target = np.cumsum(own, axis=-1), np.cumsum(target, axis=-1)
     low_own, low_target = high_own - own, high_target - target
@@ -56,7 +57,10 @@ def quantile_coupling(own: Floats, target: Floats) -> Floats:
 
 
 def estimation_loss(profiles: Floats, noise_sd: float) -> float:
-    """Equation (4): E|p - x|^2 = sigma^2 tr (sum_i v_i v_i')^{-1}. profiles: (n, d) of full rank."""
+    """Equation (4): E|p - x|^2 = sigma^2 tr (sum_i v_i v_i')^{-1}.
+
+    profiles: (n, d) of full rank.
+    """
     return float(noise_sd**2 * np.trace(np.linalg.inv(profiles.T @ profiles)))
 
 

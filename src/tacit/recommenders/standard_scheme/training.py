@@ -211,7 +211,8 @@ def without_offsets(levels: sparse.csr_array, labels: Ints, tables: Sequence[Tab
     residuals = levels.data.copy()
     for position, table in enumerate(tables):
         residuals -= table.offsets[labels[rows, position], levels.indices] / MICRO
-    return residuals
+    left: Floats = residuals
+    return left
 
 
 @dataclass(frozen=True)
@@ -220,8 +221,8 @@ class Factorization:
 
     regularization   of the factorisation; ridge: of one person's estimate from a release
     per_rating       regularization is paid once per rating
-    centred          item means (shrunk by 5 pseudo-ratings) are taken out first; otherwise stars are
-                     factorised as they are
+    centred          item means (shrunk by 5 pseudo-ratings) are taken out first; otherwise stars
+                     are factorised as they are
     """
 
     factors: int
