@@ -128,11 +128,14 @@ class ItemRecommender:
         """(n_items,) score of every item for somebody with this history."""
         raise NotImplementedError
 
-    def _history(self, user: Any, history: History | None) -> History:
+    def _fitted(self) -> None:
         if not hasattr(self, "item_ids_"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted. Call fit(ratings) first."
             )
+
+    def _history(self, user: Any, history: History | None) -> History:
+        self._fitted()
         if history is not None:
             return checked_history(history)
         return self.people_.history(user) if self.people_ is not None else {}
@@ -141,7 +144,7 @@ class ItemRecommender:
 def checked_history(history: History) -> History:
     """The same history, if every rating is a finite number."""
     for item, stars in history.items():
-        if not np.isfinite(stars):
+        if not isinstance(stars, int | float | np.number) or not np.isfinite(stars):
             raise DataError("a rating in the history is not a finite number", found=item)
     return history
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings
-from tacit.errors import ModelFileError
+from tacit.errors import ModelFileError, TacitError
 
 KINDS = {
     "standard-scheme": ("tacit.recommenders.standard_scheme", "StandardScheme"),
@@ -25,16 +26,28 @@ KINDS = {
 def load_model(path: str | Path) -> Any:
     """The fitted recommender in a model file. Loading runs no code from the file."""
     header, arrays = container.read(path)
-    kind = header.get("recommender") if isinstance(header, dict) else None
-    if kind not in KINDS:
+    kind = header.get("recommender")
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ModelFileError(f"{path}: holds a recommender this tacit does not know ({kind!r}).")
     module, name = KINDS[kind]
     try:
         return getattr(import_module(module), name).from_parts(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
         raise ModelFileError(
             f"{path}: its content is incomplete ({error}). Fit it again."
         ) from None
+
+
+def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) -> NDArray[Any]:
+    """One array of a file; ValueError unless it has this shape (None: any extent)."""
+    array = arrays[name]
+    fits = len(array.shape) == len(shape) and all(
+        wanted is None or extent == wanted
+        for extent, wanted in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"'{name}' does not fit the list of items")
+    return array
 
 
 Titles = Mapping[Any, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
-from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
+from tacit.recommenders.files import (
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+    titles_of,
+)
 
 
 class ItemMean(ItemRecommender):
@@ -22,7 +29,7 @@ class ItemMean(ItemRecommender):
     """
 
     def __init__(self, *, damping: float = 5.0) -> None:
-        if not damping >= 0:
+        if not 0 <= damping < math.inf:
             raise ConfigError(f"Damping is a number of pseudo-ratings, 0 or more; got {damping}.")
         self.damping = damping
 
@@ -45,6 +52,7 @@ class ItemMean(ItemRecommender):
         return ()
 
     def save(self, path: str | Path) -> None:
+        self._fitted()
         header = {
             "recommender": "item-mean",
             **items_to_header(self.item_ids_, self.titles_),
@@ -56,5 +64,6 @@ class ItemMean(ItemRecommender):
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ItemMean:
         model = cls(damping=header["damping"])
         model.titles_ = titles_from_header(header)
-        model.item_ids_, model.means_ = ids_from_header(header["items"]), arrays["means"]
+        model.item_ids_ = ids_from_header(header["items"])
+        model.means_ = shaped(arrays, "means", len(model.item_ids_))
         return model

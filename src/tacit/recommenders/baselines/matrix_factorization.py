@@ -16,7 +16,13 @@ from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
 from tacit.recommenders.baselines.item_mean import ItemMean
-from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
+from tacit.recommenders.files import (
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+    titles_of,
+)
 
 
 class MatrixFactorization(ItemRecommender):
@@ -75,6 +81,7 @@ class MatrixFactorization(ItemRecommender):
         return ()
 
     def save(self, path: str | Path) -> None:
+        self._fitted()
         header = {
             "recommender": "matrix-factorization",
             **items_to_header(self.item_ids_, self.titles_),
@@ -92,5 +99,6 @@ class MatrixFactorization(ItemRecommender):
         model = cls(**header["settings"])
         model.titles_ = titles_from_header(header)
         model.item_ids_ = ids_from_header(header["items"])
-        model.means_, model.item_factors_ = arrays["means"], arrays["factors"]
+        model.means_ = shaped(arrays, "means", len(model.item_ids_))
+        model.item_factors_ = shaped(arrays, "factors", len(model.item_ids_), model.factors)
         return model

@@ -11,7 +11,13 @@ from tacit import container
 from tacit.data.ratings import Ratings
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
-from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
+from tacit.recommenders.files import (
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+    titles_of,
+)
 
 
 class Popularity(ItemRecommender):
@@ -30,6 +36,7 @@ class Popularity(ItemRecommender):
         return ()
 
     def save(self, path: str | Path) -> None:
+        self._fitted()
         header = {"recommender": "popularity", **items_to_header(self.item_ids_, self.titles_)}
         container.write(path, header, {"counts": self.counts_})
 
@@ -37,5 +44,6 @@ class Popularity(ItemRecommender):
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Popularity:
         model = cls()
         model.titles_ = titles_from_header(header)
-        model.item_ids_, model.counts_ = ids_from_header(header["items"]), arrays["counts"]
+        model.item_ids_ = ids_from_header(header["items"])
+        model.counts_ = shaped(arrays, "counts", len(model.item_ids_))
         return model

@@ -22,6 +22,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, MutableMapping
 
 from tacit.recommenders.standard_scheme.messages import (
+    CONTINUOUS_LEVELS,
     MICRO,
     Disclosure,
     ItemId,
@@ -99,11 +100,12 @@ class Device:
     def _level(self, item: ItemId, stars: float) -> int:
         """Stars to micro-levels; on a scale of whole stars, only whole levels are accepted."""
         level = (stars - self._disclosure.minimum) / self._disclosure.step
-        if self._disclosure.levels:
-            if abs(level - round(level)) > 1e-6 or not 0 <= round(level) < self._disclosure.levels:
-                raise ValueError(f"the stars given to item {item!r} lie off the scale")
-            level = round(level)
-        return round(level * MICRO)
+        whole = self._disclosure.levels
+        highest = whole - 1 if whole else CONTINUOUS_LEVELS
+        inside = -1e-6 <= level <= highest + 1e-6
+        if not inside or (whole and abs(level - round(level)) > 1e-6):
+            raise ValueError(f"the stars given to item {item!r} lie off the scale")
+        return round(level) * MICRO if whole else round(level * MICRO)
 
     def _obfuscate(self, number: int, level: int, strata: list[int]) -> int | None:
         """What to release for one item, None to hold it back. Draws come in a fixed order."""
@@ -164,5 +166,5 @@ def _refuse_unsafe(disclosure: Disclosure) -> None:
             "unrounded releases of whole stars tell the attribute exactly: "
             "the star plus or minus the public offset is whole for the true value only"
         )
-    if rule.transform == "none":
+    if rule.transform == "none" or rule.mix == 0:
         raise Refused("this disclosure asks for true stars")

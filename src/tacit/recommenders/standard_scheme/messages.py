@@ -6,29 +6,38 @@ Scores       recommender -> device   predicted levels, without the effect of the
 
 All numbers are integers, so that two languages agree to the byte: stars travel as levels (0 is the
 lowest star), offsets and unrounded levels in micro-levels (one level = 1,000,000), probabilities in
-parts per million. Encoding: canonical JSON, UTF-8, sorted keys, no spaces.
+parts per million. Encoding: see `canonical.py`. A message is checked when it is made: what does not
+hold together raises MessageError, wherever it came from.
 Standard library only: the device half imports this file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from math import isfinite
+from typing import Any, Literal, get_args
+
+from tacit.recommenders.standard_scheme.canonical import (
+    LARGEST,
+    decode,
+    encode,
+    frozen,
+    is_id,
+    is_integer,
+    is_table,
+    require,
+)
 
 MICRO = 1_000_000
 VERSION = 1
+CONTINUOUS_LEVELS = 4
+"""A continuous scale is this many levels long."""
 
 Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
 ItemId = int | str
-M = TypeVar("M", "Disclosure", "Release", "Scores")
-
-
-class MessageError(ValueError):
-    """A message that is not exactly what this version writes."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,12 @@ class Rule:
     selection: bool
     rounding: bool
     mix: int = MICRO
+
+    def __post_init__(self) -> None:
+        switches = (self.selection, self.rounding)
+        require(self.transform in get_args(Transform), "a rule names a transform")
+        require(all(type(switch) is bool for switch in switches), "a rule's switches are on or off")
+        require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
 
     def to_wire(self) -> dict[str, Any]:
         return {
@@ -86,10 +101,33 @@ class AttributeTable:
     means: tuple[tuple[int, ...], ...]
     coupling: tuple[tuple[tuple[tuple[int, ...], ...], ...], ...]
 
+    def check(self, items: int, levels: int) -> None:
+        """MessageError unless the tables have one entry for each value and item, in bounds."""
+        values = len(self.values)
+        named = type(self.name) is str and all(type(value) is str for value in self.values)
+        require(named and len(set(self.values)) == values > 1, "an attribute has several values")
+        strata = 1 + (len(self.bounds[0]) if self.bounds else 0)
+        for what, table, shape, lowest, highest in (
+            ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
+            ("means", self.means, (values, items), -LARGEST, LARGEST),
+            ("bounds", self.bounds, (values, strata - 1), 0, LARGEST),
+            ("chances", self.keep, (values, strata, items), 0, MICRO),
+            ("coupling", self.coupling or None, (values, items, levels, levels), 0, MICRO),
+        ):
+            require(table is None or is_table(table, shape, lowest, highest), f"wrong {what}")
+        require(all(list(row) == sorted(row) for row in self.bounds), "bounds go up")
+        for row in (row for value in self.coupling for item in value for row in item):
+            require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
+
 
 @dataclass(frozen=True)
 class Disclosure:
-    """Everything a device needs. `levels` is 0 on a continuous scale."""
+    """Everything a device needs.
+
+    minimum, step   the lowest star, and the stars in one level
+    levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
+    item_means      (items,) micro-levels
+    """
 
     rule: Rule
     minimum: float
@@ -99,8 +137,25 @@ class Disclosure:
     item_means: tuple[int, ...]
     attributes: tuple[AttributeTable, ...]
 
+    def __post_init__(self) -> None:
+        for number in (self.minimum, self.step):
+            require(type(number) in (int, float) and isfinite(number), "a scale has two numbers")
+        require(self.step > 0 and is_integer(self.levels, 0), "a scale has levels")
+        require(self.levels != 1, "a scale has two levels or none")
+        distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
+        require(distinct, "items are integers or strings, each once")
+        averages = is_table(self.item_means, (len(self.items),), -LARGEST, LARGEST)
+        require(averages, "an item has an average")
+        names = [table.name for table in self.attributes]
+        require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
+        coupled = self.rule.transform == "coupling"
+        require(self.levels > 0 or not (coupled or self.rule.rounding), "no levels to round to")
+        for table in self.attributes:
+            require(bool(table.coupling) or not coupled, "a coupling is missing")
+            table.check(len(self.items), self.levels)
+
     def encode(self) -> bytes:
-        return _encode(
+        return encode(
             {
                 "version": VERSION,
                 "message": "disclosure",
@@ -125,24 +180,23 @@ class Disclosure:
 
     @classmethod
     def decode(cls, data: bytes) -> Disclosure:
-        content = _decode(data, "disclosure")
-        try:
-            scale = content["scale"]
-            message = cls(
-                rule=Rule(**content["rule"]),
-                minimum=scale["minimum"],
-                step=scale["step"],
-                levels=scale["levels"],
-                items=tuple(content["items"]),
-                item_means=tuple(content["item_means"]),
-                attributes=tuple(
-                    AttributeTable(**{k: _frozen(v) for k, v in table.items()})
-                    for table in content["attributes"]
-                ),
-            )
-        except (KeyError, TypeError) as error:
-            raise MessageError(f"not a disclosure of version {VERSION}: {error}") from None
-        return _canonical(message, data)
+        return decode(data, "disclosure", VERSION, cls._from_content)
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> Disclosure:
+        scale = content["scale"]
+        return cls(
+            rule=Rule(**content["rule"]),
+            minimum=scale["minimum"],
+            step=scale["step"],
+            levels=scale["levels"],
+            items=frozen(content["items"]),
+            item_means=frozen(content["item_means"]),
+            attributes=tuple(
+                AttributeTable(**{key: frozen(value) for key, value in table.items()})
+                for table in content["attributes"]
+            ),
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -164,8 +218,11 @@ class Release:
     disclosure: str
     ratings: tuple[tuple[ItemId, int], ...]
 
+    def __post_init__(self) -> None:
+        _check_pairs(self.disclosure, self.ratings)
+
     def encode(self) -> bytes:
-        return _encode(
+        return encode(
             {
                 "version": VERSION,
                 "message": "release",
@@ -176,18 +233,9 @@ class Release:
 
     @classmethod
     def decode(cls, data: bytes) -> Release:
-        content = _decode(data, "release")
-        try:
-            message = cls(content["disclosure"], _frozen(content["ratings"]))
-            well_formed = isinstance(message.disclosure, str) and all(
-                isinstance(item, int | str) and type(level) is int
-                for item, level in message.ratings
-            )
-        except (KeyError, TypeError, ValueError):
-            well_formed = False
-        if not well_formed:
-            raise MessageError(f"not a release of version {VERSION}")
-        return _canonical(message, data)
+        return decode(
+            data, "release", VERSION, lambda c: cls(c["disclosure"], frozen(c["ratings"]))
+        )
 
 
 @dataclass(frozen=True)
@@ -197,8 +245,11 @@ class Scores:
     disclosure: str
     scores: tuple[tuple[ItemId, int], ...]
 
+    def __post_init__(self) -> None:
+        _check_pairs(self.disclosure, self.scores)
+
     def encode(self) -> bytes:
-        return _encode(
+        return encode(
             {
                 "version": VERSION,
                 "message": "scores",
@@ -209,38 +260,12 @@ class Scores:
 
     @classmethod
     def decode(cls, data: bytes) -> Scores:
-        content = _decode(data, "scores")
-        try:
-            message = cls(content["disclosure"], _frozen(content["scores"]))
-        except KeyError as error:
-            raise MessageError(f"not scores of version {VERSION}: {error}") from None
-        return _canonical(message, data)
+        return decode(data, "scores", VERSION, lambda c: cls(c["disclosure"], frozen(c["scores"])))
 
 
-def _encode(content: dict[str, Any]) -> bytes:
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
-
-
-def _decode(data: bytes, kind: str) -> dict[str, Any]:
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
-        raise MessageError(f"a {kind} is canonical JSON in UTF-8") from None
-    if not isinstance(content, dict) or content.get("message") != kind:
-        raise MessageError(f"expected a {kind}")
-    if content.get("version") != VERSION:
-        raise MessageError(f"expected version {VERSION}, found {content.get('version')!r}")
-    return content
-
-
-def _canonical(message: M, data: bytes) -> M:
-    """Only the one canonical spelling is accepted, so that equal messages are equal bytes."""
-    if message.encode() != data:
-        raise MessageError("the message is not in canonical form")
-    return message
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value
+def _check_pairs(disclosure: str, pairs: tuple[tuple[ItemId, int], ...]) -> None:
+    require(type(disclosure) is str and type(pairs) is tuple, "a list for a named disclosure")
+    for pair in pairs:
+        require(type(pair) is tuple and len(pair) == 2, "an item and its level")
+        require(is_id(pair[0]) and is_integer(pair[1]), "an item and its level, both whole")
+    require(len({item for item, _ in pairs}) == len(pairs), "an item comes once")

@@ -21,7 +21,13 @@ from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.randomness import secure
 from tacit.recommenders.base import Floats, History, Recommendations, checked_history, pick, top_n
-from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
+from tacit.recommenders.files import (
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+    titles_of,
+)
 from tacit.recommenders.standard_scheme import disclosure, guarantees
 from tacit.recommenders.standard_scheme.device import Device, Draw, Memory
 from tacit.recommenders.standard_scheme.messages import (
@@ -303,12 +309,17 @@ class StandardScheme:
             )
             for position, name in enumerate(model.attributes)
         }
-        profiles = Profiles(arrays["intercepts"], arrays["factors"], header["ridge"])
+        items = ids_from_header(header["items"])
+        profiles = Profiles(
+            shaped(arrays, "intercepts", len(items)),
+            shaped(arrays, "factors", len(items), model.factors),
+            header["ridge"],
+        )
         model.n_consenting_ = header["people"]
         model.titles_ = titles_from_header(header)
         model.measurements_ = tuple(Measurement(**entry) for entry in header["measurements"])
         scale = RatingScale(*header["scale"])
-        model._hold(ids_from_header(header["items"]), scale, tables, profiles)
+        model._hold(items, scale, tables, profiles)
         return model
 
     def _hold(
@@ -340,7 +351,8 @@ class StandardScheme:
             item: round((value - self.scale_.minimum) / unit(self.scale_) * MICRO)
             for item, value in stars.items()
         }
-        scores = self.server_.score(Release(self.disclosure_.digest, tuple(levels.items())))
+        ordered = tuple(sorted(levels.items(), key=lambda level: known[level[0]]))
+        scores = self.server_.score(Release(self.disclosure_.digest, ordered))
         micro = np.array([score for _, score in scores.scores], dtype=float)
         predicted: Floats = self.scale_.minimum + unit(self.scale_) * micro / MICRO
         return predicted
@@ -379,6 +391,8 @@ class StandardScheme:
             )
         if not 0 <= self.mix <= 1:
             raise ConfigError(f"The mix is a chance from 0 to 1; got {self.mix}.")
+        if self.variant == "sound" and round(self.mix * MICRO) == 0:
+            raise PrivacyError("A mix of 0 sends true stars. Use more, or variant='published'.")
         if not self.disclosure_epsilon > 0:
             raise ConfigError(f"An epsilon is above 0; got {self.disclosure_epsilon}.")
         if self.contributions < 1:

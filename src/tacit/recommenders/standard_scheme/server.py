@@ -65,15 +65,11 @@ class Server:
     def score(self, release: Release, candidates: Sequence[ItemId] | None = None) -> Scores:
         """Scores of the candidates (default: every item) for whoever sent this release.
 
-        Raises ValueError for a release that was made for another disclosure or names an item that
-        the disclosure does not have.
+        Raises ValueError for a release that was made for another disclosure, or for items that the
+        disclosure does not have.
         """
         person = self._profiles.estimate(self._matrix(release))[0]
-        numbers = (
-            np.arange(len(self._items))
-            if candidates is None
-            else np.array([self._number[item] for item in candidates], dtype=np.int64)
-        )
+        numbers = self._numbers(self._items if candidates is None else candidates)
         levels = self._profiles.intercepts[numbers] + self._profiles.factors[numbers] @ person
         micro = np.round(levels * MICRO).astype(np.int64).tolist()
         scored = zip((self._items[number] for number in numbers.tolist()), micro, strict=True)
@@ -82,18 +78,19 @@ class Server:
     def _matrix(self, release: Release) -> sparse.csr_array:
         if release.disclosure != self._disclosure:
             raise ValueError("the release was made for another disclosure: fetch the current one")
-        try:
-            columns = [self._number[item] for item, _ in release.ratings]
-        except KeyError:
-            raise ValueError(
-                "the release names an item that the disclosure does not have"
-            ) from None
+        columns = self._numbers([item for item, _ in release.ratings])
         levels = np.array([level for _, level in release.ratings], dtype=float) / MICRO
         return sparse.csr_array(
             (
                 levels,
-                np.array(columns, dtype=np.int32),
+                columns.astype(np.int32),
                 np.array([0, len(columns)], dtype=np.int32),
             ),
             shape=(1, len(self._items)),
         )
+
+    def _numbers(self, items: Sequence[ItemId]) -> NDArray[np.int64]:
+        unknown = [item for item in items if item not in self._number]
+        if unknown:
+            raise ValueError(f"item {unknown[0]!r} is none that the disclosure has")
+        return np.array([self._number[item] for item in items], dtype=np.int64)

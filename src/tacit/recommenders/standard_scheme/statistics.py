@@ -8,6 +8,7 @@ Guarantee   none for the exact statistics; `private` releases a whole set of the
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,18 +67,19 @@ def collect(
     *,
     n_values: int,
     n_levels: int,
+    n_parts: int,
     weights: Floats | None = None,
     spread: Floats | None = None,
 ) -> Statistics:
     """Sum up ratings by part, value and item.
 
     levels    (people, items) CSR of levels, real-valued if something was subtracted already
-    labels    (people,) value of the attribute; parts: (people,) which part
+    labels    (people,) value of the attribute; parts: (people,) which of the n_parts parts
     n_levels  how many whole levels the scale has; 0 for none, which leaves the histogram out
     weights   (ratings,) chance that a rating is shown at all, default 1
     spread    (ratings, n_levels) chances of the level shown, default the level itself
     """
-    n_parts, n_items = int(parts.max()) + 1, levels.shape[1]
+    n_items = levels.shape[1]
     rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
     cell = (parts[rows] * n_values + labels[rows]) * n_items + levels.indices
     shape = (n_parts, n_values, n_items)
@@ -181,7 +183,7 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
         raise ConfigError(
             "A private disclosure needs a scale of whole stars; this one is continuous."
         )
-    scale = (contributions + 1) / epsilon
+    scale = math.nextafter((contributions + 1) / epsilon, math.inf)  # never a hair too little
     exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
     noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
     people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)

@@ -23,7 +23,7 @@ from tacit.engine.factorization import alternating_ridge
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import Source
 from tacit.recommenders.standard_scheme.disclosure import Tables, estimate_tables
-from tacit.recommenders.standard_scheme.messages import MICRO
+from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 from tacit.recommenders.standard_scheme.server import Profiles
 from tacit.recommenders.standard_scheme.statistics import (
     collect,
@@ -67,8 +67,8 @@ class Consenting:
 
 
 def unit(scale: RatingScale) -> float:
-    """Stars in one level: the step of the scale, a quarter of its span where it has none."""
-    return scale.step if scale.discrete else scale.span / 4
+    """Stars in one level: the step of the scale, a fixed part of its span where it has none."""
+    return scale.step if scale.discrete else scale.span / CONTINUOUS_LEVELS
 
 
 def to_levels(ratings: Ratings) -> sparse.csr_array:
@@ -125,6 +125,7 @@ def estimate(
                 parts,
                 n_values=len(values),
                 n_levels=people.n_levels,
+                n_parts=PARTS,
                 weights=left.weights,
                 spread=left.spread,
             )
@@ -165,6 +166,7 @@ def estimate_privately(
         random_parts(people.n_people, PRIVATE_PARTS, source),
         n_values=len(people.values[0]),
         n_levels=people.n_levels,
+        n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
     )
     noisy = private(exact, epsilon=epsilon, contributions=contributions)
     tables = estimate_tables(people.values[0], noisy, without_strata(noisy), coupling=coupling)
