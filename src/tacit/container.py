@@ -25,6 +25,7 @@ MAGIC = b"tacit\x00\x01\n"
 FORMAT = 1
 _DTYPES = ("<f8", "<i8", "<i4", "|u1")
 _MOST_HEADER = 1 << 28
+_MOST_EXTENT = 1 << 31
 _HASH = 32
 
 
@@ -88,11 +89,11 @@ def _unpack(file: Path, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[
     try:
         content = json.loads(body[start : start + length])
         version, header, table = content["format"], content["header"], content["arrays"]
-        shapes = [
-            (str(a["name"]), str(a["dtype"]), tuple(int(n) for n in a["shape"])) for a in table
-        ]
+        shapes = [(str(a["name"]), str(a["dtype"]), tuple(a["shape"])) for a in table]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{file}: its header is not one that tacit writes.")
     if version != FORMAT:
         raise ModelFileError(
             f"{file}: written in format {version}; this tacit reads format {FORMAT}. Fit it again."
@@ -101,19 +102,26 @@ def _unpack(file: Path, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[
 
 
 def _arrays(
-    file: Path, body: bytes, at: int, shapes: list[tuple[str, str, tuple[int, ...]]]
+    file: Path, body: bytes, at: int, shapes: list[tuple[str, str, tuple[Any, ...]]]
 ) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape in shapes:
-        if dtype not in _DTYPES or min(shape, default=0) < 0 or len(shape) > 4:
-            raise ModelFileError(f"{file}: array '{name}' has a type or shape tacit never writes.")
+        well_formed = all(type(extent) is int and 0 <= extent < _MOST_EXTENT for extent in shape)
+        if name in arrays or dtype not in _DTYPES or len(shape) > 4 or not well_formed:
+            raise ModelFileError(
+                f"{file}: array '{name}' has a name, type or shape that tacit never writes."
+            )
         count = 1
         for extent in shape:
             count *= extent
         size = count * np.dtype(dtype).itemsize
         if size > len(body) - at:
             raise ModelFileError(f"{file}: array '{name}' claims more bytes than the file has.")
-        arrays[name] = np.frombuffer(body, dtype=dtype, count=count, offset=at).reshape(shape)
+        flat = np.frombuffer(body, dtype=dtype, count=count, offset=at)
+        try:
+            arrays[name] = flat.reshape(shape)
+        except ValueError:  # empty, and even so too big to index
+            raise ModelFileError(f"{file}: array '{name}' is of a size nobody can use.") from None
         at += size
     if at != len(body):
         raise ModelFileError(f"{file}: {len(body) - at} bytes follow the last array.")
@@ -131,14 +139,16 @@ def _little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
 def _replace(path: Path, content: bytes) -> None:
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be written ({error.strerror}).") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        raise ModelFileError(
+            f"{path}: cannot be written ({error.strerror}). What was there is untouched."
+        ) from None

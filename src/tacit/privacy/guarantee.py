@@ -7,6 +7,7 @@ reader's imagination: unit, adversary's view, assumptions and what is not covere
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -80,8 +81,10 @@ class Guarantee:
             raise ConfigError("A guarantee states epsilon and delta together, or neither.")
         if self.epsilon is None and self.basis in (Basis.PROVED, Basis.EXACT):
             raise ConfigError("A guarantee without an epsilon cannot be called proved or exact.")
-        if self.epsilon is not None and not (self.epsilon >= 0 and 0 <= (self.delta or 0) <= 1):
-            raise ConfigError("A guarantee needs epsilon >= 0 and delta between 0 and 1.")
+        if self.epsilon is not None and not (
+            0 <= self.epsilon < math.inf and 0 <= (self.delta or 0) <= 1
+        ):
+            raise ConfigError("A guarantee needs a finite epsilon >= 0 and delta between 0 and 1.")
         if not self.sentence or not self.not_covered or not self.sources:
             raise ConfigError(
                 "A guarantee says what it means, what it does not cover, and its source."
