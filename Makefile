@@ -31,10 +31,10 @@ demo: setup ## set up, then run the main job on generated data (offline)
 	@$(BIN)/tacit demo
 
 test: setup ## set up, then run the whole test suite
-	@$(BIN)/python -m pytest -m "not long"
+	@$(BIN)/python -m pytest -m "not long" $(ARGS)
 
 test-long: setup ## the tests that take minutes
-	@$(BIN)/python -m pytest -m long
+	@$(BIN)/python -m pytest -m long $(ARGS)
 
 check: setup ## lint, format, types, import layers, dead links in the documentation
 	@failed=0; \
