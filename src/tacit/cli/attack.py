@@ -1,0 +1,106 @@
+"""`tacit attack`: try to read a hidden attribute from what a design releases."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli import hiding_tables, options, output
+from tacit.cli.output import JSON
+
+app = typer.Typer(
+    help="Try to read a hidden attribute from what is released.", no_args_is_help=True
+)
+
+
+@app.callback()
+def _designs() -> None:
+    """One sub-command per design."""
+
+
+@app.command("standard-scheme")
+def standard_scheme(
+    path: options.RatingsPath,
+    attribute: options.Attribute = "gender",
+    release: Annotated[
+        str, typer.Option(help="What devices send; 'none' attacks true stars.")
+    ] = "scheme+selection+rounding",
+    attack: Annotated[
+        list[str] | None, typer.Option(help="Only this attack; repeat for several.")
+    ] = None,
+    variant: options.Variant = "sound",
+    folds: options.Folds = 10,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    time: options.Time = None,
+    delimiter: options.Delimiter = None,
+    scale: options.Scale = None,
+    users: options.Users = None,
+    per_item: options.PerItem = 1,
+    seed: options.Seed = 0,
+    workers: options.Workers = 0,
+    as_json: JSON = False,
+) -> None:
+    """Attack one release by people whose attribute the attacker does not know, fold by fold."""
+    from tacit.auditing.attacks import ATTACKS, distance
+    from tacit.evaluation.hiding import evaluate_hiding, steps
+    from tacit.evaluation.manifest import manifest
+
+    ratings = options.read(
+        path,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+        delimiter=delimiter,
+        scale=scale,
+        users=users,
+        per_item=per_item,
+    )
+    with output.progress("Attacking", steps(folds), quiet=as_json) as advance:
+        table = evaluate_hiding(
+            ratings,
+            attribute,
+            folds=folds,
+            releases=tuple(dict.fromkeys(["none", release])),
+            attacks=attack or tuple(ATTACKS),
+            variant=variant,
+            seed=seed,
+            workers=workers,
+            progress=advance,
+        )
+    rows = [
+        {
+            "release": row.release,
+            "attack": row.attack,
+            "trained_on": row.trained_on,
+            "auc": row.auc,
+            "low": row.low,
+            "high": row.high,
+            "distance": distance(row.auc),
+        }
+        for row in table.rows
+        if row.release == release or row.trained_on == "raw"
+    ]
+    result = {
+        "attribute": attribute,
+        "values": list(table.values),
+        "people": table.people,
+        "rows": rows,
+        "control": table.to_dict()["control"],
+        "manifest": manifest(
+            ratings, seed=seed, command=shlex.join(["tacit", *sys.argv[1:]]), folds=folds
+        ),
+    }
+    output.emit(result, as_json=as_json, render=_show)
+
+
+def _show(result: dict[str, Any]) -> None:
+    output.console.print(f"Guessing {result['attribute']} of {result['people']:,} people.")
+    hiding_tables.intervals(result["rows"])
+    hiding_tables.control(result["control"])
+    output.next_step("Next:  tacit evaluate standard-scheme RATINGS --report out.html")

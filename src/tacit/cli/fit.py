@@ -1,0 +1,234 @@
+"""`tacit fit`: learn a model from ratings and write it to a file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import hiding_tables, options, output
+from tacit.cli.output import JSON
+
+if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
+    from tacit.recommenders.standard_scheme import StandardScheme
+
+app = typer.Typer(
+    help="Fit a recommender to ratings and write its model file.", no_args_is_help=True
+)
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
+MEASURING_FOLDS = 5
+
+
+@app.command("standard-scheme")
+def standard_scheme(
+    path: options.RatingsPath,
+    out: Out,
+    attribute: Annotated[
+        list[str], typer.Option(help="User attribute to hide; repeat for several.")
+    ] = ["gender"],  # noqa: B006  # typer copies it
+    variant: options.Variant = "sound",
+    release: Annotated[
+        str, typer.Option(help="What devices send, such as coupling+selection.")
+    ] = "scheme+selection+rounding",
+    mix: Annotated[float, typer.Option(help="Share of the ratings to obfuscate, 0 to 1.")] = 1.0,
+    factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
+    disclosure_epsilon: Annotated[
+        float,
+        typer.Option(help="Nats per training person for the public item tables; inf: exact."),
+    ] = math.inf,
+    contributions: Annotated[
+        int, typer.Option(min=1, help="Ratings a person counts with, if that epsilon is finite.")
+    ] = 50,
+    measure: Annotated[
+        bool, typer.Option(help="Attack the model on its own training people for its card.")
+    ] = True,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    time: options.Time = None,
+    delimiter: options.Delimiter = None,
+    scale: options.Scale = None,
+    users: options.Users = None,
+    items: options.Items = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = 0,
+    as_json: JSON = False,
+) -> None:
+    """Hide an attribute of the people who will ask, by what their devices send."""
+    from tacit.recommenders.standard_scheme import StandardScheme
+
+    model = StandardScheme(
+        attributes=attribute,
+        variant=variant,  # type: ignore[arg-type]  # checked by the constructor
+        release=release,
+        mix=mix,
+        factors=factors,
+        disclosure_epsilon=disclosure_epsilon,
+        contributions=contributions,
+        random_state=seed,
+    )
+    ratings = options.read(
+        path,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+        delimiter=delimiter,
+        scale=scale,
+        users=users,
+        items=items,
+    )
+    with output.progress("Fitting", None, quiet=as_json):
+        model.fit(ratings)
+    if measure and len(attribute) == 1 and mix == 1:
+        _measure(model, ratings, seed=seed, workers=workers, quiet=as_json)
+    model.save(out)
+    result = _summary("standard-scheme", out, ratings) | {
+        "attributes": list(model.attributes),
+        "values": {name: list(table.values) for name, table in model.tables_.items()},
+        "variant": variant,
+        "release": release,
+        "training_people": model.n_consenting_,
+        "measurements": [vars(measured) for measured in model.measurements_],
+    }
+    output.emit(result, as_json=as_json, render=_show_standard_scheme)
+
+
+def _measure(
+    model: StandardScheme, ratings: Ratings, *, seed: int, workers: int, quiet: bool
+) -> None:
+    from tacit.evaluation.hiding import evaluate_hiding, steps
+
+    with output.progress("Attacking", steps(MEASURING_FOLDS), quiet=quiet) as advance:
+        table = evaluate_hiding(
+            ratings,
+            model.attributes[0],
+            folds=MEASURING_FOLDS,
+            releases=tuple(dict.fromkeys(["none", model.release])),
+            variant=model.variant,
+            factors=model.factors,
+            disclosure_epsilon=model.disclosure_epsilon,
+            contributions=model.contributions,
+            seed=seed,
+            workers=workers,
+            progress=advance,
+        )
+    data = f"{table.people:,} training people in {MEASURING_FOLDS} folds"
+    model.measurements_ = table.measurements(model.release, data)
+
+
+@app.command()
+def popularity(
+    path: options.RatingsPath,
+    out: Out,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    delimiter: options.Delimiter = None,
+    scale: options.Scale = None,
+    items: options.Items = None,
+    as_json: JSON = False,
+) -> None:
+    """Recommend what most people rated. No privacy: a yardstick."""
+    from tacit.recommenders.baselines import Popularity
+
+    _fit_baseline("popularity", Popularity(), path, out, as_json, **_columns(locals()))
+
+
+@app.command("item-mean")
+def item_mean(
+    path: options.RatingsPath,
+    out: Out,
+    damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of the mean.")] = 5.0,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    delimiter: options.Delimiter = None,
+    scale: options.Scale = None,
+    items: options.Items = None,
+    as_json: JSON = False,
+) -> None:
+    """Recommend what is rated highly on average. No privacy: a yardstick."""
+    from tacit.recommenders.baselines import ItemMean
+
+    _fit_baseline("item-mean", ItemMean(damping=damping), path, out, as_json, **_columns(locals()))
+
+
+@app.command("matrix-factorization")
+def matrix_factorization(
+    path: options.RatingsPath,
+    out: Out,
+    factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
+    regularization: Annotated[float, typer.Option(help="Penalty, in stars.")] = 10.0,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    delimiter: options.Delimiter = None,
+    scale: options.Scale = None,
+    items: options.Items = None,
+    seed: options.Seed = 0,
+    as_json: JSON = False,
+) -> None:
+    """Factorise centred ratings. No privacy: a yardstick."""
+    from tacit.recommenders.baselines import MatrixFactorization
+
+    model = MatrixFactorization(factors=factors, regularization=regularization, random_state=seed)
+    _fit_baseline("matrix-factorization", model, path, out, as_json, **_columns(locals()))
+
+
+def _columns(given: dict[str, Any]) -> dict[str, Any]:
+    names = ("user", "item", "rating", "delimiter", "scale", "items")
+    return {name: given[name] for name in names}
+
+
+def _fit_baseline(
+    name: str, model: Any, path: Path, out: Path, as_json: bool, **columns: Any
+) -> None:
+    ratings = options.read(path, **columns)
+    with output.progress("Fitting", None, quiet=as_json):
+        model.fit(ratings).save(out)
+    output.emit(_summary(name, out, ratings), as_json=as_json, render=_show_baseline)
+
+
+def _summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
+    return {
+        "recommender": name,
+        "model": str(out),
+        "people": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": len(ratings),
+        "data": ratings.digest,
+    }
+
+
+def _show_baseline(result: dict[str, Any]) -> None:
+    output.console.print(
+        f"Fitted {result['recommender']} to {result['ratings']:,} ratings of {result['people']:,} "
+        f"people; wrote {result['model']}. It promises no privacy.",
+        soft_wrap=True,
+        markup=False,
+    )
+    output.next_step(f"Next:  tacit recommend {result['model']} --history my_ratings.csv")
+
+
+def _show_standard_scheme(result: dict[str, Any]) -> None:
+    hidden = " and ".join(result["attributes"])
+    output.console.print(
+        f"Fitted the standard scheme ({result['variant']}, {result['release']}) to hide {hidden}, "
+        f"on {result['training_people']:,} people and {result['items']:,} items; wrote "
+        f"{result['model']}.",
+        soft_wrap=True,
+        markup=False,
+    )
+    if result["measurements"]:
+        output.console.print(f"How well attackers guess {hidden} of these people, fold by fold:")
+        hiding_tables.intervals(result["measurements"])
+    name, values = next(iter(result["values"].items()))
+    output.next_step(
+        f"Next:  tacit guarantee {result['model']}   or   tacit recommend {result['model']} "
+        f"--history my_ratings.csv --about {name}={values[0]}"
+    )

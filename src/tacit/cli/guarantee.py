@@ -1,0 +1,117 @@
+"""`tacit guarantee`: what is promised, to whom, and on what evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.panel import Panel
+from rich.text import Text
+
+from tacit.cli import options, output
+from tacit.cli.output import JSON
+from tacit.errors import ConfigError
+
+app = typer.Typer()
+
+
+@app.command()
+def guarantee(
+    what: Annotated[str, typer.Argument(help="A model file, or a design: standard-scheme.")],
+    variant: options.Variant = "sound",
+    release: Annotated[
+        str, typer.Option(help="For a design: what devices send.")
+    ] = "scheme+selection+rounding",
+    as_json: JSON = False,
+) -> None:
+    """Print the guarantee cards of a model file, or of a design before it is fitted."""
+    cards = _of_design(variant, release) if what == "standard-scheme" else _of_file(Path(what))
+    output.emit({"guarantees": [card.to_dict() for card in cards]}, as_json=as_json, render=_show)
+
+
+def _of_design(variant: str, release: str) -> tuple[Any, ...]:
+    import math
+
+    from tacit.recommenders.standard_scheme import StandardScheme, guarantees
+
+    model = StandardScheme(variant=variant, release=release)  # type: ignore[arg-type]  # checked there
+    return (
+        guarantees.for_the_person(
+            attributes=model.attributes,
+            release=release,
+            mix=1.0,
+            variant=variant,
+            measurements=(),
+        ),
+        guarantees.for_the_consenting(epsilon=math.inf, contributions=model.contributions),
+    )
+
+
+def _of_file(path: Path) -> tuple[Any, ...]:
+    from tacit.recommenders import load_model
+
+    if not path.exists():
+        raise ConfigError(
+            f"No model file '{path}' and no design of that name. Designs: standard-scheme."
+        )
+    return tuple(load_model(path).guarantees())
+
+
+def _show(result: dict[str, Any]) -> None:
+    for card in result["guarantees"]:
+        output.console.print(Panel(_text(card), title=card["name"], title_align="left"))
+    if not result["guarantees"]:
+        output.console.print("This model promises no privacy to anybody: it is a yardstick.")
+        return
+    if not any(card["measurements"] for card in result["guarantees"]):
+        output.next_step("Next:  tacit attack standard-scheme RATINGS  measures the attacks.")
+        return
+    output.next_step("Next:  tacit evaluate standard-scheme RATINGS --report out.html")
+
+
+def _text(card: dict[str, Any]) -> Text:
+    text = Text()
+    text.append(card["sentence"] + "\n\n", style="bold")
+    epsilon = card["epsilon"]
+    stated = (
+        f"epsilon {epsilon:g}, delta {card['delta']:g}, {card['adjacency']['change']} one "
+        f"{card['adjacency']['unit']}"
+        if epsilon is not None
+        else "none"
+    )
+    for name, value in (
+        ("Protects", card["protects"]),
+        ("Against", card["against"]),
+        ("Who must be trusted", card["trust"]),
+        ("Basis", card["basis"]),
+        ("Epsilon", stated),
+        ("Over a lifetime", card["lifetime"]),
+    ):
+        text.append(f"{name}: ", style="dim")
+        text.append(f"{value}\n")
+    _list(text, "It holds if", card["assumptions"])
+    _list(text, "Measured", [_measured(entry) for entry in card["measurements"]])
+    for claim in card["claims"]:
+        _list(
+            text,
+            f"Published claim: {claim['text']}. Verdict: {claim['verdict']}",
+            claim["evidence"],
+        )
+    _list(text, "It does not cover", card["not_covered"])
+    _list(text, "Sources", card["sources"])
+    return text
+
+
+def _measured(entry: dict[str, Any]) -> str:
+    from tacit.privacy import Measurement
+
+    return str(Measurement(**entry))
+
+
+def _list(text: Text, title: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    text.append(f"\n{title}\n", style="bold")
+    for line in lines:
+        text.append(f"  - {line}\n")

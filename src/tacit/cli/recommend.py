@@ -1,0 +1,181 @@
+"""`tacit recommend`: a list for one person, from a model file and her own ratings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli import options, output
+from tacit.cli.output import JSON
+from tacit.errors import ConfigError, DataError
+
+app = typer.Typer()
+
+
+@app.command()
+def recommend(
+    model: Annotated[Path, typer.Argument(help="A model file that  tacit fit  wrote.")],
+    history: Annotated[
+        Path | None, typer.Option(help="The person's own ratings: columns item and rating.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
+    about: Annotated[
+        list[str] | None,
+        typer.Option(help="Her hidden attribute, NAME=VALUE. It stays in this process."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Items to leave out: ids with commas, or @FILE.")
+    ] = None,
+    candidates: Annotated[
+        list[str] | None, typer.Option(help="Only these items: ids with commas, or @FILE.")
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(help="What was released before; default: HISTORY.released.json"),
+    ] = None,
+    show_release: Annotated[
+        bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")
+    ] = False,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    delimiter: options.Delimiter = None,
+    as_json: JSON = False,
+) -> None:
+    """Recommend items to a person who need not have been in training; rated items are left out.
+
+    With --about, the list is made from an obfuscated release, as a recommender far away would make
+    it. Without, it is computed at home from the true stars, and nothing is sent anywhere.
+    """
+    from tacit.recommenders import load_model
+    from tacit.recommenders.standard_scheme import StandardScheme
+
+    fitted = load_model(model)
+    if about and not isinstance(fitted, StandardScheme):
+        raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")
+    own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
+    wanted: dict[str, Any] = {
+        "n": n,
+        "exclude": _known(fitted, options.ids_in(exclude or [])),
+        "candidates": _known(fitted, options.ids_in(candidates)) if candidates else None,
+    }
+    release: bytes | None = None
+    if about:
+        store = _Memory(memory or _beside(history))
+        made = fitted.exchange(own, options.pairs(about, "--about"), memory=store.entries, **wanted)
+        store.write()
+        release, found = made.release.encode(), made.recommendations
+    else:
+        found = fitted.recommend(history=own, **wanted)
+    titles = fitted.titles_
+    result = {
+        "model": str(model),
+        "rated": len(own),
+        "unknown_items": unknown,
+        "computed": "from the release" if release is not None else "at home",
+        "shown": None if release is None else len(made.release.ratings),
+        "release": release.decode() if release is not None and (show_release or as_json) else None,
+        "items": [
+            {
+                "rank": row.rank,
+                "item_id": row.item_id,
+                "title": titles.get(row.item_id),
+                "score": row.score,
+            }
+            for row in found
+        ],
+    }
+    output.emit(result, as_json=as_json, render=_show)
+
+
+def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
+    """The person's ratings under the model's own ids, and how many items it does not know."""
+    from tacit.data import read_history
+
+    if path is None:
+        return {}, 0
+    given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
+    own = read_history(path, item_ids=model.item_ids_, **given)
+    known = set(model.item_ids_.tolist())
+    unknown = sum(item not in known for item in own)
+    if own and unknown == len(own):
+        raise DataError(
+            "the model knows none of these items",
+            path=path,
+            found=next(iter(own)),
+            expected=f"ids such as {model.item_ids_[0]!r}",
+            fix="Name the id's column with --item, or use the history of the same catalogue.",
+        )
+    return own, unknown
+
+
+def _known(model: Any, ids: Sequence[str]) -> list[Any]:
+    """Ids typed as text, as the model writes them; unknown ones stay text and match nothing."""
+    known = {str(item): item for item in model.item_ids_.tolist()}
+    return [known.get(text, text) for text in ids]
+
+
+def _beside(history: Path | None) -> Path:
+    if history is None:
+        raise ConfigError("--about obfuscates a history: name one with --history FILE.")
+    return history.with_name(history.name + ".released.json")
+
+
+class _Memory:
+    """What a device released, on disk, so that no star is ever drawn twice."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries: dict[Any, tuple[int, int | None]] = {}
+        if path.exists():
+            try:
+                for item, level, released in json.loads(path.read_text(encoding="utf-8")):
+                    self.entries[item] = (level, released)
+            except (ValueError, TypeError, OSError):
+                raise DataError(
+                    "this memory of earlier releases cannot be read",
+                    path=path,
+                    fix="Restore it from a copy. Drawing again would let releases be averaged; "
+                    "delete it only if nothing was ever sent.",
+                ) from None
+
+    def write(self) -> None:
+        text = json.dumps([[item, *entry] for item, entry in self.entries.items()])
+        temporary = self.path.with_name(self.path.name + ".new")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(self.path)
+
+
+def _show(result: dict[str, Any]) -> None:
+    titled = any(entry["title"] for entry in result["items"])
+    columns = ("rank", "item", "title", "score") if titled else ("rank", "item", "score")
+    output.table(
+        "",
+        columns,
+        [
+            tuple(
+                entry[key] for key in ("rank", "item_id", *(("title",) if titled else ()), "score")
+            )
+            for entry in result["items"]
+        ],
+    )
+    if result["unknown_items"]:
+        output.console.print(f"{result['unknown_items']} rated items are not in the model.")
+    if result["shown"] is None:
+        output.console.print(
+            f"Computed at home from {result['rated']} ratings; nothing was sent anywhere."
+        )
+        output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
+        return
+    output.console.print(
+        f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings."
+    )
+    if result["release"] is not None:
+        output.console.print("What left the device, byte for byte:")
+        output.console.print(result["release"], soft_wrap=True, markup=False)
+    output.next_step(
+        "Next:  --show-release prints the bytes;  tacit guarantee  says what they hide."
+    )
