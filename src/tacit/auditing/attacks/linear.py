@@ -26,7 +26,7 @@ from tacit.auditing.attacks.base import (
 )
 from tacit.auditing.attacks.judging import auc
 
-STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 1.0)
+STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 """Inverse penalties tried, strongest penalty first, for stars of at most 5."""
 
 ENOUGH_PEOPLE = 1000
@@ -150,7 +150,7 @@ class SupportVectorMachine(_Penalised):
 
     def __init__(
         self,
-        strengths: Sequence[float] = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.1),
+        strengths: Sequence[float] = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01),
         *,
         seed: int = 0,
     ) -> None:
