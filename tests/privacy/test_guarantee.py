@@ -1,0 +1,112 @@
+"""A guarantee that leaves a question open cannot be made."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust
+
+
+def card(**changes):
+    return Guarantee(
+        **{
+            "name": "a name",
+            "sentence": "what it means",
+            "protects": "your secret",
+            "adjacency": Adjacency("user", "add or remove"),
+            "against": "everybody",
+            "trust": Trust.NOBODY,
+            "basis": Basis.PROVED,
+            "epsilon": 1.0,
+            "delta": 0.0,
+            "lifetime": "once",
+            "assumptions": ("none",),
+            "not_covered": ("the rest",),
+            "sources": ("a paper",),
+        }
+        | changes
+    )
+
+
+@pytest.mark.parametrize("pair", [(1.0, None), (None, 0.0)])
+def test_epsilon_and_delta_go_together(pair):
+    """An epsilon without a delta says nothing, nor a delta without an epsilon."""
+    with pytest.raises(ConfigError, match="together"):
+        card(epsilon=pair[0], delta=pair[1], basis=Basis.CONDITIONAL)
+
+
+@pytest.mark.parametrize("basis", [Basis.PROVED, Basis.EXACT])
+def test_nothing_is_proved_without_an_epsilon(basis):
+    """Without an epsilon a claim is never called proved or exact."""
+    with pytest.raises(ConfigError, match="proved or exact"):
+        card(epsilon=None, delta=None, basis=basis)
+
+
+@pytest.mark.parametrize("basis", [Basis.MEASURED, Basis.REFUTED, Basis.CONDITIONAL, Basis.NONE])
+def test_no_epsilon_is_allowed_where_none_is_claimed(basis):
+    """Measured, conditional, refuted and absent claims live without an epsilon."""
+    assert card(epsilon=None, delta=None, basis=basis).epsilon is None
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, math.nan, math.inf])
+def test_epsilon_in_range(epsilon):
+    """A negative, infinite or undefined epsilon is no guarantee."""
+    with pytest.raises(ConfigError, match="epsilon"):
+        card(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1.1, math.nan])
+def test_delta_in_range(delta):
+    """A delta is a chance."""
+    with pytest.raises(ConfigError, match="delta"):
+        card(delta=delta)
+
+
+@pytest.mark.parametrize("gap", [{"sentence": ""}, {"not_covered": ()}, {"sources": ()}])
+def test_nothing_is_left_open(gap):
+    """What it means, what it does not cover, and where it comes from are required."""
+    with pytest.raises(ConfigError, match="what it means"):
+        card(**gap)
+
+
+@pytest.mark.parametrize(
+    "field", ["adjacency", "against", "trust", "assumptions", "lifetime", "basis"]
+)
+def test_no_field_has_a_default(field):
+    """Unit, adversary, trust, assumptions, lifetime and basis have to be written down."""
+    given = {
+        name: getattr(card(), name) for name in Guarantee.__dataclass_fields__ if name != field
+    }
+    with pytest.raises(TypeError, match=field):
+        Guarantee(**given)
+
+
+def test_plain_values():
+    """A card with everything in it survives JSON without loss."""
+    full = card(
+        claims=(Claim("eps = 0", "false", ("one rating tells",)),),
+        measurements=(Measurement("lda", "raw", "scheme", 0.5, 0.4, 0.6, "a set"),),
+    ).to_dict()
+    assert json.loads(json.dumps(full, allow_nan=False)) == full
+    assert full["adjacency"] == {"unit": "user", "change": "add or remove"}
+    assert full["claims"][0]["evidence"] == ["one rating tells"]
+    assert full["measurements"][0]["auc"] == 0.5
+
+
+def test_every_field_is_in_the_plain_values():
+    """No field is forgotten on the way to JSON."""
+    assert set(card().to_dict()) == set(Guarantee.__dataclass_fields__)
+
+
+def test_words():
+    """An adjacency and a measurement read as phrases."""
+    assert str(Adjacency("rating", "replace")) == "replace one rating"
+    line = str(Measurement("lda", "raw", "scheme", 0.5123, 0.4, 0.6, "a set"))
+    assert line == (
+        "lda, trained on raw data, against scheme: AUC 0.512 "
+        "(95 % interval 0.400 to 0.600) on a set"
+    )

@@ -1,0 +1,55 @@
+"""Tables of public numbers made up at random, and disclosures of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit.recommenders.standard_scheme.disclosure import Tables, to_message
+from tacit.recommenders.standard_scheme.messages import MICRO, RELEASES
+
+ITEMS = 6
+
+
+def random_tables(seed=0, *, values=("F", "M"), items=ITEMS, levels=5, strata=2):
+    """Tables in bounds; what they say about people is made up."""
+    generator = np.random.default_rng(seed)
+    shape = (len(values), items)
+    coupling = np.sort(generator.integers(0, MICRO, (*shape, levels, levels)), axis=-1)
+    coupling[..., -1:] = MICRO
+    return Tables(
+        values=tuple(values),
+        offsets=generator.integers(-MICRO, MICRO, shape),
+        bounds=np.sort(generator.integers(1, items, (len(values), strata - 1)), axis=-1),
+        keep=generator.integers(MICRO // 2, MICRO, (len(values), strata, items)),
+        means=generator.integers(0, 4 * MICRO, shape),
+        coupling=coupling if levels else None,
+        item_means=generator.integers(0, 4 * MICRO, items),
+    )
+
+
+def disclosure_of(tables, rule, *, minimum=1.0, step=1.0, levels=5):
+    """A disclosure of these tables for items "item 0", "item 1", ..."""
+    first = next(iter(tables.values()))
+    items = tuple(f"item {number}" for number in range(len(first.item_means)))
+    return to_message(tables, rule, minimum=minimum, step=step, levels=levels, items=items)
+
+
+@pytest.fixture
+def tables():
+    """Make random tables."""
+    return random_tables
+
+
+@pytest.fixture
+def disclose():
+    """Make a disclosure: of one random attribute, or of the tables given."""
+
+    def make(release="scheme+selection+rounding", tables=None, mix=MICRO, **scale):
+        rule = replace(RELEASES[release], mix=mix)
+        levels = scale.get("levels", 5)
+        return disclosure_of(tables or {"gender": random_tables(levels=levels)}, rule, **scale)
+
+    return make

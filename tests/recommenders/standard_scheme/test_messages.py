@@ -1,0 +1,294 @@
+"""Messages have one spelling, and nothing but messages gets in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tacit.recommenders.standard_scheme.canonical import MessageError
+from tacit.recommenders.standard_scheme.messages import (
+    MICRO,
+    RELEASES,
+    Disclosure,
+    Release,
+    Rule,
+    Scores,
+)
+
+KINDS = {"disclosure": Disclosure, "release": Release, "scores": Scores}
+
+ids = st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+pairs = st.lists(
+    st.tuples(ids, st.integers(-(2**53), 2**53)), max_size=6, unique_by=lambda pair: pair[0]
+).map(tuple)
+
+
+def spelled(content, **how):
+    how = {"sort_keys": True, "separators": (",", ":"), "ensure_ascii": False} | how
+    return json.dumps(content, **how).encode()
+
+
+RELEASE = Release("0123456789abcdef", (("é", 1_250_000), (7, 0)))
+
+
+@given(pairs)
+def test_release_round_trip(ratings):
+    """A release comes back as it was sent."""
+    sent = Release("0123456789abcdef", ratings)
+    assert Release.decode(sent.encode()) == sent
+
+
+@given(pairs)
+def test_scores_round_trip(scores):
+    """Scores come back as they were sent."""
+    sent = Scores("0123456789abcdef", scores)
+    assert Scores.decode(sent.encode()) == sent
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_disclosure_round_trip(disclose, release):
+    """A disclosure of any release comes back equal, with the same digest."""
+    sent = disclose(release)
+    got = Disclosure.decode(sent.encode())
+    assert got == sent
+    assert got.digest == sent.digest
+
+
+def test_disclosure_round_trip_of_several_attributes(disclose, tables):
+    """Several attributes, and values that are not two, come back in their order."""
+    sent = disclose(tables={"age": tables(1, values=("a", "b", "c")), "gender": tables(2)})
+    assert Disclosure.decode(sent.encode()) == sent
+
+
+def test_digest_names_the_content(disclose):
+    """Another rule or another number is another digest."""
+    one = disclose()
+    others = [replace(one, step=0.5), disclose(mix=1), disclose("scheme+rounding")]
+    assert len({one.digest, *(other.digest for other in others)}) == 4
+
+
+def test_bytes_of_a_release():
+    """The canonical bytes are sorted keys without spaces, in UTF-8."""
+    assert (
+        RELEASE.encode()
+        == (
+            '{"disclosure":"0123456789abcdef","message":"release",'
+            '"ratings":[["é",1250000],[7,0]],"version":1}'
+        ).encode()
+    )
+
+
+def test_release_says_nothing_more():
+    """No person, attribute, count or time: a release has four fields and they are these."""
+    assert set(json.loads(RELEASE.encode())) == {"disclosure", "message", "ratings", "version"}
+
+
+CONTENT = json.loads(RELEASE.encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        spelled(dict(reversed(CONTENT.items())), sort_keys=False),
+        spelled(CONTENT, separators=(", ", ": ")),
+        spelled(CONTENT, indent=1),
+        spelled(CONTENT, ensure_ascii=True),
+        spelled(CONTENT) + b"\n",
+        b" " + spelled(CONTENT),
+        b"\xef\xbb\xbf" + spelled(CONTENT),
+        spelled(CONTENT).decode().encode("utf-16"),
+        spelled(CONTENT).replace(b'"version":1', b'"version":1,"version":1'),
+        spelled(CONTENT).replace(b"1250000", b"1250000.0"),
+        spelled(CONTENT).replace(b"1250000", b"1.25e6"),
+        spelled(CONTENT).replace(b"1250000", b"01250000"),
+        spelled(CONTENT).replace(b",0]", b",-0]"),
+        spelled(CONTENT).replace(b"1250000", b"NaN"),
+        spelled(CONTENT).replace(b"1250000", b"Infinity"),
+        spelled(CONTENT).replace(b"1250000", b"9" * 5000),
+        spelled(CONTENT).replace(b"1250000", b"9007199254740993"),
+    ],
+    ids=lambda data: data[:12].hex() + "..." + data[-40:].hex()[:24],
+)
+def test_other_spellings_are_refused(data):
+    """The same content in other words, or with numbers that are no integers, is refused."""
+    with pytest.raises(MessageError):
+        Release.decode(data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"version": True},
+        {"version": "1"},
+        {"message": "scores"},
+        {"message": None},
+        {"more": 1},
+        {"disclosure": None},
+        {"disclosure": 7},
+        {"disclosure": "\ud800"},
+        {"ratings": {}},
+        {"ratings": ""},
+        {"ratings": None},
+        {"ratings": 7},
+        {"ratings": ["ab"]},
+        {"ratings": [[]]},
+        {"ratings": [["a"]]},
+        {"ratings": [["a", 1, 2]]},
+        {"ratings": [["a", "1"]]},
+        {"ratings": [["a", True]]},
+        {"ratings": [["a", None]]},
+        {"ratings": [[True, 1]]},
+        {"ratings": [[None, 1]]},
+        {"ratings": [[1.5, 1]]},
+        {"ratings": [[["a"], 1]]},
+        {"ratings": [["a", 1], ["a", 2]]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["release", "scores"])
+def test_other_content_is_refused(kind, change):
+    """Wrong versions, kinds, fields and types are refused, in both lists of items."""
+    content = {"version": 1, "message": kind, "disclosure": "x", "ratings": [["a", 1]]} | change
+    if kind == "scores":
+        content["scores"] = content.pop("ratings")
+        if change == {"message": "scores"}:
+            content["message"] = "release"
+    data = spelled(content, ensure_ascii=True)
+    with pytest.raises(MessageError):
+        KINDS[kind].decode(data)
+
+
+def paths(content, path=()):
+    """Every place in nested lists and dicts, the deepest first."""
+    if isinstance(content, dict | list):
+        for key, child in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from paths(child, (*path, key))
+    if path:
+        yield path
+
+
+def changed(content, path, value):
+    """A copy of the content with one place replaced."""
+    content = json.loads(json.dumps(content))
+    place = content
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return content
+
+
+@pytest.mark.parametrize("value", [None, "x", -1.5, {}, [], True], ids=str)
+@pytest.mark.parametrize("release", ["scheme+selection+rounding", "coupling"])
+def test_disclosure_with_one_wrong_place(disclose, tables, release, value):
+    """Whatever single place of a disclosure has the wrong type or length, it is refused.
+
+    Places that may hold the value are left out: names, the two numbers of the scale, switches.
+    """
+    sent = disclose(release, {"gender": tables(items=2, levels=2, strata=2)}, levels=2)
+    content = json.loads(sent.encode())
+    free = {("scale", "minimum"), ("attributes", 0, "name")}
+    for path in paths(content):
+        names = path in free or path[:1] == ("items",) or "values" in path
+        if (names and value in ("x", -1.5)) or path[0] == "rule" or "coupling" in path[:3:2]:
+            continue
+        with pytest.raises(MessageError):
+            Disclosure.decode(spelled(changed(content, path, value)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("rule", "transform"), "other"),
+        (("rule", "selection"), 1),
+        (("rule", "rounding"), None),
+        (("rule", "mix"), MICRO + 1),
+        (("rule", "mix"), 0.5),
+        (("rule",), {}),
+        (("rule",), []),
+        (("scale", "levels"), 1),
+        (("scale", "levels"), -5),
+        (("scale", "levels"), 0),
+        (("scale", "levels"), 3),
+        (("scale", "step"), 0),
+        (("scale", "step"), -1),
+        (("items",), ["item 0"] * 6),
+        (("items",), []),
+        (("attributes",), []),
+        (("attributes",), {}),
+        (("attributes", 0), {}),
+        (("attributes", 0, "values"), ["F", "F"]),
+        (("attributes", 0, "values"), ["F"]),
+        (("attributes", 0, "values"), ["F", "M", "X"]),
+        (("attributes", 0, "keep", 0, 0, 0), MICRO + 1),
+        (("attributes", 0, "keep", 0, 0, 0), -1),
+        (("attributes", 0, "bounds"), [[5, 4], [4, 5]]),
+        (("attributes", 0, "coupling", 0, 0, 0), [5, 4, 3, 2, MICRO]),
+        (("attributes", 0, "coupling", 0, 0, 0), [0, 0, 0, 0, 0]),
+        (("attributes", 0, "coupling"), []),
+        (("attributes", 0, "coupling"), [[]]),
+    ],
+    ids=str,
+)
+def test_disclosure_that_does_not_hold_together(disclose, path, value):
+    """Unknown rules, chances above 1, repeated names and tables of another size are refused."""
+    content = json.loads(disclose("coupling").encode())
+    with pytest.raises(MessageError):
+        Disclosure.decode(spelled(changed(content, path, value)))
+
+
+def test_twice_the_same_attribute(disclose):
+    """An attribute is named once."""
+    content = json.loads(disclose().encode())
+    content["attributes"] *= 2
+    with pytest.raises(MessageError, match="once"):
+        Disclosure.decode(spelled(content))
+
+
+def test_rounding_needs_levels(disclose):
+    """A rule that rounds makes no sense on a continuous scale."""
+    with pytest.raises(MessageError, match="round"):
+        disclose("scheme+rounding", levels=0)
+
+
+def test_rule_is_checked_when_made():
+    """A rule with a mix beyond 1 cannot be made, wherever it comes from."""
+    with pytest.raises(MessageError, match="mix"):
+        Rule("scheme", selection=True, rounding=True, mix=MICRO + 1)
+
+
+@given(
+    st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace"))
+)
+@example(b"[" * 100_000)
+@example(b'{"message":"release","version":1,"ratings":' + b"[" * 5000 + b"]" * 5000 + b"}")
+@example(b"null")
+@example(b"")
+@pytest.mark.parametrize("kind", KINDS)
+def test_arbitrary_bytes_are_refused(kind, data):
+    """Any bytes are refused with a MessageError and with nothing else."""
+    with pytest.raises(MessageError):
+        KINDS[kind].decode(data)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["disclosure", "ratings", "scores", "items"]), json_values))
+@pytest.mark.parametrize("kind", KINDS)
+def test_arbitrary_content(kind, content):
+    """Any JSON under the right heading is refused with a MessageError, or means its own bytes."""
+    data = spelled(content | {"version": 1, "message": kind}, ensure_ascii=True)
+    try:
+        message = KINDS[kind].decode(data)
+    except MessageError:
+        return
+    assert message.encode() == data
