@@ -107,14 +107,15 @@ class AttributeTable:
         named = type(self.name) is str and all(type(value) is str for value in self.values)
         require(named and len(set(self.values)) == values > 1, "an attribute has several values")
         strata = 1 + (len(self.bounds[0]) if self.bounds else 0)
+        coupled = (values, items, levels, levels) if self.coupling else (0,)
         for what, table, shape, lowest, highest in (
             ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
             ("means", self.means, (values, items), -LARGEST, LARGEST),
             ("bounds", self.bounds, (values, strata - 1), 0, LARGEST),
             ("chances", self.keep, (values, strata, items), 0, MICRO),
-            ("coupling", self.coupling or None, (values, items, levels, levels), 0, MICRO),
+            ("coupling", self.coupling, coupled, 0, MICRO),
         ):
-            require(table is None or is_table(table, shape, lowest, highest), f"wrong {what}")
+            require(is_table(table, shape, lowest, highest), f"wrong {what}")
         require(all(list(row) == sorted(row) for row in self.bounds), "bounds go up")
         for row in (row for value in self.coupling for item in value for row in item):
             require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
