@@ -23,7 +23,7 @@ Scale = Annotated[str | None, typer.Option(help="MIN:MAX:STEP, such as 1:5:1; de
 Users = Annotated[Path | None, typer.Option(help="File of user attributes.")]
 Items = Annotated[Path | None, typer.Option(help="File of item metadata (titles).")]
 Attribute = Annotated[str, typer.Option(help="The user attribute to hide.")]
-Folds = Annotated[int, typer.Option(min=2, help="Folds by person.")]
+Folds = Annotated[int, typer.Option(min=3, help="Folds by person.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same folds and simulations.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")]
 Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]

@@ -200,6 +200,9 @@ def _experiment(
     factors: int,
     seed: int,
 ) -> Experiment:
+    if folds < 3:
+        # A retrained attacker learns from releases made without its people and without the attacked.
+        raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
     for kind, wanted, known in (
         ("release", releases, RELEASES),
         ("attack", attacks, ATTACKS),
