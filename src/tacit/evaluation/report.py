@@ -1,0 +1,209 @@
+"""One self-contained page about how well an attribute is hidden, for a person who knows no AUC."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import ConfigError, TacitError
+from tacit.evaluation.hiding import MIXED_RELEASE, AttackRow, HidingTable
+from tacit.evaluation.intervals import Interval
+from tacit.evaluation.verdict import (
+    ATTACK_NAMES,
+    NEAR,
+    Strongest,
+    rate,
+    recommended,
+    shown_distance,
+    strongest,
+    verdict,
+)
+
+RELEASE_NAMES = {
+    "none": "true stars of every rated item",
+    "selection": "true stars, some items held back",
+    "scheme": "the attribute’s effect taken out",
+    "scheme+rounding": "effect taken out, whole stars",
+    "scheme+selection": "effect taken out, items held back",
+    "scheme+selection+rounding": "effect taken out, items held back, whole stars",
+    "movie-average": "every rating replaced by the item’s mean",
+    "attribute-average": "replaced by the mean of a random group",
+    "coupling": "stars redrawn to look alike in every group",
+    "coupling+selection": "stars redrawn, items held back",
+}
+LEVELS = (
+    (0.02, "guessing"),
+    (NEAR, "near guessing"),
+    (0.12, "slight leak"),
+    (0.2, "clear leak"),
+    (0.3, "strong leak"),
+    (0.5, "very strong leak"),
+)
+"""Distance of an AUC from 0.5, up to and including, in words."""
+
+
+def write_report(table: HidingTable, manifest: Mapping[str, Any], path: str | Path) -> None:
+    """Write the whole page or none: what was there stays until the new page is on disk."""
+    check_writable(path)
+    page = render(table, manifest)
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        # A file name on the command line need not be Unicode; the rest of the page still counts.
+        with part.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(page)
+        part.replace(target)
+    except OSError as error:
+        raise TacitError(
+            f"{target}: the report cannot be written ({error.strerror}). What was there is "
+            "untouched."
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check_writable(path: str | Path) -> None:
+    """ConfigError unless a report could be written here: asked before hours of work, not after."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise ConfigError(
+            f"{target}: the report's folder {target.parent} does not exist. Make it, or name "
+            "another."
+        )
+    if target.is_dir():
+        raise ConfigError(f"{target}: the report is a file, and this is a folder. Add a file name.")
+    if not os.access(target.parent, os.W_OK):
+        raise ConfigError(
+            f"{target}: the report's folder {target.parent} takes no new files. Name another."
+        )
+
+
+def render(table: HidingTable, manifest: Mapping[str, Any]) -> str:
+    """The page as HTML: no script, no address, every word of the data escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("tacit.evaluation"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["level"] = _level
+    environment.filters["right"] = rate
+    environment.filters["leak"] = lambda area: LEVELS[_level(area)][1]
+    environment.filters["change"] = lambda share: f"{share:+.1%}".replace("-", "\N{MINUS SIGN}")
+    return environment.get_template("hiding.html").render(_facts(table, manifest))
+
+
+def _facts(table: HidingTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    found = strongest(table)
+    attacks = list(dict.fromkeys(row.attack for row in table.rows))
+    releases = list(dict.fromkeys(row.release for row in table.rows))
+    return {
+        "table": table,
+        "verdict": verdict(table),
+        "recommended": recommended(table),
+        "tiles": _tiles(found),
+        "attacks": {attack: ATTACK_NAMES.get(attack, attack) for attack in attacks},
+        "trained_on": [
+            kind
+            for kind in ("raw", "released")
+            if any(row.trained_on == kind for row in table.rows)
+        ],
+        "cells": {(row.release, row.attack, row.trained_on): row for row in table.rows},
+        "releases": releases,
+        "meanings": RELEASE_NAMES,
+        "accuracy": {row.release: row for row in table.accuracy},
+        "unrounded": [name for name in ("scheme", "scheme+selection") if name in releases],
+        "levels": LEVELS,
+        "near": NEAR,
+        "mixed_release": MIXED_RELEASE,
+        "control": [(row, _holds_half(row.low, row.high)) for row in table.control],
+        "folds": max(len(row.folds) for row in table.rows),
+        "manifest": list(_flat(manifest)),
+        "date": manifest.get("date"),
+    } | _plots(table, attacks)
+
+
+def _tiles(found: Strongest) -> list[tuple[str, AttackRow]]:
+    named = {
+        "Without obfuscation": found.before,
+        "Obfuscated, attacker trained on true ratings": found.frozen,
+        "Obfuscated, attacker who knows the method": found.retrained,
+    }
+    return [(name, row) for name, row in named.items() if row is not None]
+
+
+def _plots(table: HidingTable, attacks: list[str]) -> dict[str, Any]:
+    from tacit.evaluation import plots
+
+    names = {attack: ATTACK_NAMES.get(attack, attack) for attack in attacks}
+    drawn = plots.tradeoff(table.tradeoff, names) if table.tradeoff else ""
+    scored, shares = _score_shares(table, attacks)
+    highest = max([0.2, *(float(share.max()) * 1.08 for _, share in shares)])
+    return {
+        "tradeoff": drawn,
+        "spread": plots.fold_spread(list(_groups(table, names))),
+        "scored": scored,
+        "target": table.values[_target(table)],
+        "bars": [(name, plots.score_bars(share, highest)) for name, share in shares],
+    }
+
+
+def _groups(
+    table: HidingTable, names: Mapping[str, str]
+) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
+    cells = {(row.release, row.attack, row.trained_on): row for row in table.rows}
+    release = recommended(table)
+    for attack, name in names.items():
+        before = cells.get(("none", attack, "raw")) or cells.get(("none", attack, "released"))
+        frozen = cells.get((release or "", attack, "raw"))
+        retrained = cells.get((release or "", attack, "released"))
+        for group, row in (("before", before), ("frozen", frozen), ("retrained", retrained)):
+            if row is not None:
+                yield name, group, f"var(--{group})", row.folds
+
+
+def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, list[Any]]:
+    """The frozen attack that sees most in true ratings, and `tenths` before and after."""
+    from tacit.evaluation.plots import tenths
+
+    names = [name for name in ("none", recommended(table)) if name is not None]
+    raw = {(row.release, row.attack): row for row in table.rows if row.trained_on == "raw"}
+    for release in names:
+        able = [a for a in attacks if (release, a) in table.scores and (release, a) in raw]
+        if able:
+            attack = max(able, key=lambda each: abs(raw[release, each].auc - 0.5))
+            shares = [
+                (name, tenths(*table.scores[name, attack], _target(table)))
+                for name in names
+                if (name, attack) in table.scores
+            ]
+            return attack, shares
+    return None, []
+
+
+def _target(table: HidingTable) -> int:
+    """The value that scores speak of: the second of two, the first of more."""
+    return 1 if len(table.values) == 2 else 0
+
+
+def _level(area: float) -> int:
+    away = shown_distance(area)
+    return next(number for number, (end, _) in enumerate(LEVELS) if away <= end)
+
+
+def _holds_half(low: float, high: float) -> bool:
+    return Interval(0.5, low, high).holds(0.5)
+
+
+def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
