@@ -146,6 +146,7 @@ def _show_hiding(table: HidingTable, report: Path | None) -> None:
     result = table.to_dict()
     output.console.print(f"Guessing {table.attribute} of {table.people:,} people.")
     hiding_tables.attacks(result["rows"])
+    hiding_tables.fractions(table.fractions)
     hiding_tables.accuracy(table.accuracy)
     hiding_tables.control(result["control"])
     if report is not None:

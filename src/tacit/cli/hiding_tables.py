@@ -33,6 +33,17 @@ def attacks(rows: Sequence[Row]) -> None:
         )
 
 
+def fractions(areas: Mapping[str, float]) -> None:
+    """A sentence about releases that arithmetic reads without any learning."""
+    read = [release for release, area in areas.items() if area > 0.9]
+    if read:
+        output.console.print(
+            f"{' and '.join(read)}: the released fractions tell the attribute exactly, without any "
+            "learning. The attackers above do not look at them.",
+            style="bold",
+        )
+
+
 def intervals(rows: Sequence[Row]) -> None:
     """Few releases, each figure with its 95 % interval."""
     output.table(

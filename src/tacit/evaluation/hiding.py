@@ -98,12 +98,17 @@ class MixPoint:
 
 @dataclass(frozen=True)
 class HidingTable:
-    """The whole experiment. scores: (release, attack) -> the labels and scores of all people."""
+    """The whole experiment. scores: (release, attack) -> the labels and scores of all people.
+
+    fractions: release -> AUC of looking at the released fractions with the public offsets in hand;
+    1 on unrounded whole stars, where nothing has to be learned.
+    """
 
     attribute: str
     values: tuple[str, ...]
     people: int
     rows: tuple[AttackRow, ...]
+    fractions: dict[str, float]
     accuracy: tuple[AccuracyRow, ...]
     control: tuple[ControlRow, ...]
     tradeoff: tuple[MixPoint, ...]
@@ -123,12 +128,13 @@ class HidingTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: rows, accuracy, control, tradeoff."""
+        """Plain values for JSON: rows, fractions, accuracy, control, tradeoff."""
         return {
             "attribute": self.attribute,
             "values": list(self.values),
             "people": self.people,
             "rows": [vars(row) | {"folds": list(row.folds)} for row in self.rows],
+            "fractions": self.fractions,
             "accuracy": [
                 {k: v for k, v in vars(row).items() if k != "ranking"} | row.ranking
                 for row in self.accuracy
@@ -201,7 +207,7 @@ def _experiment(
     seed: int,
 ) -> Experiment:
     if folds < 3:
-        # A retrained attacker learns from releases made without its people and without the attacked.
+        # A retrained attacker learns from releases of tables without its people and the attacked.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
     for kind, wanted, known in (
         ("release", releases, RELEASES),
@@ -258,6 +264,10 @@ def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable
         values=experiment.people.values[0],
         people=experiment.people.n_people,
         rows=tuple(rows),
+        fractions={
+            name: float(np.mean([result.fractions[name] for result in results]))
+            for name in experiment.releases
+        },
         accuracy=tuple(_accuracy(name, results) for name in experiment.releases),
         control=tuple(control),
         tradeoff=tuple(_mix_point(mix, results) for mix in results[0].mixed),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from tacit.auditing.attacks import ATTACKS, OneVersusRest
+from tacit.auditing.attacks import ATTACKS, OneVersusRest, auc
 from tacit.evaluation.accuracy import mae, rmse
 from tacit.evaluation.ranking import RankingMetrics, ranking_metrics
 from tacit.randomness import replay, secure, simulation
@@ -92,9 +92,13 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """(release, attack, trained_on) -> AUC, and so on; scores are the frozen attackers'."""
+    """(release, attack, trained_on) -> AUC, and so on; scores are the frozen attackers'.
+
+    fractions: AUC of a look at the released fractions, see `fraction_scores`.
+    """
 
     aucs: Mapping[tuple[str, str, str], float]
+    fractions: Mapping[str, float]
     accuracy: Mapping[str, Accuracy]
     control: Mapping[str, float]
     mixed: Mapping[float, tuple[Mapping[str, float], float]]
@@ -155,18 +159,19 @@ class _Fold:
 
     def result(self) -> FoldResult:
         aucs: dict[tuple[str, str, str], float] = {}
-        accuracy, scores = {}, {}
+        accuracy, scores, fractions = {}, {}, {}
         for name in self.experiment.releases:
             rule = RELEASES[name]
             shown = self._released(self.test_levels, self.test_labels, self.own, rule, name)
             for attack, fitted in self.frozen.items():
                 aucs[name, attack, "raw"] = fitted.auc(shown, self.test_labels)
                 scores[name, attack] = (self.test_labels, self._one_score(fitted, shown))
+            fractions[name] = self._fractions(shown)
             retrained = self.frozen if name == "none" else self._retrained(rule, name)
             for attack, fitted in retrained.items():
                 aucs[name, attack, "released"] = fitted.auc(shown, self.test_labels)
             accuracy[name] = self._accuracy(rule, name)
-        return FoldResult(aucs, accuracy, self._control(), self._mixed(), scores)
+        return FoldResult(aucs, fractions, accuracy, self._control(), self._mixed(), scores)
 
     def _fitted(self, stars: sparse.csr_array, labels: Ints) -> dict[str, OneVersusRest]:
         values = self.experiment.values
@@ -207,6 +212,16 @@ class _Fold:
             n_levels=self.experiment.people.n_levels,
             source=replay(seed),
         )
+
+    def _fractions(self, shown: sparse.csr_array) -> float:
+        levels = _with_data(shown, (shown.data - self.experiment.minimum) / self.experiment.step)
+        scores = fraction_scores(levels, self.own)
+        areas = [
+            auc((self.test_labels == value).astype(np.int64), scores[:, value])
+            for value in self.experiment.values
+            if value > 0 or len(scores.T) > 2
+        ]
+        return float(np.mean(areas))
 
     def _one_score(self, fitted: OneVersusRest, shown: sparse.csr_array) -> Floats:
         return next(iter(fitted.score(shown).values()))
@@ -288,6 +303,22 @@ class _Fold:
             aucs = {name: each.auc(shown, self.test_labels) for name, each in self.frozen.items()}
             points[mix] = (aucs, self._accuracy(rule, draw).rmse)
         return points
+
+
+def fraction_scores(levels: sparse.csr_array, tables: Tables) -> Floats:
+    """(people, values) share of released levels that are whole once a value's offset is put back.
+
+    No learning is needed: the offsets are public. True levels are whole, so an unrounded release
+    fits the true value only, and everybody is read exactly. A rounded one fits none.
+    """
+    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+    micro = np.round(levels.data * MICRO).astype(np.int64)
+    fits = [
+        np.bincount(rows, (micro + own[levels.indices]) % MICRO == 0, minlength=levels.shape[0])
+        for own in tables.offsets
+    ]
+    shares: Floats = np.stack(fits, axis=1) / np.maximum(1, np.diff(levels.indptr))[:, None]
+    return shares
 
 
 def _some(people: Consenting, numbers: Ints) -> Consenting:
