@@ -53,3 +53,15 @@ def disclose():
         return disclosure_of(tables or {"gender": random_tables(levels=levels)}, rule, **scale)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def make_tables():
+    """`tables` for tests whose arguments are drawn."""
+    return random_tables
+
+
+@pytest.fixture(scope="session")
+def make_disclosure():
+    """A disclosure of given tables and rule, for tests whose arguments are drawn."""
+    return disclosure_of

@@ -393,6 +393,11 @@ class StandardScheme:
             raise ConfigError(f"The mix is a chance from 0 to 1; got {self.mix}.")
         if self.variant == "sound" and round(self.mix * MICRO) == 0:
             raise PrivacyError("A mix of 0 sends true stars. Use more, or variant='published'.")
+        if self.factors < 1 or (self.sweeps is not None and self.sweeps < 1):
+            raise ConfigError("Factors and sweeps are at least 1.")
+        for penalty in (self.regularization, self.ridge):
+            if penalty is not None and not 0 < penalty < math.inf:
+                raise ConfigError(f"A penalty is a finite number above 0; got {penalty}.")
         if not self.disclosure_epsilon > 0:
             raise ConfigError(f"An epsilon is above 0; got {self.disclosure_epsilon}.")
         if self.contributions < 1:
