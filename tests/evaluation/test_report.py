@@ -86,6 +86,7 @@ def table_of(
         values=values,
         people=60,
         rows=tuple(rows),
+        fractions={release: 0.5 + number / 1000 for number, release in enumerate(releases)},
         accuracy=tuple(accuracy),
         control=tuple(ControlRow(attack, 0.4917, 0.4512, 0.5311) for attack in attacks),
         tradeoff=tuple(points) if MIXED in releases else (),
@@ -174,7 +175,7 @@ def test_page_holds_every_number_of_the_attacks(whole):
         cells = next(
             cells[1:]
             for cells in page.rows
-            if len(cells) == 15 and name_of(cells[0]) == row.release
+            if len(cells) == 16 and name_of(cells[0]) == row.release
         )
         assert cells[column].startswith(f"{row.auc:.3f} {row.low:.2f}–{row.high:.2f} ")
 
@@ -186,14 +187,15 @@ def name_of(cell):
 
 
 def test_page_holds_every_number_of_the_errors(whole):
-    """RMSE, its change against none, at home, share shown, NDCG and recall of every release."""
+    """Fractions, errors, change against none, share shown and lists of every release."""
     table, page = whole[0], Page(whole[1])
     first = table.accuracy[0].rmse
-    cells = {name_of(cells[0]): cells[9:] for cells in page.rows if len(cells) == 15 and cells[1]}
+    cells = {name_of(cells[0]): cells[9:] for cells in page.rows if len(cells) == 16 and cells[1]}
     cells = {name: [cell.strip() for cell in row] for name, row in cells.items()}
     for row in table.accuracy:
         change = "–" if row.release == "none" else f"{row.rmse / first - 1:+.1%}"
         assert cells[row.release] == [
+            f"{table.fractions[row.release]:.3f} , guessing",
             f"{row.rmse:.4f} {row.rmse_low:.3f}–{row.rmse_high:.3f}",
             change,
             f"{row.rmse_at_home:.4f}",
@@ -264,6 +266,17 @@ def test_verdict_on_frozen_attackers_alone():
     assert "retrained</th>" not in render(table, MANIFEST)
 
 
+def test_fractions_count_as_an_attacker():
+    """A release that arithmetic reads is not called hidden, whatever the attacks found."""
+    table = table_of(frozen=0.5, retrained=0.5, releases=("none", "scheme"))
+    assert verdict(table).headline == "Well hidden from these attackers"
+    assert "fractions" not in verdict(table).sentence
+    read = replace(table, fractions={"none": 0.5, "scheme": 1.0})
+    assert verdict(read).headline == "Easier to guess than before"
+    assert "released fractions, which needs no learning, is right 100%" in verdict(read).sentence
+    assert "The released fractions of scheme tell gender" in words(read)
+
+
 @pytest.mark.parametrize(
     ("rmse", "said"),
     [
@@ -308,7 +321,7 @@ def test_part_of_the_releases(releases, attacks, judged):
     page = Page(render(table, MANIFEST))
     assert page.open == []
     assert recommended(table) == judged
-    assert {name_of(c[0]) for c in page.rows if len(c) == 7 + 2 * len(attacks)} >= set(releases)
+    assert {name_of(c[0]) for c in page.rows if len(c) == 8 + 2 * len(attacks)} >= set(releases)
     assert ("After " in page.text) == (judged is not None)
     assert ("was not among the releases" in page.text) == (MIXED not in releases)
 
@@ -330,6 +343,12 @@ def test_several_values():
     assert "a person of one age and a person of another" in text
     assert "an AUC is a mean over one attack per value" in text
     assert "all others" in text
+    assert "believes those on the right to be young." in text  # attacks are one against the rest
+
+
+def test_two_values_are_scored_by_the_second():
+    """High scores speak for the second of two values."""
+    assert "believes those on the right to be M." in words(table_of())
 
 
 def test_every_release_can_be_judged():

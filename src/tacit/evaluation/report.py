@@ -43,6 +43,7 @@ LEVELS = (
     (0.5, "very strong leak"),
 )
 """Distance of an AUC from 0.5, up to and including, in words."""
+TOP = len(LEVELS) - 1
 
 
 def write_report(table: HidingTable, manifest: Mapping[str, Any], path: str | Path) -> None:
@@ -118,7 +119,7 @@ def _facts(table: HidingTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "releases": releases,
         "meanings": RELEASE_NAMES,
         "accuracy": {row.release: row for row in table.accuracy},
-        "unrounded": [name for name in ("scheme", "scheme+selection") if name in releases],
+        "read": [name for name in releases if _level(table.fractions.get(name, 0.5)) == TOP],
         "levels": LEVELS,
         "near": NEAR,
         "mixed_release": MIXED_RELEASE,

@@ -42,11 +42,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Strongest:
-    """The attacks farthest from 0.5: without obfuscation, and frozen and retrained with it."""
+    """The attacks farthest from 0.5: without obfuscation, and frozen and retrained with it.
+
+    fractions: AUC of a look at the released fractions of the release that is judged
+    """
 
     before: AttackRow | None
     frozen: AttackRow | None
     retrained: AttackRow | None
+    fractions: float
 
     @property
     def after(self) -> list[AttackRow]:
@@ -72,7 +76,8 @@ def strongest(table: HidingTable) -> Strongest:
         return _farthest(r for r in table.rows if (r.release, r.trained_on) == (name, trained_on))
 
     before = of("none", "raw") or of("none", "released")
-    return Strongest(before, of(release, "raw"), of(release, "released"))
+    fractions = table.fractions.get(release or "", 0.5)
+    return Strongest(before, of(release, "raw"), of(release, "released"), fractions)
 
 
 def verdict(table: HidingTable) -> Verdict:
@@ -102,7 +107,7 @@ def _farthest(rows: Iterable[AttackRow]) -> AttackRow | None:
 def _state(found: Strongest) -> str:
     if not found.after:
         return "none"
-    after = max(shown_distance(row.auc) for row in found.after)
+    after = max(shown_distance(area) for area in [found.fractions, *_areas(found)])
     if found.before is None:
         return "hidden" if after <= NEAR else "open"
     before = shown_distance(found.before.auc)
@@ -115,9 +120,17 @@ def _state(found: Strongest) -> str:
     return "weakened" if after <= before / 2 else "open"
 
 
-def rate(row: AttackRow) -> str:
+def rate(area: float) -> str:
     """How often a pair is told apart: an AUC below 0.5 is the same guess turned round."""
-    return f"{0.5 + shown_distance(row.auc):.0%}"
+    return f"{0.5 + shown_distance(area):.0%}"
+
+
+def _areas(found: Strongest) -> list[float]:
+    return [row.auc for row in found.after]
+
+
+def _fractions_lead(found: Strongest) -> bool:
+    return shown_distance(found.fractions) > max(NEAR, *map(shown_distance, _areas(found)))
 
 
 def _pair(table: HidingTable) -> str:
@@ -132,7 +145,7 @@ def _before(table: HidingTable, found: Strongest) -> str:
         return ""
     return (
         f"Without obfuscation, the best attacker shown {_pair(table)} tells which is which "
-        f"{rate(found.before)} of the time, where 50% is guessing."
+        f"{rate(found.before.auc)} of the time, where 50% is guessing."
     )
 
 
@@ -148,16 +161,22 @@ def _after(table: HidingTable, found: Strongest) -> str:
     told = []
     if found.frozen is not None:
         told.append(
-            f"the best attacker trained on true ratings is right {rate(found.frozen)} of the time"
+            "the best attacker trained on true ratings is right "
+            f"{rate(found.frozen.auc)} of the time"
         )
     if found.retrained is not None:
         told.append(
             "the best attacker who knows the method, trained on obfuscated ratings, is right "
-            f"{rate(found.retrained)} of the time"
+            f"{rate(found.retrained.auc)} of the time"
         )
     sentence = f"{opening} {' and '.join(told)}{guessing}."
     if found.retrained is None:
         sentence += " Attackers who know the method were not measured."
+    if _fractions_lead(found):
+        sentence += (
+            " Arithmetic on the released fractions, which needs no learning, is right "
+            f"{rate(found.fractions)} of the time."
+        )
     return sentence
 
 
