@@ -1,0 +1,45 @@
+"""Pieces of an experiment run anywhere and come back in order."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+
+from tacit.evaluation.parallel import Pool, cores
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_keep_their_order(workers):
+    """Results come in the order of the arguments, applied to the one context."""
+    steps = []
+    with Pool(10, workers=workers) as pool:
+        got = pool.run(operator.sub, [(n,) for n in range(20)], steps.append)
+    assert got == [10 - n for n in range(20)]
+    assert steps == [1] * 20
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_failure_comes_through(workers):
+    """A piece that fails ends the run with its own error."""
+    with Pool(1, workers=workers) as pool, pytest.raises(ZeroDivisionError):
+        pool.run(operator.truediv, [(1,), (0,), (2,)], lambda done: None)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_pool_serves_several_runs(workers):
+    """A pool is used again without being made again."""
+    with Pool(2, workers=workers) as pool:
+        for function, expected in ((operator.add, [3, 4]), (operator.mul, [2, 4])):
+            assert pool.run(function, [(1,), (2,)], lambda done: None) == expected
+
+
+def test_nothing_to_do():
+    """No arguments, no results."""
+    with Pool(None, workers=1) as pool:
+        assert pool.run(operator.add, [], lambda done: None) == []
+
+
+def test_cores():
+    """There is at least one processor."""
+    assert cores() >= 1
