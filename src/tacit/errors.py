@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class TacitError(Exception):
-    """Base of every error tacit raises on purpose; the command line prints it without a traceback."""
+    """Base of every error tacit raises on purpose; the command line prints it without traceback."""
 
     exit_code = 1
 
