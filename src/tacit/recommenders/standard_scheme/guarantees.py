@@ -23,6 +23,7 @@ _NOT_COVERED = (
     "anything about you except the named attributes; your taste is meant to be seen",
     "later releases of the same star with fresh randomness: your device must keep its memory",
     "consenting people, whose ratings train the recommender in the clear",
+    "a recommender that makes its tables up: your device checks the rule, not the numbers",
     "stronger attackers than those measured",
 )
 
