@@ -11,22 +11,23 @@ from tacit.recommenders.standard_scheme.disclosure import Tables, to_message
 from tacit.recommenders.standard_scheme.messages import MICRO, RELEASES
 
 ITEMS = 6
+TENTH = MICRO // 10
 
 
 def random_tables(seed=0, *, values=("F", "M"), items=ITEMS, levels=5, strata=2):
-    """Tables in bounds; what they say about people is made up."""
+    """Tables in bounds, in tenths; what they say about people is made up."""
     generator = np.random.default_rng(seed)
     shape = (len(values), items)
-    coupling = np.sort(generator.integers(0, MICRO, (*shape, levels, levels)), axis=-1)
+    coupling = np.sort(generator.integers(0, 10, (*shape, levels, levels)), axis=-1) * TENTH
     coupling[..., -1:] = MICRO
     return Tables(
         values=tuple(values),
-        offsets=generator.integers(-MICRO, MICRO, shape),
+        offsets=generator.integers(-10, 10, shape) * TENTH,
         bounds=np.sort(generator.integers(1, items, (len(values), strata - 1)), axis=-1),
-        keep=generator.integers(MICRO // 2, MICRO, (len(values), strata, items)),
-        means=generator.integers(0, 4 * MICRO, shape),
+        keep=generator.integers(5, 10, (len(values), strata, items)) * TENTH,
+        means=generator.integers(0, 40, shape) * TENTH,
         coupling=coupling if levels else None,
-        item_means=generator.integers(0, 4 * MICRO, items),
+        item_means=generator.integers(0, 40, items) * TENTH,
     )
 
 

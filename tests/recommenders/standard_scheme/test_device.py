@@ -99,7 +99,10 @@ class Words:
 
 @given(st.integers(0, 2**32), st.sampled_from(sorted(RELEASES)), st.booleans(), st.booleans())
 def test_equals_the_simulation(make_tables, make_disclosure, seed, name, several, mixed):
-    """Given the same draws, devices and the simulation release the same ratings."""
+    """Given the same draws, devices and the simulation release the same ratings.
+
+    Draws and tables are in tenths, so that draws often meet a threshold exactly.
+    """
     generator = np.random.default_rng(seed)
     tables = {"gender": make_tables(seed)}
     if several:
@@ -116,7 +119,9 @@ def test_equals_the_simulation(make_tables, make_disclosure, seed, name, several
     )
 
     def some(bound=MICRO):
-        return generator.integers(0, bound, levels.nnz)
+        if bound < MICRO:
+            return generator.integers(0, bound, levels.nnz)
+        return generator.integers(0, 10, levels.nnz) * (MICRO // 10)
 
     drawn = {}
     if rule.selection:
@@ -243,7 +248,7 @@ def test_release_tells_no_order(disclose):
 
 def test_release_tells_no_more_than_its_items(disclose):
     """Neither the attribute, nor the items held back, nor their number is in the bytes."""
-    sent = Device(disclose(), OWN, {}, lambda bound: 700_000 % bound).release(HISTORY)
+    sent = Device(disclose(), OWN, {}, lambda bound: 550_000).release(HISTORY)
     shown = [item for item, _ in sent.ratings]
     assert 0 < len(shown) < len(HISTORY)
     content = json.loads(sent.encode())
@@ -393,3 +398,30 @@ def test_stratum_counts_the_known_items(disclose, tables):
 def test_rule_has_no_other_switch():
     """What is tested here is all a rule can say."""
     assert set(Rule.__dataclass_fields__) == {"transform", "selection", "rounding", "mix"}
+
+
+@pytest.mark.parametrize(
+    ("name", "draws", "expected"),
+    [
+        ("scheme+rounding", [299_999], 3 * MICRO),
+        ("scheme+rounding", [300_000], 2 * MICRO),
+        ("coupling", [199_999], 0),
+        ("coupling", [200_000], MICRO),
+        ("coupling", [MICRO - 1], 4 * MICRO),
+        ("coupling+selection", [399_999, 0], 0),
+        ("coupling+selection", [400_000], None),
+    ],
+)
+def test_draws_at_the_threshold(disclose, tables, name, draws, expected):
+    """An event of chance t millionths happens for the draws 0 to t - 1 and for no other."""
+    made = tables()
+    made = replace(
+        made,
+        offsets=np.full((2, 6), 700_000),
+        keep=np.full((2, 2, 6), 400_000),
+        coupling=np.broadcast_to([200_000, 400_000, 600_000, 800_000, MICRO], (2, 6, 5, 5)),
+    )
+    waiting = list(draws)
+    device = Device(disclose(name, {"gender": made}), OWN, {}, lambda bound: waiting.pop(0))
+    sent = device.release({"item 0": 4.0}).ratings
+    assert (sent[0][1] if sent else None) == expected
