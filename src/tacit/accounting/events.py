@@ -1,0 +1,226 @@
+"""Events: immutable facts about one release, all that an accountant needs to charge for it.
+
+Every field is public: it comes from the configuration, never from the data. An event's meaning
+never changes; a new meaning is a new event. Noise is given relative to the sensitivity, so an
+event holds for whichever adjacency the sensitivity was computed for, and knows no unit itself:
+the guarantee states it. Two events that are equal cost the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tacit.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events. Accountants know the classes of this file and refuse any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse(Event):
+    """One of `categories` answers: the true one with chance `truth`, the others share the rest.
+
+    Source: Warner (1965) for two categories; Kairouz, Oh, Viswanath (2014) for more.
+    """
+
+    categories: int
+    truth: float
+
+    def __post_init__(self) -> None:
+        _whole(self, "categories", least=2)
+        _number(self, "truth")
+        if not 0 <= self.truth <= 1:
+            raise ConfigError(
+                f"RandomizedResponse: truth is a chance, between 0 and 1; got {self.truth}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Event):
+    """Laplace noise. noise_multiplier: scale / L1 sensitivity (Dwork et al., 2006)."""
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _positive(self, "noise_multiplier")
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(Event):
+    """Discrete Laplace noise on integers. noise_multiplier: scale / L1 sensitivity.
+
+    Source: Ghosh, Roughgarden, Sundararajan (2009).
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _positive(self, "noise_multiplier")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(Event):
+    """Gaussian noise, continuous or discrete.
+
+    noise_multiplier: standard deviation (of the discrete one: its parameter sigma) / L2
+    sensitivity. Source: Bun, Steinke (2016); Canonne, Kamath, Steinke (2020).
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _positive(self, "noise_multiplier")
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(Event):
+    """One choice by the exponential mechanism or by report noisy max. epsilon: its pure loss, nats.
+
+    permute_and_flip: the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), equal to
+    noisy max with exponential noise; it has the same pure loss, but not the bounded range on which
+    the smaller zCDP price rests (Cesar, Rogers, 2021).
+    """
+
+    epsilon: float
+    permute_and_flip: bool = False
+
+    def __post_init__(self) -> None:
+        _positive(self, "epsilon")
+        _flag(self, "permute_and_flip")
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(Event):
+    """Peeling: `k` choices, one after the other without repetition, each an `Exponential`.
+
+    epsilon: pure loss of ONE choice, nats; the list of k costs k times as much.
+    """
+
+    k: int
+    epsilon: float
+    permute_and_flip: bool = False
+
+    def __post_init__(self) -> None:
+        _whole(self, "k", least=1)
+        _positive(self, "epsilon")
+        _flag(self, "permute_and_flip")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Event):
+    """A binary tree counter over its whole life: one input touches `levels` nodes.
+
+    levels: floor(log2 T) + 1 for T inputs. noise_multiplier: the noise of each node (Laplace
+    scale, or standard deviation if `gaussian`) / what one input changes in one node. Source: Chan,
+    Shi, Song (2011); Dwork, Naor, Pitassi, Rothblum (2010).
+    """
+
+    levels: int
+    noise_multiplier: float
+    gaussian: bool = False
+
+    def __post_init__(self) -> None:
+        _whole(self, "levels", least=1)
+        _positive(self, "noise_multiplier")
+        _flag(self, "gaussian")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate(Event):
+    """AboveThreshold from its start until it stops, however many questions that takes.
+
+    epsilon: pure loss, nats. Source: Dwork, Roth (2014), Theorem 3.23.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _positive(self, "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
+class PostProcessing(Event):
+    """Whatever is computed from releases and public values alone. It costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivate(Event):
+    """A release with a dependence on the data that no epsilon bounds. It costs infinity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed(Event):
+    """Several events on the same people's data, each with how often it happened (>= 1)."""
+
+    events: tuple[tuple[Event, int], ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.events, tuple):
+            raise ConfigError("Composed takes a tuple of (event, count); or use compose(*events).")
+        for entry in self.events:
+            if not (isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], Event)):
+                raise ConfigError(f"Composed takes pairs (event, count); got {entry!r}.")
+            check_count(entry[1])
+
+
+def compose(*events: Event) -> Composed:
+    """All of them, once each."""
+    return Composed(tuple((event, 1) for event in events))
+
+
+def repeat(event: Event, n: int) -> Composed:
+    """The same event n >= 0 times, each with fresh randomness."""
+    return Composed(((event, n),) if n != 0 else ())
+
+
+def leaves(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
+    """What `count` times `event` is made of, with nothing composed left."""
+    waiting = [(event, count)]
+    while waiting:
+        inner, times = waiting.pop()
+        if type(inner) is Composed:
+            waiting.extend((part, times * n) for part, n in reversed(inner.events))
+        else:
+            yield inner, times
+
+
+def check_count(count: int) -> None:
+    """Refuse what is not a whole number of times, at least once."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ConfigError(f"An event happens a whole number of times, at least 1; got {count!r}.")
+
+
+def _whole(event: Event, name: str, *, least: int) -> None:
+    value = getattr(event, name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is a whole number, at least {least}; got {value!r}."
+        )
+
+
+def _number(event: Event, name: str) -> None:
+    value = getattr(event, name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is a finite number; got {value!r}. "
+            "A release without noise is a NonPrivate() event."
+        )
+
+
+def _positive(event: Event, name: str) -> None:
+    _number(event, name)
+    value = getattr(event, name)
+    if value <= 0:
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is above 0; got {value!r}. "
+            "A release without noise is a NonPrivate() event."
+        )
+
+
+def _flag(event: Event, name: str) -> None:
+    if not isinstance(getattr(event, name), bool):
+        raise ConfigError(f"{type(event).__name__}: {name} is True or False.")
