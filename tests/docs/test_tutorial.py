@@ -7,6 +7,7 @@ only shown. Output is not compared. On every page, a `tacit` command line has to
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -19,7 +20,9 @@ from typing import Any
 
 import pytest
 
-from tacit.cli.app import main
+from tacit.cli.app import EXIT_CODES, main
+from tacit.recommenders.standard_scheme import canonical
+from tacit.recommenders.standard_scheme.messages import Disclosure, Release, Scores
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -136,6 +139,22 @@ def test_every_command_line_parses(words: list[str], capsys: pytest.CaptureFixtu
     """No page shows a command or an option that does not exist."""
     code = main([*words, "--help"])  # options are parsed before help is printed
     assert code == 0, capsys.readouterr().err
+
+
+def test_the_messages_shown_are_messages() -> None:
+    """The examples on the page of messages decode; those on one line byte for byte."""
+    shown = [block.code for block in blocks(ROOT / "docs" / "messages.md")]
+    release, scores, disclosure = (code.strip() for code in shown)
+    assert Release.decode(release.encode()).ratings
+    assert Scores.decode(scores.encode()).scores
+    assert Disclosure.decode(canonical.encode(json.loads(disclosure))).attributes
+
+
+def test_the_exit_codes_listed_are_those_of_the_program() -> None:
+    """docs/cli.md lists every exit code that `tacit --help` lists, and no other."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (\d+) \|", page, re.MULTILINE)
+    assert sorted(map(int, listed)) == sorted(map(int, re.findall(r"\b\d+\b", EXIT_CODES)))
 
 
 def test_a_wrong_block_is_named_by_its_line(tmp_path: Path) -> None:
