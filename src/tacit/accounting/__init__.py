@@ -1,5 +1,7 @@
 """Events in, (epsilon, delta) out. Standard library only, but for the optional extra."""
 
+from tacit.accounting.base import Accountant
+from tacit.accounting.calibrate import smallest_noise
 from tacit.accounting.events import (
     Composed,
     DiscreteLaplace,
@@ -16,8 +18,13 @@ from tacit.accounting.events import (
     compose,
     repeat,
 )
+from tacit.accounting.filter import PrivacyFilter
+from tacit.accounting.pure import PureAccountant
+from tacit.accounting.total import total
+from tacit.accounting.zcdp import ZCDPAccountant
 
 __all__ = [
+    "Accountant",
     "Composed",
     "DiscreteLaplace",
     "Event",
@@ -27,9 +34,14 @@ __all__ = [
     "Laplace",
     "NonPrivate",
     "PostProcessing",
+    "PrivacyFilter",
+    "PureAccountant",
     "RandomizedResponse",
     "TopK",
     "Tree",
+    "ZCDPAccountant",
     "compose",
     "repeat",
+    "smallest_noise",
+    "total",
 ]

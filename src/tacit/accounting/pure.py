@@ -1,0 +1,79 @@
+"""Pure epsilons, added up.
+
+Source     Dwork, McSherry, Nissim, Smith (2006); Dwork, Roth (2014), Theorem 3.16.
+Guarantee  Holds for events chosen one after the other, each with knowledge of earlier releases:
+           Rogers, Roth, Ullman, Vadhan (2016).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, no_price, summed
+from tacit.accounting.events import (
+    DiscreteLaplace,
+    Event,
+    Exponential,
+    Gate,
+    Gaussian,
+    Laplace,
+    NonPrivate,
+    PostProcessing,
+    RandomizedResponse,
+    TopK,
+    Tree,
+)
+
+
+def _response(event: RandomizedResponse) -> float:
+    """|ln(truth / chance of one other answer)|. Answering always or never in truth is no noise."""
+    if event.truth in (0.0, 1.0):
+        return math.inf
+    return abs(math.log(event.truth) - math.log((1 - event.truth) / (event.categories - 1)))
+
+
+PRICES: Prices = {
+    RandomizedResponse: _response,
+    Laplace: lambda event: 1 / event.noise_multiplier,
+    DiscreteLaplace: lambda event: 1 / event.noise_multiplier,
+    Exponential: lambda event: event.epsilon,
+    TopK: lambda event: event.k * event.epsilon,
+    Tree: lambda event: event.levels / event.noise_multiplier,
+    Gate: lambda event: event.epsilon,
+    PostProcessing: lambda _: 0.0,
+    NonPrivate: lambda _: math.inf,
+}
+"""Pure loss of one event, nats. A Tree here has Laplace noise."""
+
+
+class PureAccountant(Accountant):
+    """The sum of pure epsilons; Gaussian noise has none and is refused."""
+
+    adaptive: ClassVar[bool] = True
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """The sum at delta 0; with a delta, what is left of it for the worst such mechanism.
+
+        That is randomized response (Kairouz, Oh, Viswanath, 2015).
+        """
+        check_delta(delta)
+        total = summed(self._counts.items(), PRICES)
+        inner = delta * (1 + math.exp(-total))
+        return 0.0 if inner >= 1 else max(0.0, total + math.log1p(-inner))
+
+    def delta(self, epsilon: float) -> float:
+        """(e^total - e^epsilon) / (1 + e^total): 0 from the sum on."""
+        check_epsilon(epsilon)
+        total = summed(self._counts.items(), PRICES)
+        if epsilon >= total:
+            return 0.0
+        return -math.expm1(epsilon - total) / (1 + math.exp(-total))
+
+    def _refusal(self, event: Event) -> str | None:
+        if type(event) is Gaussian or (type(event) is Tree and event.gaussian):
+            return (
+                "Gaussian noise has no pure epsilon: at delta = 0 its loss has no bound. Use the "
+                "zCDP accountant and state a delta above 0, or use Laplace noise."
+            )
+        return None if type(event) in PRICES else no_price("pure", event)

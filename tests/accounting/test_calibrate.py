@@ -1,0 +1,91 @@
+"""Noise that is enough, and hardly more."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.accounting import (
+    Gate,
+    Gaussian,
+    Laplace,
+    NonPrivate,
+    PureAccountant,
+    Tree,
+    ZCDPAccountant,
+    compose,
+    repeat,
+    smallest_noise,
+)
+from tacit.errors import ConfigError, PrivacyError
+
+
+@given(st.floats(1e-3, 20), st.integers(1, 40))
+def test_pure_noise_is_the_closed_form(epsilon, levels):
+    """A tree needs levels / epsilon, and never gets less."""
+    found = smallest_noise(
+        lambda noise: Tree(levels, noise), epsilon=epsilon, accountant=PureAccountant
+    )
+    assert found == pytest.approx(levels / epsilon, rel=2e-9)
+    assert PureAccountant().add(Tree(levels, found)).epsilon() <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3])
+def test_gaussian_noise_meets_its_target_and_no_less_does(epsilon, delta):
+    """The noise found meets the target; a millionth less does not."""
+
+    def cost(noise):
+        return ZCDPAccountant().add(Gaussian(noise), 10).epsilon(delta)
+
+    found = smallest_noise(
+        lambda noise: repeat(Gaussian(noise), 10),
+        epsilon=epsilon,
+        delta=delta,
+        accountant=ZCDPAccountant,
+    )
+    assert cost(found) <= epsilon < cost(found * (1 - 1e-6))
+
+
+def test_events_that_take_an_epsilon():
+    """Two gates share epsilon 1 when each gets half."""
+    found = smallest_noise(
+        lambda noise: repeat(Gate(1 / noise), 2), epsilon=1.0, accountant=PureAccountant
+    )
+    assert 1 / found == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("make_event", "epsilon", "accountant"),
+    [
+        (lambda noise: compose(Laplace(noise), NonPrivate()), 1.0, PureAccountant),
+        (Laplace, 0.0, PureAccountant),
+        (Gaussian, 1.0, ZCDPAccountant),
+    ],
+)
+def test_out_of_reach(make_event, epsilon, accountant):
+    """A release with a part that has no noise, epsilon 0, and zCDP at delta 0 are never reached."""
+    with pytest.raises(ConfigError, match="No noise reaches"):
+        smallest_noise(make_event, epsilon=epsilon, accountant=accountant)
+
+
+def test_no_noise_needed():
+    """A target that anything meets has no smallest noise."""
+    with pytest.raises(ConfigError, match="Hardly any noise"):
+        smallest_noise(Laplace, epsilon=math.inf, accountant=PureAccountant)
+
+
+def test_refusals_of_the_accountant_arrive():
+    """Gaussian noise for the pure accountant is refused in the accountant's words."""
+    with pytest.raises(PrivacyError, match="no pure epsilon"):
+        smallest_noise(Gaussian, epsilon=1.0, accountant=PureAccountant)
+
+
+@pytest.mark.parametrize("precision", [0.0, 1.0, math.nan])
+def test_precision_is_a_share(precision):
+    """A precision that can never be met, or that means nothing, is refused."""
+    with pytest.raises(ConfigError, match="precision"):
+        smallest_noise(Laplace, epsilon=1.0, accountant=PureAccountant, precision=precision)

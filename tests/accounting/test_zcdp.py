@@ -1,0 +1,153 @@
+"""Prices in rho, each against the Renyi divergence it bounds, and the conversion."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.accounting import (
+    DiscreteLaplace,
+    Exponential,
+    Gate,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    TopK,
+    Tree,
+    ZCDPAccountant,
+)
+from tacit.accounting.zcdp import delta_of, epsilon_of
+
+EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0)
+ORDERS = (1.001, 1.1, 1.5, 2.0, 5.0, 30.0)
+
+
+def rho(event):
+    return ZCDPAccountant().add(event).rho
+
+
+def renyi(p, q, order):
+    """Renyi divergence of two finite distributions, nats."""
+    terms = [a**order * b ** (1 - order) for a, b in zip(p, q, strict=True)]
+    return math.log(math.fsum(terms)) / (order - 1)
+
+
+def two(chance):
+    return chance, 1 - chance
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (Gaussian(2.0), 0.125),
+        (Exponential(2.0), 0.5),
+        (TopK(3, 2.0), 1.5),
+        (Tree(4, 2.0, gaussian=True), 0.5),
+        (Laplace(1.0), math.exp(-1)),
+        (DiscreteLaplace(1.0), math.tanh(0.5)),
+        (Tree(3, 1.0), 3 * math.tanh(0.5)),
+        (Gate(1.0), math.tanh(0.5)),
+        (Exponential(1.0, permute_and_flip=True), math.tanh(0.5)),
+        (TopK(2, 1.0, permute_and_flip=True), 2 * math.tanh(0.5)),
+        (RandomizedResponse(2, math.e / (1 + math.e)), math.tanh(0.5)),
+    ],
+)
+def test_prices(event, expected):
+    """Each event costs what its theorem says."""
+    assert rho(event) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_randomized_response_is_bounded_tightly(epsilon):
+    """No order's divergence exceeds order times rho, and the order next to 1 almost reaches it."""
+    truth = 1 / (1 + math.exp(-epsilon))
+    price = rho(RandomizedResponse(2, truth))
+    found = [renyi(two(truth), two(1 - truth), order) / order for order in ORDERS]
+    assert max(found) <= price * (1 + 1e-9)
+    assert found[0] == pytest.approx(price, rel=0.01)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_laplace_is_bounded_tightly(epsilon):
+    """The closed form of its divergence (Mironov, 2017) stays below, and almost reaches rho."""
+    price = rho(Laplace(1 / epsilon))
+    found = []
+    for a in ORDERS:
+        inner = a * math.exp((a - 1) * epsilon) + (a - 1) * math.exp(-a * epsilon)
+        found.append(math.log(inner / (2 * a - 1)) / (a - 1) / a)
+    assert max(found) <= price * (1 + 1e-9)
+    assert found[0] == pytest.approx(price, rel=0.01)
+
+
+@given(st.floats(-6, 6), st.sampled_from(EPSILONS), st.sampled_from(ORDERS))
+def test_selection_is_bounded(start, epsilon, order):
+    """Two candidates whose odds move by e^epsilon: the divergence stays below order times rho."""
+    p, q = (two(1 / (1 + math.exp(-odds))) for odds in (start, start + epsilon))
+    for divergence in (renyi(p, q, order), renyi(q, p, order)):
+        assert divergence <= order * rho(Exponential(epsilon)) + 1e-9
+
+
+def test_permute_and_flip_costs_more_than_bounded_range():
+    """Two equal candidates, then one ahead: its divergence exceeds epsilon^2/8, and stays within
+    its own price."""
+    epsilon = 0.1
+    behind = math.exp(-epsilon) / 2
+    divergence = renyi(two(0.5), two(behind), 1.001) / 1.001
+    assert rho(Exponential(epsilon)) < divergence
+    assert divergence <= rho(Exponential(epsilon, permute_and_flip=True))
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 9.9e-6, 1.01e-5])
+def test_laplace_keeps_its_digits(epsilon):
+    """Little epsilons are not lost in a difference of numbers close to 1."""
+    assert rho(Laplace(1 / epsilon)) == pytest.approx(epsilon**2 / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("spent", "delta", "expected"),
+    [(1 / 32, 1e-3, 0.6880024554878085), (0.125, 1e-6, 2.419093176867195)],
+)
+def test_conversion_equals_opendp(spent, delta, expected):
+    """The same epsilon as OpenDP's conversion finds, to 12 digits, and back."""
+    assert epsilon_of(spent, delta) == pytest.approx(expected, rel=1e-12)
+    assert delta_of(spent, expected) == pytest.approx(delta, rel=1e-9)
+
+
+def test_conversion_at_epsilon_zero():
+    """The delta at epsilon 0 equals OpenDP's."""
+    assert delta_of(1 / 32, 0.0) == pytest.approx(0.1508457845622862, rel=1e-12)
+
+
+@given(st.floats(1e-6, 100), st.floats(1e-12, 0.5))
+def test_conversion_beats_the_textbook(spent, delta):
+    """Never above rho + 2 sqrt(rho ln(1/delta)) (Bun, Steinke, 2016, Proposition 1.3)."""
+    assert epsilon_of(spent, delta) <= spent + 2 * math.sqrt(spent * math.log(1 / delta))
+
+
+@given(st.floats(1e-4, 20), st.floats(1e-10, 0.5), st.floats(1.0001, 1000))
+def test_no_order_does_better(spent, delta, order):
+    """The order that is used gives the least epsilon of all orders."""
+    inner = (math.log(1 / delta) - math.log(order)) / (order - 1) + math.log(1 - 1 / order)
+    assert epsilon_of(spent, delta) <= max(0.0, order * spent + inner) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("spent", [1e-300, 1e-12, 1.0, 1e12, 1e300])
+@pytest.mark.parametrize("delta", [5e-324, 1e-12, 0.5, 1 - 1e-16, 1.0])
+def test_extremes_convert(spent, delta):
+    """The ends of the floats give an epsilon above or at 0, never NaN and never an error."""
+    epsilon = epsilon_of(spent, delta)
+    assert 0 <= epsilon < math.inf
+    assert 0 <= delta_of(spent, epsilon) <= 1
+
+
+def test_no_delta_no_epsilon():
+    """zCDP alone bounds no pure epsilon, however little was spent."""
+    assert ZCDPAccountant().add(Laplace(1e6)).epsilon(0.0) == math.inf
+
+
+def test_many_choices_are_cheaper_than_their_sum():
+    """A thousand choices at 0.01 cost 10 in pure epsilon, and below 1 at delta 1e-6."""
+    assert ZCDPAccountant().add(Exponential(0.01), 1000).epsilon(1e-6) < 1
