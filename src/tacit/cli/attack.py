@@ -22,8 +22,9 @@ def _designs() -> None:
 
 
 @app.command("standard-scheme")
+@options.reads_ratings
 def standard_scheme(
-    path: options.RatingsPath,
+    source: options.Source,
     attribute: options.Attribute = "gender",
     release: Annotated[
         str, typer.Option(help="What devices send; 'none' attacks true stars.")
@@ -33,14 +34,6 @@ def standard_scheme(
     ] = None,
     variant: options.Variant = "sound",
     folds: options.Folds = 10,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    time: options.Time = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
-    users: options.Users = None,
-    per_item: options.PerItem = 1,
     seed: options.Seed = 0,
     workers: options.Workers = 0,
     as_json: JSON = False,
@@ -50,17 +43,7 @@ def standard_scheme(
     from tacit.evaluation.hiding import evaluate_hiding, steps
     from tacit.evaluation.manifest import manifest
 
-    ratings = options.read(
-        path,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        scale=scale,
-        users=users,
-        per_item=per_item,
-    )
+    ratings = source.read()
     with output.progress("Attacking", steps(folds), quiet=as_json) as advance:
         table = evaluate_hiding(
             ratings,

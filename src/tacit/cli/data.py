@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output
+from tacit.cli import options, output
 from tacit.cli.output import JSON
 
 if TYPE_CHECKING:
@@ -24,38 +24,11 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 
 
 @app.command()
-def describe(
-    path: Annotated[Path, typer.Argument(help="A file of ratings or a MovieLens folder.")],
-    user: Annotated[str | None, typer.Option(help="Column of the person's id.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the item's id.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of the stars.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column of the time.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
-    ] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="MIN:MAX:STEP, such as 1:5:1; detected if left out.")
-    ] = None,
-    users: Annotated[Path | None, typer.Option(help="File of user attributes.")] = None,
-    items: Annotated[Path | None, typer.Option(help="File of item metadata.")] = None,
-    as_json: JSON = False,
-) -> None:
+@options.reads_ratings
+def describe(source: options.Source, as_json: JSON = False) -> None:
     """Say what a set of ratings holds, without showing a single one of them."""
-    from tacit.data import load
-    from tacit.data.ratings import RatingScale
-
-    ratings = load(
-        path,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        scale=None if scale is None else RatingScale.parse(scale),
-        users=users,
-        items=items,
-    )
-    output.emit({"path": str(path), **summary(ratings)}, as_json=as_json, render=_show)
+    result = {"path": str(source.path), **summary(source.read())}
+    output.emit(result, as_json=as_json, render=_show)
 
 
 @app.command()

@@ -22,8 +22,9 @@ Report = Annotated[Path | None, typer.Option(help="Write one self-contained page
 
 
 @app.command("standard-scheme")
+@options.reads_ratings
 def standard_scheme(
-    path: options.RatingsPath,
+    source: options.Source,
     attribute: options.Attribute = "gender",
     folds: options.Folds = 10,
     release: Annotated[
@@ -41,15 +42,6 @@ def standard_scheme(
     ] = 50,
     factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
     report: Report = None,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    time: options.Time = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
-    users: options.Users = None,
-    items: options.Items = None,
-    per_item: options.PerItem = 1,
     seed: options.Seed = 0,
     workers: options.Workers = 0,
     as_json: JSON = False,
@@ -64,18 +56,7 @@ def standard_scheme(
         from tacit.evaluation.report import check_writable
 
         check_writable(report)
-    ratings = options.read(
-        path,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        scale=scale,
-        users=users,
-        items=items,
-        per_item=per_item,
-    )
+    ratings = source.read()
     with output.progress("Evaluating", steps(folds), quiet=as_json) as advance:
         table = evaluate_hiding(
             ratings,
@@ -113,15 +94,10 @@ def standard_scheme(
 
 
 @app.command()
+@options.reads_ratings
 def baselines(
-    path: options.RatingsPath,
+    source: options.Source,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the lists.")] = 10,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    time: options.Time = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
@@ -129,9 +105,7 @@ def baselines(
     from tacit.evaluation.holdout import evaluate_baselines
     from tacit.evaluation.manifest import manifest
 
-    ratings = options.read(
-        path, user=user, item=item, rating=rating, time=time, delimiter=delimiter, scale=scale
-    )
+    ratings = source.read()
     with output.progress("Evaluating", 3, quiet=as_json) as advance:
         split, rows = evaluate_baselines(ratings, n=n, seed=seed, progress=advance)
     made_with = manifest(ratings, seed=seed, command=_command(), split=split, n=n)

@@ -24,8 +24,9 @@ MEASURING_FOLDS = 5
 
 
 @app.command("standard-scheme")
+@options.reads_ratings
 def standard_scheme(
-    path: options.RatingsPath,
+    source: options.Source,
     out: Out,
     attribute: Annotated[
         list[str], typer.Option(help="User attribute to hide; repeat for several.")
@@ -46,14 +47,6 @@ def standard_scheme(
     measure: Annotated[
         bool, typer.Option(help="Attack the model on its own training people for its card.")
     ] = True,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    time: options.Time = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
-    users: options.Users = None,
-    items: options.Items = None,
     seed: options.Seed = 0,
     workers: options.Workers = 0,
     as_json: JSON = False,
@@ -71,17 +64,7 @@ def standard_scheme(
         contributions=contributions,
         random_state=seed,
     )
-    ratings = options.read(
-        path,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        scale=scale,
-        users=users,
-        items=items,
-    )
+    ratings = source.read()
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings)
     if measure and len(attribute) == 1 and mix == 1:
@@ -122,54 +105,39 @@ def _measure(
 
 
 @app.command()
+@options.reads_ratings
 def popularity(
-    path: options.RatingsPath,
+    source: options.Source,
     out: Out,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
-    items: options.Items = None,
     as_json: JSON = False,
 ) -> None:
     """Recommend what most people rated. No privacy: a yardstick."""
     from tacit.recommenders.baselines import Popularity
 
-    _fit_baseline("popularity", Popularity(), path, out, as_json, **_columns(locals()))
+    _fit_baseline("popularity", Popularity(), source, out, as_json)
 
 
 @app.command("item-mean")
+@options.reads_ratings
 def item_mean(
-    path: options.RatingsPath,
+    source: options.Source,
     out: Out,
     damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of the mean.")] = 5.0,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
-    items: options.Items = None,
     as_json: JSON = False,
 ) -> None:
     """Recommend what is rated highly on average. No privacy: a yardstick."""
     from tacit.recommenders.baselines import ItemMean
 
-    _fit_baseline("item-mean", ItemMean(damping=damping), path, out, as_json, **_columns(locals()))
+    _fit_baseline("item-mean", ItemMean(damping=damping), source, out, as_json)
 
 
 @app.command("matrix-factorization")
+@options.reads_ratings
 def matrix_factorization(
-    path: options.RatingsPath,
+    source: options.Source,
     out: Out,
     factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
     regularization: Annotated[float, typer.Option(help="Penalty, in stars.")] = 10.0,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    delimiter: options.Delimiter = None,
-    scale: options.Scale = None,
-    items: options.Items = None,
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
@@ -177,18 +145,11 @@ def matrix_factorization(
     from tacit.recommenders.baselines import MatrixFactorization
 
     model = MatrixFactorization(factors=factors, regularization=regularization, random_state=seed)
-    _fit_baseline("matrix-factorization", model, path, out, as_json, **_columns(locals()))
+    _fit_baseline("matrix-factorization", model, source, out, as_json)
 
 
-def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    names = ("user", "item", "rating", "delimiter", "scale", "items")
-    return {name: given[name] for name in names}
-
-
-def _fit_baseline(
-    name: str, model: Any, path: Path, out: Path, as_json: bool, **columns: Any
-) -> None:
-    ratings = options.read(path, **columns)
+def _fit_baseline(name: str, model: Any, source: options.Source, out: Path, as_json: bool) -> None:
+    ratings = source.read()
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings).save(out)
     output.emit(_summary(name, out, ratings), as_json=as_json, render=_show_baseline)

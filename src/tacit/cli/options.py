@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,52 +16,77 @@ from tacit.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
 
-RatingsPath = Annotated[Path, typer.Argument(help="A file of ratings or a MovieLens folder.")]
-User = Annotated[str | None, typer.Option(help="Column of the person's id.")]
-Item = Annotated[str | None, typer.Option(help="Column of the item's id.")]
-Rating = Annotated[str | None, typer.Option(help="Column of the stars.")]
-Time = Annotated[str | None, typer.Option(help="Column of the time.")]
-Delimiter = Annotated[str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed otherwise.")]
-Scale = Annotated[str | None, typer.Option(help="MIN:MAX:STEP, such as 1:5:1; detected otherwise.")]
-Users = Annotated[Path | None, typer.Option(help="File of user attributes.")]
-Items = Annotated[Path | None, typer.Option(help="File of item metadata (titles).")]
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
 Attribute = Annotated[str, typer.Option(help="The user attribute to hide.")]
 Folds = Annotated[int, typer.Option(min=3, help="Folds by person.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same folds and simulations.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")]
 Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]
-PerItem = Annotated[int, typer.Option(min=1, help="Leave out items with fewer ratings.")]
 
 
-def read(
-    path: Path,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-    delimiter: str | None = None,
-    scale: str | None = None,
-    users: Path | None = None,
-    items: Path | None = None,
-    per_item: int = 1,
-) -> Ratings:
-    """The ratings that the shared options describe."""
-    from tacit.data import load
-    from tacit.data.ratings import RatingScale
+@dataclass(frozen=True)
+class Source:
+    """Where ratings are and how their file is to be read, as the person typed it."""
 
-    ratings = load(
-        path,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        scale=None if scale is None else RatingScale.parse(scale),
-        users=users,
-        items=items,
-    )
-    return ratings.at_least(per_item=per_item) if per_item > 1 else ratings
+    path: Path
+    columns: Mapping[str, Any]
+    per_item: int = 1
+
+    def read(self) -> Ratings:
+        """The ratings; raises DataError with file, row and column."""
+        from tacit.data import load
+        from tacit.data.ratings import RatingScale
+
+        scale = self.columns["scale"]
+        given = {**self.columns, "scale": None if scale is None else RatingScale.parse(scale)}
+        ratings = load(self.path, **given)
+        return ratings.at_least(per_item=self.per_item) if self.per_item > 1 else ratings
+
+
+_PATH = Annotated[
+    Path, typer.Argument(metavar="RATINGS", help="A file of ratings or a MovieLens folder.")
+]
+_COLUMNS = {
+    "user": Annotated[str | None, typer.Option(help="Column of the person's id.")],
+    "item": Annotated[str | None, typer.Option(help="Column of the item's id.")],
+    "rating": Annotated[str | None, typer.Option(help="Column of the stars.")],
+    "time": Annotated[str | None, typer.Option(help="Column of the time.")],
+    "delimiter": Annotated[
+        str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
+    ],
+    "scale": Annotated[
+        str | None, typer.Option(help="MIN:MAX:STEP, such as 1:5:1; detected if left out.")
+    ],
+    "users": Annotated[Path | None, typer.Option(help="File of user attributes.")],
+    "items": Annotated[Path | None, typer.Option(help="File of item metadata (titles).")],
+}
+_PER_ITEM = Annotated[int, typer.Option(min=1, help="Leave out items with fewer ratings.")]
+
+
+def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the arguments that describe ratings; it receives them as `source`."""
+
+    @wraps(command)
+    def with_source(**given: Any) -> None:
+        columns = {name: given.pop(name) for name in _COLUMNS}
+        source = Source(given.pop("path"), columns, given.pop("per_item"))
+        command(source=source, **given)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [
+        _parameter("path", _PATH),
+        *(parameter.replace(kind=_KEYWORD) for parameter in own if parameter.name != "source"),
+        *(_parameter(name, kind, None) for name, kind in _COLUMNS.items()),
+        _parameter("per_item", _PER_ITEM, 1),
+    ]
+    # Typer reads a command's options from its signature.
+    with_source.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return with_source
+
+
+def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, _KEYWORD, annotation=kind, default=default)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

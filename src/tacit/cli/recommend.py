@@ -40,9 +40,11 @@ def recommend(
     show_release: Annotated[
         bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")
     ] = False,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    delimiter: options.Delimiter = None,
+    item: Annotated[str | None, typer.Option(help="Column of the item's id.")] = None,
+    rating: Annotated[str | None, typer.Option(help="Column of the stars.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Recommend items to a person who need not have been in training; rated items are left out.
