@@ -1,0 +1,146 @@
+"""Privacy loss distributions: tight, and in agreement with the other accountants."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import dp_accounting
+import pytest
+from dp_accounting import gaussian_mechanism
+from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import strategies as st
+
+from tacit.accounting import (
+    DiscreteLaplace,
+    Exponential,
+    Gate,
+    Gaussian,
+    Laplace,
+    PrivacyFilter,
+    PureAccountant,
+    RandomizedResponse,
+    TopK,
+    Tree,
+    ZCDPAccountant,
+    compose,
+    repeat,
+)
+from tacit.accounting.pld import PLDAccountant
+from tacit.errors import ConfigError, MissingExtra
+from tacit.testing.accountants import AccountantConformance
+
+
+class TestPLD(AccountantConformance):
+    """The laws, with few examples: each composes distributions. Losses are rounded to 1e-4."""
+
+    examples = 4
+    slack = 1e-3
+
+    def make(self):
+        return PLDAccountant()
+
+    def events(self):
+        noise = st.floats(2, 50)
+        epsilon = st.floats(0.01, 0.5)
+        return st.one_of(
+            st.builds(Gaussian, noise),
+            st.builds(Laplace, noise),
+            st.builds(Tree, st.integers(1, 3), noise, st.booleans()),
+            st.builds(RandomizedResponse, st.integers(2, 5), st.floats(0.3, 0.7)),
+            st.builds(Exponential, epsilon),
+        )
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize(("noise", "times"), [(1.0, 1), (2.0, 1), (20.0, 100)])
+def test_gaussian_is_tight(noise, times, delta):
+    """The epsilon of Gaussian noise equals its closed form (Balle, Wang, 2018) within 1e-3."""
+    found = PLDAccountant().add(Gaussian(noise), times).epsilon(delta)
+    exact = gaussian_mechanism.get_epsilon_gaussian(noise / math.sqrt(times), delta)
+    assert exact * (1 - 1e-6) <= found <= exact * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2])
+@pytest.mark.parametrize(("noise", "times"), [(0.7, 1), (2.0, 3), (30.0, 500)])
+def test_zcdp_agrees_with_dp_accounting(noise, times, delta):
+    """For Gaussian noise the zCDP epsilon is the Renyi accountant's, which tries fewer orders."""
+    event = dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(noise), times)
+    peer = RdpAccountant().compose(event).get_epsilon(delta)
+    found = ZCDPAccountant().add(Gaussian(noise), times).epsilon(delta)
+    assert peer * (1 - 0.02) <= found <= peer * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("event", "peer"),
+    [
+        (Laplace(2.0), lambda: pld.from_laplace_mechanism(2.0)),
+        (DiscreteLaplace(2.0), lambda: pld.from_discrete_laplace_mechanism(0.5)),
+        (RandomizedResponse(2, 0.75), lambda: pld.from_randomized_response(0.5, 2)),
+        (RandomizedResponse(5, 0.6), lambda: pld.from_randomized_response(0.5, 5)),
+    ],
+)
+def test_pure_agrees_with_dp_accounting(event, peer):
+    """The pure epsilon is the largest loss of the distribution, whose tail is cut at 1e-15."""
+    found = PureAccountant().add(event).epsilon()
+    assert peer().get_epsilon_for_delta(1e-10) == pytest.approx(found, abs=2e-4)
+
+
+def test_zcdp_is_never_below_the_truth():
+    """Converted from rho, no epsilon is below the one of the distribution itself."""
+    for event in (Laplace(3.0), DiscreteLaplace(3.0), RandomizedResponse(3, 0.5), Gaussian(5.0)):
+        for times in (1, 20):
+            zcdp = ZCDPAccountant().add(event, times).epsilon(1e-6)
+            assert PLDAccountant().add(event, times).epsilon(1e-6) <= zcdp + times * 1e-4
+
+
+def test_repeated_answers_are_all_charged():
+    """Ten answers cost more than one: dp-accounting 0.6.0's own accountant forgets nine."""
+    once, often = (PLDAccountant().add(RandomizedResponse(5, 0.5), n).epsilon(1e-6) for n in (1, 9))
+    assert often > 5 * once
+
+
+def test_no_false_pure_epsilon():
+    """A thousand small choices at delta 0 cost their sum, whatever a table rounds to."""
+    made = PLDAccountant().add(Exponential(0.01), 1000)
+    assert made.epsilon() == pytest.approx(10.0)
+    assert made.epsilon(1e-20) > 1.2
+
+
+@pytest.mark.parametrize(
+    "event",
+    [Laplace(20.0), Tree(4, 80.0), TopK(4, 0.05), Gate(0.05), Tree(2, 20.0, gaussian=True)],
+)
+def test_never_above_the_others(event):
+    """At no delta does it report more than the zCDP or the pure accountant."""
+    made = PLDAccountant().add(event, 30)
+    for delta in (0.0, 1e-12, 1e-6, 0.1):
+        assert made.epsilon(delta) <= ZCDPAccountant().add(event, 30).epsilon(delta)
+    if event != Tree(2, 20.0, gaussian=True):
+        assert made.epsilon() == PureAccountant().add(event, 30).epsilon()
+
+
+def test_tree_is_its_levels():
+    """A tree with Gaussian noise costs as much as one release a level."""
+    tree = PLDAccountant().add(Tree(5, 10.0, gaussian=True))
+    assert tree.epsilon(1e-6) == PLDAccountant().add(Gaussian(10.0), 5).epsilon(1e-6)
+
+
+def test_out_of_bounds_is_still_bounded():
+    """Hardly any noise: no distribution is built, and the other accountants answer."""
+    event = compose(Laplace(0.001), repeat(Laplace(1.0), 3))
+    assert PLDAccountant().add(event).epsilon(1e-6) == pytest.approx(1003.0)
+
+
+def test_no_basis_for_a_filter():
+    """Its total holds for lists fixed in advance."""
+    with pytest.raises(ConfigError, match="fixed in advance"):
+        PrivacyFilter(PLDAccountant, epsilon=1.0, delta=1e-6)
+
+
+def test_missing_extra_is_named(monkeypatch):
+    """Without dp-accounting, the first use names the line to type."""
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    with pytest.raises(MissingExtra, match=r"tacit-rec\[accounting\]"):
+        PLDAccountant()
