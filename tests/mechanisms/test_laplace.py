@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError
-from tacit.mechanisms.laplace import discrete_laplace
+from tacit.mechanisms.laplace import LaplaceRelease, discrete_laplace
 
 FALSE_ALARM = 1e-6
 DRAWS = 40_000
@@ -66,3 +68,30 @@ def test_scale_in_range(scale):
     """No scale, no noise: refused."""
     with pytest.raises(ConfigError, match="scale"):
         discrete_laplace(np.zeros(1, dtype=np.int64), scale)
+
+
+def test_release_has_the_stated_scale():
+    """Released numbers less the true one fit the scale in steps (chi-square, false alarm 1e-6)."""
+    mechanism = LaplaceRelease(0.5, 1.0, -4.0, 4.0, 0.25)
+    assert mechanism.scale == 8.0
+    noise = (mechanism(np.full(DRAWS, 0.8)) - 0.75) / 0.25
+    assert p_value(noise.astype(np.int64), 8.0) > FALSE_ALARM
+    assert p_value(noise.astype(np.int64), 6.4) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("changes", "steps"), [(1, 6), (3, 8)])
+def test_release_pays_for_rounding(changes, steps):
+    """One and a half by quarters is 6 steps, and one more for each further entry that may move."""
+    mechanism = LaplaceRelease(0.7, 1.5, 0.0, 4.0, 0.25, changes)
+    assert Fraction(mechanism.scale) * Fraction(0.7) >= steps
+    assert mechanism.scale == pytest.approx(steps / 0.7)
+    assert PureAccountant().add(mechanism.event).epsilon() == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    "fields", [(0.0, 1.0, 0.0, 1.0, 1.0), (1.0, 0.0, 0.0, 1.0, 1.0), (1.0, 1.0, 0.0, 1.0, 1.0, 0)]
+)
+def test_release_fields_in_range(fields):
+    """A field that makes no sense is refused."""
+    with pytest.raises(ConfigError):
+        LaplaceRelease(*fields)

@@ -1,27 +1,83 @@
-"""Discrete Laplace noise on integers, from OpenDP's exact sampler.
+"""Laplace noise on a public grid of integers, from OpenDP's exact sampler.
 
-Source     Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing privacy mechanisms
-           (STOC 2009); sampler: Canonne, Kamath, Steinke (2020), as implemented in OpenDP.
-Guarantee  (L1 sensitivity / scale, 0)-differential privacy; OpenDP draws from the system's
-           generator.
+Source       Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity in private data
+             analysis (TCC 2006). On integers: Ghosh, Roughgarden, Sundararajan: Universally
+             utility-maximizing privacy mechanisms (STOC 2009). Sampler: Canonne, Kamath, Steinke:
+             The discrete Gaussian for differential privacy (NeurIPS 2020), as in OpenDP.
+Guarantee    L1 distance in steps / scale in steps, which is at most epsilon
+             (docs/mechanisms/laplace.md has the proof).
+Sensitivity  the L1 distance of two neighbouring vectors before rounding, and in how many entries
+             they may differ: rounding costs up to one step in each.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import ConfigError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.grid import Grid, finite
+from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
+
+
+@dataclass(frozen=True)
+class LaplaceRelease:
+    """Numbers, clamped, rounded down to the grid, plus noise.
+
+    epsilon: nats for the whole array, or inf for the numbers as they are. sensitivity: L1, in the
+    unit of the numbers. lower, upper, resolution: as in `Grid`; whole numbers take resolution 1.
+    changes: in how many entries two neighbouring arrays may differ.
+    """
+
+    epsilon: float
+    sensitivity: float
+    lower: float
+    upper: float
+    resolution: float
+    changes: int = 1
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_positive("sensitivity", self.sensitivity)
+        check_whole("changes", self.changes, least=1)
+        _ = self.grid
+
+    @cached_property
+    def grid(self) -> Grid:
+        return Grid(self.resolution, self.lower, self.upper)
+
+    @property
+    def scale(self) -> float:
+        """Of the noise, in steps of the grid; epsilon is finite."""
+        return samplers.scale_above(self._distance / Fraction(self.epsilon))
+
+    @property
+    def event(self) -> Event:
+        """What one call costs, however many entries it has."""
+        if math.isinf(self.epsilon):
+            return NonPrivate()
+        return DiscreteLaplace(self.scale / self._distance)
+
+    def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Multiples of the resolution, not clamped again; same shape as `values`."""
+        if math.isinf(self.epsilon):
+            return finite(values)
+        return self.grid.numbers(samplers.discrete_laplace(self.grid.steps(values), self.scale))
+
+    @property
+    def _distance(self) -> int:
+        return self.grid.distance(self.sensitivity, self.changes)
 
 
 def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
     """`values` (n,) plus independent noise with P(k) proportional to exp(-|k| / scale)."""
     if not np.isfinite(scale) or scale <= 0:
         raise ConfigError(f"A noise scale is a finite number above 0; got {scale}.")
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    measurement = dp.m.make_laplace(
-        dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=float(scale)
-    )
-    return np.asarray(measurement(values.tolist()), dtype=np.int64)
+    return samplers.discrete_laplace(values, float(scale))

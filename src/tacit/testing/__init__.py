@@ -1,5 +1,6 @@
-"""For authors of recommenders: the suite that every recommender passes."""
+"""For authors of recommenders and mechanisms: the suites that every one of them passes."""
 
+from tacit.testing.mechanisms import MechanismConformance
 from tacit.testing.recommenders import RecommenderConformance
 
-__all__ = ["RecommenderConformance"]
+__all__ = ["MechanismConformance", "RecommenderConformance"]

@@ -1,0 +1,127 @@
+"""Bit release and k-ary randomized response: the truth with a stated chance, or else a lie.
+
+Source       Warner: Randomized response (JASA 1965). Kairouz, Oh, Viswanath: Extremal mechanisms
+             for local differential privacy (NeurIPS 2014): no other answer is more useful at the
+             same epsilon when there are two answers, or k of them at a large epsilon.
+Guarantee    epsilon for one answer, whatever the true values are. The chance of the truth is
+             e^epsilon / (e^epsilon + k - 1) rounded DOWN to a multiple of 2^-53, so the real
+             loss never exceeds epsilon, and the event states the chance that is really used.
+Sensitivity  none: any two values may be neighbours. Who may be replaced by whom is the caller's;
+             n answers about one person cost n times epsilon.
+Sampler      our own, integers only: a uniform 53-bit integer against a threshold, and for k > 2 a
+             uniform integer below k - 1 that names the lie.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import Event, NonPrivate, RandomizedResponse
+from tacit.errors import DataError
+from tacit.mechanisms.exponentials import truth_below
+from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.randomness import Source, happens, integers_below
+
+_BITS = 53  # every multiple of 2**-53 is a float, so that the event's chance is the real one
+MOST_CATEGORIES = 1 << 20
+
+
+@dataclass(frozen=True)
+class KaryResponse:
+    """Answers in {0, ..., categories - 1}; every lie is equally likely.
+
+    epsilon: nats for one answer, or inf for the truth. categories: from the question, not from
+    the answers that occur.
+    """
+
+    epsilon: float
+    categories: int
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_whole("categories", self.categories, least=2, most=MOST_CATEGORIES)
+
+    @cached_property
+    def truth(self) -> Fraction:
+        """The exact chance of the true answer."""
+        if math.isinf(self.epsilon):
+            return Fraction(1)
+        return Fraction(truth_below(self.epsilon, self.categories, _BITS), 1 << _BITS)
+
+    @property
+    def event(self) -> Event:
+        """What ONE answer costs."""
+        if math.isinf(self.epsilon):
+            return NonPrivate()
+        return RandomizedResponse(self.categories, float(self.truth))
+
+    def __call__(self, values: ArrayLike, source: Source) -> NDArray[np.int64]:
+        """One answer per entry, each with its own randomness; same shape as `values`."""
+        true = whole_numbers(values, self.categories)
+        if math.isinf(self.epsilon):
+            return true
+        # Both draws are made for every entry, so that the time does not tell who lied.
+        shift = integers_below(source, self.categories - 1, true.size).reshape(true.shape) + 1
+        honest = self._honest(true.shape, source)
+        return (true + np.where(honest, 0, shift)) % self.categories
+
+    def _honest(self, shape: tuple[int, ...], source: Source) -> NDArray[np.bool_]:
+        chance = np.broadcast_to(np.int64(self.truth * (1 << _BITS)), shape)
+        return happens(source, chance, 1 << _BITS)
+
+
+@dataclass(frozen=True)
+class BitRelease:
+    """One bit each, released as it is or flipped.
+
+    epsilon: nats for one bit, or inf for the truth.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    @cached_property
+    def _response(self) -> KaryResponse:
+        return KaryResponse(self.epsilon, 2)
+
+    @property
+    def truth(self) -> Fraction:
+        """The exact chance that a bit is released as it is."""
+        return self._response.truth
+
+    @property
+    def event(self) -> Event:
+        """What ONE bit costs."""
+        return self._response.event
+
+    def __call__(self, bits: ArrayLike, source: Source) -> NDArray[np.bool_]:
+        """Bits (0 and 1, or booleans) of any shape; each is flipped on its own."""
+        given = np.asarray(bits)
+        true = given if given.dtype == np.bool_ else whole_numbers(given, 2).astype(np.bool_)
+        if math.isinf(self.epsilon):
+            return true.copy()
+        return ~(true ^ self._response._honest(true.shape, source))
+
+
+def whole_numbers(values: ArrayLike, below: int) -> NDArray[np.int64]:
+    """`values` as integers in [0, below), copied. The refusal does not repeat what was found."""
+    given = np.asarray(values)
+    if given.dtype == np.bool_:
+        return given.astype(np.int64)
+    numeric = np.issubdtype(given.dtype, np.integer) or np.issubdtype(given.dtype, np.floating)
+    # A comparison with NaN is false, and infinity is not below anything.
+    if not (numeric and np.all((given >= 0) & (given < below)) and np.all(given == given // 1)):
+        raise DataError(
+            "an answer is not one of those asked for",
+            expected=f"whole numbers from 0 to {below - 1}, no NaN and no infinity",
+            fix="Nothing was released.",
+        )
+    return given.astype(np.int64)

@@ -1,0 +1,115 @@
+"""A gate that tells when a count first passes a threshold, and then stays shut: AboveThreshold.
+
+Source       Dwork and Roth: The algorithmic foundations of differential privacy (2014), Algorithm
+             1 and Theorem 3.23. Lyu, Su, Li: Understanding the sparse vector technique (VLDB
+             2017), for monotonic counts and for the variants that are broken.
+Guarantee    epsilon for all answers together until the gate stops, however many there are.
+Sensitivity  the most that ANY one count can change. `monotonic`: a change of the data moves all
+             counts in the same direction; half the noise on the counts.
+Sampler      OpenDP's discrete Laplace on integers: once on the threshold, afresh on each count.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.accounting.events import Event, Gate, NonPrivate
+from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.grid import MOST_STEPS, whole
+from tacit.mechanisms.parameters import check_epsilon, check_whole
+
+
+@dataclass(frozen=True)
+class ThresholdGate:
+    """Stops at the first count that is, with noise, at or beyond the threshold.
+
+    epsilon: nats for the gate's whole life, or inf for exact comparisons. threshold: a whole
+    number. stops: whether it stops at counts "above" or "below" it.
+    """
+
+    epsilon: float
+    threshold: int
+    sensitivity: int = 1
+    monotonic: bool = False
+    stops: Literal["above", "below"] = "above"
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_whole("threshold", self.threshold, least=-MOST_STEPS, most=MOST_STEPS)
+        check_whole("sensitivity", self.sensitivity, least=1, most=MOST_STEPS)
+        if self.stops not in ("above", "below"):
+            raise ConfigError(f'stops is "above" or "below"; got {self.stops!r}.')
+
+    @property
+    def threshold_scale(self) -> float:
+        """Of the noise on the threshold; 0 for the twin without noise."""
+        return self._scale(2)
+
+    @property
+    def count_scale(self) -> float:
+        """Of the noise on each count; 0 for the twin without noise."""
+        return self._scale(2 if self.monotonic else 4)
+
+    @property
+    def event(self) -> Event:
+        """What the gate's whole life costs."""
+        return NonPrivate() if math.isinf(self.epsilon) else Gate(self.epsilon)
+
+    def start(self) -> GateRun:
+        """An open gate. Each one started costs `event` again."""
+        return GateRun(self)
+
+    def __call__(self, counts: ArrayLike) -> int:
+        """How many of the counts (n,), in order, one gate lets pass before it stops; n if all."""
+        questions = whole(counts).ravel()
+        run = self.start()
+        noise = self._noise(len(questions), self.count_scale)
+        for passed, (count, extra) in enumerate(zip(questions.tolist(), noise, strict=True)):
+            if run._stops_at(count, extra):
+                return passed
+        return len(questions)
+
+    def _scale(self, factor: int) -> float:
+        if math.isinf(self.epsilon):
+            return 0.0
+        return samplers.scale_above(factor * self.sensitivity / Fraction(self.epsilon))
+
+    def _noise(self, count: int, scale: float) -> list[int]:
+        nothing = np.zeros(count, dtype=np.int64)
+        return samplers.discrete_laplace(nothing, scale).tolist() if scale > 0 else [0] * count
+
+
+class GateRun:
+    """One life of a gate. It stays in the process that started it: a copy would be charged."""
+
+    def __init__(self, gate: ThresholdGate) -> None:
+        self.gate = gate
+        self.stopped = False
+        self._sign = 1 if gate.stops == "above" else -1
+        (noise,) = gate._noise(1, gate.threshold_scale)
+        self._threshold = self._sign * gate.threshold + noise  # never released, never redrawn
+        self._process = os.getpid()
+
+    def stops_at(self, count: int) -> bool:
+        """Whether the gate is shut from this count on; once shut, counts are not looked at."""
+        if os.getpid() != self._process:
+            raise PrivacyError("This gate belongs to another process: start one here.")
+        if self.stopped:
+            return True
+        number = whole(count)
+        if number.shape != ():
+            raise DataError("a gate is asked about one count at a time")
+        (noise,) = self.gate._noise(1, self.gate.count_scale)
+        return self._stops_at(int(number), noise)
+
+    def _stops_at(self, count: int, noise: int) -> bool:
+        self.stopped = self._sign * count + noise >= self._threshold
+        return self.stopped
