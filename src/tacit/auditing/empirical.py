@@ -1,0 +1,228 @@
+"""A lower bound on epsilon from samples of two neighbouring inputs, taken from the running code.
+
+Source   Jagielski, Ullman, Oprea: Auditing differentially private machine learning (NeurIPS 2020);
+         Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy (CCS 2018).
+         Limits of a chance: Clopper and Pearson (Biometrika 1934).
+Rule     The event is chosen on one half of the samples and bounded on the other, so that choosing
+         costs no confidence. Each feature's event is then asked four questions (the event and its
+         complement, in both directions), and all questions share alpha (Bonferroni).
+Reading  A bound above the claim refutes it, wrongly with a chance of at most alpha. A bound below
+         it proves nothing: no violation was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from tacit.errors import ConfigError
+
+ALPHA = 1e-6
+"""The chance, per verdict, that a correct mechanism is called broken."""
+
+Release = Callable[[int], NDArray[np.generic]]
+"""Gives that many independent releases of one input, one per entry or row."""
+
+Feature = Callable[[NDArray[np.generic]], NDArray[np.generic]]
+"""Turns releases into one number each, on which events are sought."""
+
+_MOST_VALUES = 20_000
+_THRESHOLDS = 500
+_PILOT_Z = 5.0  # the pilot's rough limits, about as wide as the real ones
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of values of one feature.
+
+    kind "in": the listed values. "at least": from the one listed value on. "NaN": not a number.
+    """
+
+    feature: str
+    kind: str
+    values: NDArray[np.generic]
+
+    def holds(self, seen: NDArray[np.generic]) -> NDArray[np.bool_]:
+        if self.kind == "NaN":
+            return np.isnan(seen.astype(np.float64))
+        if self.kind == "at least":
+            return np.asarray(seen >= self.values[0], dtype=np.bool_)
+        return np.isin(seen, self.values)
+
+    def __str__(self) -> str:
+        if self.kind == "NaN":
+            return f"{self.feature} is NaN"
+        if self.kind == "at least":
+            return f"{self.feature} at least {self.values[0]}"
+        if len(self.values) == 1:
+            return f"{self.feature} is {self.values[0]}"
+        return f"{self.feature} is one of {len(self.values)} values"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """lower_bound: nats, 0 or more. samples: releases of each neighbour, both halves together.
+
+    event: the one that gave the bound; direction: which neighbour makes it likelier.
+    """
+
+    lower_bound: float
+    event: str
+    direction: str
+    samples: int
+    alpha: float
+
+
+def itself(releases: NDArray[np.generic]) -> NDArray[np.generic]:
+    """The feature that is the release."""
+    return releases
+
+
+def audit(
+    release_a: Release,
+    release_b: Release,
+    *,
+    samples: int,
+    alpha: float = ALPHA,
+    delta: float = 0.0,
+    features: Mapping[str, Feature] | None = None,
+) -> Evidence:
+    """Bound epsilon from below with `samples` releases of each of two neighbouring inputs.
+
+    delta: the claimed one. features: name to feature; by default the release itself.
+    """
+    if samples < 4:
+        raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
+    if not (0 < alpha < 1 and 0 <= delta < 1):
+        raise ConfigError(f"alpha lies in (0, 1) and delta in [0, 1); got {alpha} and {delta}.")
+    ways = features or {"release": itself}
+    pilot, count = samples // 2, samples - samples // 2
+    first = (release_a(pilot), release_b(pilot))
+    chosen = [
+        (best_event(name, way(first[0]), way(first[1]), delta), way) for name, way in ways.items()
+    ]
+    del first
+    second = (release_a(count), release_b(count))
+    level = alpha / (4 * len(chosen))
+    answers = []
+    for event, way in chosen:
+        times = [int(event.holds(way(part)).sum()) for part in second]
+        for words, (p, q) in (
+            (str(event), (times[0], times[1])),
+            (f"not: {event}", (count - times[0], count - times[1])),
+        ):
+            answers.append((bound(p, q, count, level, delta), words, "first"))
+            answers.append((bound(q, p, count, level, delta), words, "second"))
+    best = max(answers, key=lambda answer: answer[0])
+    return Evidence(best[0], best[1], best[2], samples, alpha)
+
+
+def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:
+    """Two one-sided limits of a chance; each fails with a chance of at most `level`."""
+    low = special.betaincinv(successes, trials - successes + 1, level) if successes else 0.0
+    high = (
+        special.betainccinv(successes + 1, trials - successes, level) if successes < trials else 1.0
+    )
+    return float(low), float(high)
+
+
+def bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
+    """ln((p - delta) / q) at the limits, `level / 2` for each of the two chances; 0 or more."""
+    p = clopper_pearson(likely, trials, level / 2)[0]
+    q = clopper_pearson(rare, trials, level / 2)[1]
+    return float(np.log((p - delta) / q)) if p - delta > q else 0.0
+
+
+def ideal_bound(
+    p: float, q: float, *, samples: int, alpha: float = ALPHA, delta: float = 0.0
+) -> float:
+    """What an auditor who knows the best event reaches in all but about `alpha` of the audits.
+
+    p, q: the exact chances of the event under the two neighbours, the likelier one first.
+    """
+    count = samples - samples // 2
+    few = int(stats.binom.ppf(alpha / 2, count, p))
+    many = int(stats.binom.isf(alpha / 2, count, q))
+    return bound(few, many, count, alpha / 4, delta)
+
+
+def best_event(
+    name: str, a: NDArray[np.generic], b: NDArray[np.generic], delta: float = 0.0
+) -> Event:
+    """The event with the largest estimated loss among candidates made from the samples.
+
+    Candidates: NaN; each value; values whose ratio of counts passes a limit; thresholds. With more
+    than 20,000 different values: 500 thresholds at quantiles.
+    """
+    if a.ndim != 1 or b.ndim != 1:
+        raise ConfigError("Events are sought on one number per release: name a feature.")
+    trials = len(a)
+    candidates: list[tuple[float, Event]] = []
+    if a.dtype.kind == "f" or b.dtype.kind == "f":
+        missing_a, missing_b = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
+        times = (np.array([missing_a.sum()]), np.array([missing_b.sum()]))
+        event = Event(name, "NaN", np.array([]))
+        candidates.append((float(_scores(*times, trials, delta)[0]), event))
+        a, b = a[~missing_a], b[~missing_b]
+    values, in_a, in_b = _counted(a, b)
+    if len(values) == 0:
+        return candidates[0][1]
+    if len(values) > _MOST_VALUES:
+        keep = np.unique(np.linspace(0, len(values) - 1, _THRESHOLDS).astype(np.int64))
+    else:
+        keep = np.arange(len(values))
+        scores = _scores(in_a, in_b, trials, delta)
+        one = int(scores.argmax())
+        candidates.append((float(scores[one]), Event(name, "in", values[one : one + 1])))
+        order = np.argsort(-(in_a + 1) / (in_b + 1), kind="stable")
+        scores = _scores(in_a[order].cumsum(), in_b[order].cumsum(), trials, delta)
+        upto = int(scores.argmax())
+        candidates.append(
+            (float(scores[upto]), Event(name, "in", np.sort(values[order[: upto + 1]])))
+        )
+    from_a = in_a[::-1].cumsum()[::-1][keep]
+    from_b = in_b[::-1].cumsum()[::-1][keep]
+    scores = _scores(from_a, from_b, trials, delta)
+    place = int(scores.argmax())
+    at = values[keep[place] : keep[place] + 1]
+    candidates.append((float(scores[place]), Event(name, "at least", at)))
+    return max(candidates, key=lambda candidate: candidate[0])[1]
+
+
+def _counted(
+    a: NDArray[np.generic], b: NDArray[np.generic]
+) -> tuple[NDArray[np.generic], NDArray[np.int64], NDArray[np.int64]]:
+    """Every value that occurs, ascending, and how often under each neighbour."""
+    values, where = np.unique(np.concatenate([a, b]), return_inverse=True)
+    in_a = np.bincount(where[: len(a)], minlength=len(values)).astype(np.int64)
+    in_b = np.bincount(where[len(a) :], minlength=len(values)).astype(np.int64)
+    return values, in_a, in_b
+
+
+def _scores(
+    in_a: NDArray[np.int64], in_b: NDArray[np.int64], trials: int, delta: float
+) -> NDArray[np.float64]:
+    """The pilot's estimate for each event, the best of the four questions (Wilson's limits)."""
+    (low_a, high_a), (low_b, high_b) = _wilson(in_a, trials), _wilson(in_b, trials)
+    questions = [
+        (low_a, high_b),
+        (low_b, high_a),
+        (1 - high_a, 1 - low_b),
+        (1 - high_b, 1 - low_a),
+    ]
+    tiny = 1e-300
+    losses = [np.log(np.maximum(p - delta, tiny) / np.maximum(q, tiny)) for p, q in questions]
+    return np.asarray(np.max(losses, axis=0), dtype=np.float64)
+
+
+def _wilson(
+    times: NDArray[np.int64], trials: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    share, square = times / trials, _PILOT_Z**2 / trials
+    middle = (share + square / 2) / (1 + square)
+    half = np.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

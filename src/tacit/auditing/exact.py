@@ -1,0 +1,219 @@
+"""The exact loss of a mechanism whose output distributions can be written down.
+
+`outcomes` runs a small program once for every way its dice can fall, `worst_loss` compares all
+neighbouring inputs of a small instance, and the closed forms below need no instance at all.
+Two distributions with different supports have an infinite loss, which is what a branch on private
+data without randomness comes to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import permutations, product
+from typing import TypeVar
+
+from tacit.errors import ConfigError
+
+Chance = int | float | Fraction
+T = TypeVar("T")
+
+
+class Dice:
+    """Uniform draws whose faces are given beforehand; where none is given, the first one falls."""
+
+    def __init__(self, faces: Sequence[int] = ()) -> None:
+        self._given = faces
+        self.fallen: list[tuple[int, int]] = []
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound)."""
+        if bound < 1:
+            raise ConfigError(f"A draw needs a bound of at least 1; got {bound}.")
+        place = len(self.fallen)
+        face = self._given[place] if place < len(self._given) else 0
+        self.fallen.append((face, bound))
+        return face
+
+
+def outcomes(program: Callable[[Dice], Hashable]) -> dict[Hashable, Fraction]:
+    """The exact distribution of what `program` returns, run for every fall of its dice."""
+    found: dict[Hashable, Fraction] = {}
+    faces: list[int] | None = []
+    while faces is not None:
+        dice = Dice(faces)
+        outcome = program(dice)
+        chance = Fraction(1, math.prod(bound for _, bound in dice.fallen))
+        found[outcome] = found.get(outcome, Fraction(0)) + chance
+        faces = _next(dice.fallen)
+    return found
+
+
+def _next(fallen: list[tuple[int, int]]) -> list[int] | None:
+    """The faces of the next run, the last draw turning fastest; None when all have been seen."""
+    for place in range(len(fallen) - 1, -1, -1):
+        face, bound = fallen[place]
+        if face + 1 < bound:
+            return [earlier for earlier, _ in fallen[:place]] + [face + 1]
+    return None
+
+
+def loss(p: Mapping[Hashable, Chance], q: Mapping[Hashable, Chance]) -> float:
+    """max |ln(P / Q)| over all outcomes; infinite if one has an outcome that the other lacks.
+
+    Chances or weights: each side is divided by its own sum.
+    """
+    all_p, all_q = (
+        sum((Fraction(chance) for chance in side.values()), Fraction(0)) for side in (p, q)
+    )
+    worst = 0.0
+    for outcome in {*p, *q}:
+        at_p, at_q = Fraction(p.get(outcome, 0)) / all_p, Fraction(q.get(outcome, 0)) / all_q
+        if at_p == at_q:
+            continue
+        if at_p == 0 or at_q == 0:
+            return math.inf
+        worst = max(worst, abs(log(at_p / at_q)))
+    return worst
+
+
+def log(ratio: Fraction) -> float:
+    """Natural logarithm of a positive fraction, exact to a float also near 1."""
+    off = float(ratio - 1)
+    if abs(off) < 0.5:
+        return math.log1p(off)
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+
+def worst_loss(
+    distribution: Callable[[T], Mapping[Hashable, Chance]], pairs: Iterable[tuple[T, T]]
+) -> float:
+    """The largest loss over the pairs of neighbouring inputs."""
+    return max(loss(distribution(a), distribution(b)) for a, b in pairs)
+
+
+def replace_one(values: Sequence[T], length: int) -> Iterator[tuple[tuple[T, ...], tuple[T, ...]]]:
+    """All pairs of sequences of `length` of these values that differ in one place, once each."""
+    for before in product(range(len(values)), repeat=length):
+        for place in range(length):
+            for other in range(before[place] + 1, len(values)):
+                after = (*before[:place], other, *before[place + 1 :])
+                yield tuple(values[i] for i in before), tuple(values[i] for i in after)
+
+
+def within(steps: int, candidates: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """All pairs of score vectors in {0, ..., steps} of which no entry differs by more than 1."""
+    for a in product(range(steps + 1), repeat=candidates):
+        for move in product((-1, 0, 1), repeat=candidates):
+            b = tuple(score + up for score, up in zip(a, move, strict=True))
+            if a < b and min(b) >= 0 and max(b) <= steps:
+                yield a, b
+
+
+def response(truth: Fraction, categories: int = 2) -> float:
+    """k-ary randomized response: ln of the chance of the truth over that of one lie."""
+    lie = (1 - truth) / (categories - 1)
+    return math.inf if lie == 0 else abs(log(truth / lie))
+
+
+def exponential(rate: float, a: Sequence[float], b: Sequence[float]) -> float:
+    """Exponential mechanism on two fixed score vectors; P(j) is proportional to e^(rate score)."""
+    sum_a, sum_b = (_log_sum([rate * score for score in scores]) for scores in (a, b))
+    return max(abs(rate * (one - other) - (sum_a - sum_b)) for one, other in zip(a, b, strict=True))
+
+
+def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> float:
+    """Exponential mechanism, all neighbours: one score moves up by the sensitivity, others down.
+
+    spread: how far apart scores can be, in sensitivities, at most 1 matters.
+    """
+    a = epsilon * min(spread, 1.0) / 2
+    # a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)], divided by e^a so that nothing overflows
+    rest = candidates - 1
+    return a + math.log((math.exp(-a) + rest) / (1 + rest * math.exp(-a)))
+
+
+def permute_and_flip(rate: float, scores: Sequence[float]) -> dict[Hashable, float]:
+    """Its distribution: candidates in random order, the first accepted one is chosen.
+
+    A candidate is accepted with chance e^(rate (score - best)). The sum over all sets of those
+    refused before it depends on their number alone, so it is built up candidate by candidate.
+    """
+    best = max(scores)
+    accepted = [math.exp(rate * (score - best)) for score in scores]
+    return {
+        j: accepted[j] * _reached([1 - w for i, w in enumerate(accepted) if i != j])
+        for j in range(len(scores))
+    }
+
+
+def _reached(refusals: list[float]) -> float:
+    """The chance that a candidate's turn comes, given how likely each other one is refused."""
+    sums = [1.0]  # sums[m]: over all sets of m others, the product of their chances of refusal
+    for refusal in refusals:
+        longer = [*sums, 0.0]
+        for size, product_sum in enumerate(sums):
+            longer[size + 1] += product_sum * refusal
+        sums = longer
+    n = len(refusals) + 1
+    return sum(total / (n * math.comb(n - 1, size)) for size, total in enumerate(sums))
+
+
+def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
+    """k different candidates in order, each in proportion to its weight among those left."""
+    found: dict[Hashable, Fraction] = {}
+    for chosen in permutations(range(len(weights)), k):
+        left, chance = sum(weights), Fraction(1)
+        for one in chosen:
+            chance *= Fraction(weights[one], left)
+            left -= weights[one]
+        found[chosen] = chance
+    return found
+
+
+def laplace(distance: float, scale: float) -> float:
+    """Laplace noise, continuous or discrete: the L1 distance of two vectors over the scale."""
+    return math.inf if scale <= 0 and distance > 0 else distance / scale if distance else 0.0
+
+
+def tree(levels: int, bound: float, scale: float) -> float:
+    """Binary tree counter: one step's value lies in one node per level."""
+    return laplace(levels * bound, scale)
+
+
+def gate(
+    counts: Sequence[int], threshold: int, threshold_scale: float, count_scale: float
+) -> dict[Hashable, float]:
+    """AboveThreshold with discrete Laplace noise: how many counts pass before it stops.
+
+    Summed over the threshold's noise out to 60 scales, beyond which less than 1e-25 is left.
+    """
+    reach = math.ceil(60 * threshold_scale)
+    stops = [0.0] * (len(counts) + 1)
+    for noise in range(-reach, reach + 1):
+        left = _mass(noise, threshold_scale)
+        for place, count in enumerate(counts):
+            fires = _at_least(threshold + noise - count, count_scale)
+            stops[place] += left * fires
+            left *= 1 - fires
+        stops[-1] += left
+    return dict(enumerate(stops))
+
+
+def _mass(k: int, scale: float) -> float:
+    step = math.exp(-1 / scale)
+    return (1 - step) / (1 + step) * math.exp(-abs(k) / scale)
+
+
+def _at_least(k: int, scale: float) -> float:
+    """P(noise >= k) of discrete Laplace noise."""
+    step = math.exp(-1 / scale)
+    if k <= 0:
+        return 1 - math.exp((k - 1) / scale) / (1 + step)
+    return math.exp(-k / scale) / (1 + step)
+
+
+def _log_sum(exponents: list[float]) -> float:
+    top = max(exponents)
+    return top + math.log(sum(math.exp(value - top) for value in exponents))

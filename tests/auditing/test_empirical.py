@@ -1,0 +1,149 @@
+"""Bounds from samples: above the truth at most as often as alpha says, and not far below it."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tacit.auditing.empirical import audit, best_event, bound, clopper_pearson, ideal_bound
+from tacit.auditing.gaussian import audit_gaussian, delta_of, epsilon_of
+from tacit.auditing.verdicts import judge
+from tacit.errors import ConfigError
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.randomness import secure
+
+
+def bits(epsilon, bit):
+    release = BitRelease(epsilon)
+    return lambda n: release(np.full(n, bit), secure())
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_bit_release_is_tight(epsilon):
+    """The shipped bit release is bounded between 0.8 of its claim and the claim."""
+    found = audit(bits(epsilon, 1), bits(epsilon, 0), samples=1_000_000)
+    assert 0.8 * epsilon <= found.lower_bound <= epsilon
+
+
+def test_same_input_says_nothing():
+    """Two equal inputs give a bound of 0, however the event was chosen."""
+    assert audit(bits(4.0, 1), bits(4.0, 1), samples=10_000).lower_bound == 0
+
+
+def test_alarms_are_rare():
+    """2,400 audits of the shipped bit release at alpha 1 % raise at most 40 alarms."""
+    alarms = 0
+    for number in range(2_400):
+        epsilon = (0.1, 0.5, 1.0, 2.0)[number % 4]
+        found = audit(bits(epsilon, 1), bits(epsilon, 0), samples=1_000, alpha=0.01)
+        alarms += found.lower_bound > epsilon
+    assert alarms <= 40
+
+
+def test_limits_are_clopper_and_pearsons():
+    """Both limits are those of SciPy's exact binomial test, one side each."""
+    low, high = clopper_pearson(7, 50, 0.005)
+    known = stats.binomtest(7, 50).proportion_ci(confidence_level=0.99, method="exact")
+    assert (low, high) == pytest.approx((known.low, known.high))
+
+
+def test_limits_at_the_ends():
+    """No success leaves 0 possible, no failure leaves 1 possible."""
+    assert clopper_pearson(0, 10, 0.01)[0] == 0
+    assert clopper_pearson(10, 10, 0.01)[1] == 1
+
+
+def test_delta_is_taken_off():
+    """An event as likely as delta says nothing."""
+    assert bound(1_000, 0, 100_000, 1e-6) > 4
+    assert bound(1_000, 0, 100_000, 1e-6, delta=0.01) == 0
+
+
+def test_ideal_auditor_is_reached():
+    """The bound is hardly ever below what an ideal auditor reaches, and that is below the claim."""
+    p = float(BitRelease(1.0).truth)
+    ideal = ideal_bound(p, 1 - p, samples=100_000)
+    found = audit(bits(1.0, 1), bits(1.0, 0), samples=100_000)
+    assert 0.8 < ideal <= found.lower_bound <= 1.0
+
+
+def test_more_noise_than_claimed_is_weak():
+    """A mechanism that claims 1 and spends 0.5 passes, and the pass is called weak."""
+    p = float(BitRelease(1.0).truth)
+    ideal = ideal_bound(p, 1 - p, samples=100_000)
+    found = audit(bits(0.5, 1), bits(0.5, 0), samples=100_000)
+    assert judge(1.0, lower_bound=found.lower_bound, ideal=ideal) == "weak audit"
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ({"exact": 1.0, "lower_bound": 0.97, "ideal": 0.96}, "no violation found"),
+        ({"exact": 1.0 + 1e-12}, "no violation found"),
+        ({"exact": math.inf}, "violation"),
+        ({"lower_bound": 1.001}, "violation"),
+        ({"exact": 1.0, "lower_bound": 0.5, "ideal": 0.9}, "weak audit"),
+    ],
+)
+def test_verdicts(found, verdict):
+    """Above the claim is a violation, far below the ideal is weak, else none was found."""
+    assert judge(1.0, **found) == verdict
+
+
+def test_events_find_nan():
+    """A NaN that only one neighbour gives is an event of its own."""
+    a, b = np.array([1.0, math.nan] * 500), np.array([1.0, 2.0] * 500)
+    assert str(best_event("release", a, b)) == "release is NaN"
+
+
+def test_events_find_a_tail():
+    """Among continuous numbers the event is a threshold."""
+    a = np.linspace(0, 1, 30_000)
+    assert best_event("release", a + 0.5, a).kind == "at least"
+
+
+def test_rows_need_a_feature():
+    """Releases of several numbers are refused without a feature that makes one of them."""
+    with pytest.raises(ConfigError, match="name a feature"):
+        audit(lambda n: np.zeros((n, 2)), lambda n: np.zeros((n, 2)), samples=10)
+
+
+@pytest.mark.parametrize("settings", [{"samples": 3}, {"samples": 10, "alpha": 0}])
+def test_settings_are_checked(settings):
+    """Too few samples and an impossible alpha are refused in one sentence."""
+    with pytest.raises(ConfigError):
+        audit(bits(1.0, 1), bits(1.0, 0), **settings)
+
+
+def normal(mean, sigma):
+    generator = np.random.default_rng()
+    return lambda n: generator.normal(mean, sigma, n)
+
+
+def test_gaussian_audit_is_tight():
+    """Noise with sigma 1 on a sensitivity of 1 is bounded between 0.8 of its claim and it."""
+    found = audit_gaussian(normal(0, 1), normal(1, 1), samples=200_000, delta=1e-5)
+    assert 0.8 * epsilon_of(1.0, 1e-5) <= found.lower_bound <= epsilon_of(1.0, 1e-5)
+    assert found.mu <= 1
+
+
+def test_gaussian_audit_sees_ten_percent():
+    """Noise 10 % too small is a violation, whichever neighbour is the larger."""
+    for means in ((0, 1), (1, 0)):
+        found = audit_gaussian(
+            normal(means[0], 0.9), normal(means[1], 0.9), samples=200_000, delta=1e-5
+        )
+        assert found.mu > 1
+
+
+def test_epsilon_and_delta_are_inverse():
+    """delta_of undoes epsilon_of, and agrees with a known pair (mu 1, epsilon 1: 0.1269)."""
+    assert delta_of(1.0, 1.0) == pytest.approx(0.12693674, abs=1e-6)
+    assert delta_of(0.7, epsilon_of(0.7, 1e-6)) == pytest.approx(1e-6, rel=1e-6)
+
+
+def test_gaussian_settings_are_checked():
+    """A Gaussian mechanism has no epsilon at delta 0."""
+    with pytest.raises(ConfigError, match="delta"):
+        epsilon_of(1.0, 0.0)

@@ -1,0 +1,166 @@
+"""Exact losses: closed forms, enumeration and rules say the same, and what the papers say."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.auditing import exact
+from tacit.auditing.rules import Branch, Noised, Private, Public, Together, upper_bound
+from tacit.errors import ConfigError
+
+
+def coin(bit):
+    """Bit release at ln 3: the truth three times out of four."""
+    return lambda dice: bit ^ (dice.below(4) == 0)
+
+
+def test_dice_give_every_chance():
+    """Enumeration finds the chances 3/4 and 1/4 of bit release at ln 3, as fractions."""
+    assert exact.outcomes(coin(1)) == {1: Fraction(3, 4), 0: Fraction(1, 4)}
+
+
+def test_dice_may_branch():
+    """How many draws follow may depend on earlier draws; the chances still sum to one."""
+
+    def program(dice):
+        return "stopped" if dice.below(3) == 0 else dice.below(5)
+
+    found = exact.outcomes(program)
+    assert found["stopped"] == Fraction(1, 3)
+    assert sum(found.values()) == 1
+
+
+def test_die_without_faces_is_refused():
+    """A draw below 0 has no outcome."""
+    with pytest.raises(ConfigError, match="at least 1"):
+        exact.outcomes(lambda dice: dice.below(0))
+
+
+def test_enumeration_agrees_with_the_closed_form():
+    """Two released bits, all neighbouring pairs: the loss of one."""
+
+    def distribution(bits):
+        return exact.outcomes(lambda dice: tuple(coin(bit)(dice) for bit in bits))
+
+    found = exact.worst_loss(distribution, exact.replace_one((0, 1), 2))
+    assert found == pytest.approx(math.log(3), rel=1e-12)
+    assert exact.response(Fraction(3, 4)) == pytest.approx(math.log(3), rel=1e-12)
+
+
+def test_different_supports_cost_infinity():
+    """An outcome that only one neighbour has is infinite, however unlikely."""
+    assert exact.loss({0: 10**9, 1: 1}, {0: 1}) == math.inf
+
+
+def test_replace_one_gives_each_pair_once():
+    """Two values in three places: 8 sequences with 3 neighbours each, so 12 pairs."""
+    pairs = list(exact.replace_one("ab", 3))
+    assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 12
+    assert all(sum(x != y for x, y in zip(a, b, strict=True)) == 1 for a, b in pairs)
+
+
+def test_within_gives_each_pair_once():
+    """Scores 0 and 1 of two candidates: every pair of different vectors is neighbouring."""
+    pairs = list(exact.within(1, 2))
+    assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 6
+
+
+@pytest.mark.parametrize(
+    ("candidates", "known"), [(2, 0.500), (10, 0.897), (100, 0.990), (10_000, 0.9999)]
+)
+def test_exponential_mechanism_known_numbers(candidates, known):
+    """The exponential mechanism at epsilon 1 loses 0.500, 0.897, 0.990, 0.9999."""
+    digits = 4 if candidates == 10_000 else 3
+    assert round(exact.exponential_worst(1.0, candidates), digits) == known
+
+
+@given(st.floats(0.01, 20), st.integers(2, 200))
+def test_exponential_closed_form_is_the_fixed_pair(epsilon, candidates):
+    """The worst case is one candidate up and all others down."""
+    a, b = [1.0] + [0.0] * (candidates - 1), [0.0] + [1.0] * (candidates - 1)
+    fixed = exact.exponential(epsilon / 2, a, b)
+    assert fixed == pytest.approx(exact.exponential_worst(epsilon, candidates), abs=1e-9)
+    assert fixed <= epsilon + 1e-9
+
+
+def test_permute_and_flip_against_its_program():
+    """The sum over sets is the distribution of the program run for every fall of the dice."""
+    accepted = [(4, 4), (2, 4), (1, 4)]  # e^(rate (score - best)) as fractions
+
+    def program(dice):
+        left = [0, 1, 2]
+        while True:
+            one = left.pop(dice.below(len(left)))
+            times, out_of = accepted[one]
+            if dice.below(out_of) < times:
+                return one
+
+    known = exact.outcomes(program)
+    found = exact.permute_and_flip(math.log(2), (0.0, -1.0, -2.0))
+    assert found == pytest.approx({one: float(chance) for one, chance in known.items()})
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=7))
+def test_permute_and_flip_sums_to_one(scores):
+    """Somebody is always chosen."""
+    assert sum(exact.permute_and_flip(0.7, scores).values()) == pytest.approx(1)
+
+
+def test_permute_and_flip_keeps_epsilon():
+    """At epsilon 1 no pair of neighbouring score vectors of three loses more than 1."""
+    worst = exact.worst_loss(lambda scores: exact.permute_and_flip(0.5, scores), exact.within(2, 3))
+    assert 0.5 < worst <= 1 + 1e-12
+
+
+def test_tree_levels():
+    """With floor(log2 T) + 1 levels T = 2 costs epsilon, with log2 T levels twice that."""
+    assert exact.tree(levels=2, bound=1, scale=2.0) == 1.0
+    assert exact.tree(levels=2, bound=1, scale=1.0) == 2.0
+
+
+def test_laplace_without_noise():
+    """No noise on numbers that differ is infinite; on numbers that do not, nothing."""
+    assert exact.laplace(1, 0) == math.inf
+    assert exact.laplace(0, 0) == 0
+
+
+def test_peeling_costs_each_choice():
+    """Two of three candidates with weights one factor e^epsilon apart stay within 2 epsilon."""
+    p, q = exact.peeling([4, 2, 2], 2), exact.peeling([2, 4, 4], 2)
+    assert sum(p.values()) == 1
+    assert exact.loss(p, q) <= 2 * math.log(4)
+
+
+def test_gate_keeps_epsilon():
+    """AboveThreshold with scales 2 and 4 stays within epsilon 1 on three counts."""
+    pairs = [p for p in exact.within(2, 3) if len(set(p[0])) > 1]
+    worst = exact.worst_loss(lambda counts: exact.gate(counts, 1, 2.0, 4.0), pairs)
+    assert 0.5 < worst <= 1 + 1e-9
+
+
+def test_gate_is_a_distribution():
+    """The chances of all stopping times sum to one."""
+    assert sum(exact.gate((0, 3, 1), 2, 2.0, 4.0).values()) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        (Public(5), 0),
+        (Private(), math.inf),
+        (Noised(2, 4), 0.5),
+        (Noised(1, 0), math.inf),
+        (Noised(1, 1, scale_is_public=False), math.inf),
+        (Branch(Private(), Public("yes"), Public("no")), math.inf),
+        (Branch(Private(), Public("same"), Public("same")), 0),
+        (Branch(Noised(1, 2), Noised(1, 1), Public()), 1.5),
+        (Together((Noised(1, 2), Noised(1, 4))), 0.75),
+        (Together((Noised(1, 2), Branch(Private(), Public(1), Noised(1, 1)))), math.inf),
+    ],
+)
+def test_rules(rule, cost):
+    """A raw value, noise sized by the data and a branch on private data cost infinity."""
+    assert upper_bound(rule) == cost
