@@ -1,0 +1,208 @@
+"""Draws of our own samplers against one call of a peer per draw: selection, and bit release.
+
+    python benchmarks/mechanisms.py [--json]
+
+Selection: 200 candidates, epsilon 1. Bits: epsilon ln 3. Ours and the peers take turns in one
+process on one thread; the time is that of the processor, so that a busy machine does not decide,
+and each number is the median of the turns. diffprivlib is compared with where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import statistics
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+
+CANDIDATES, SELECTIONS, PEER_SELECTIONS = 200, 20_000, 100
+BITS, PEER_BITS, VECTOR_BITS = 1_000_000, 5_000, 100_000
+ROUNDS = 5
+GOAL_SELECTION, GOAL_BITS = 20.0, 1_000_000.0
+SIGNIFICANCE = 1e-6
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+Draw = Callable[[], object]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    arguments = parser.parse_args()
+    if any(os.environ.get(name) != value for name, value in THREADS.items()):
+        # Read when NumPy is loaded, so set before: start again with them.
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | THREADS)
+    rows = selection()
+    bit_rows, skipped = bits()
+    rows += bit_rows
+    met = all(row["goal_met"] for row in rows)
+    if arguments.json:
+        versions = {name: version(name) for name in ("numpy", "opendp")}
+        result = {"benchmarks": rows, "skipped": skipped, "goals_met": met, "versions": versions}
+        print(json.dumps(result, sort_keys=True))
+    else:
+        for row in rows:
+            print(
+                f"{row['name']:<10} {row['ours_per_second']:>12,.0f}/s   {row['peer']:<42} "
+                f"{row['peer_per_second']:>12,.0f}/s   ratio {row['ratio']:>8.1f}   "
+                f"agree {row['agree']}   goal met {row['goal_met']}"
+            )
+        for line in skipped:
+            print(line)
+    if not all(row["agree"] for row in rows):
+        sys.exit("Two samplers of the same distribution differ.")
+
+
+def selection() -> list[dict[str, object]]:
+    import numpy as np
+    import opendp.prelude as dp
+
+    from tacit.mechanisms.selection import NoisyMax, Selection
+    from tacit.randomness import secure
+
+    dp.enable_features("contrib")
+    source = secure()
+    fields = {"sensitivity": 1.0, "lower": 0.0, "upper": 16.0, "resolution": 2.0**-8}
+    ours = Selection(1.0, CANDIDATES, **fields)
+    # Multiples of the resolution, so that both choose from the same numbers.
+    scores = np.random.default_rng(1).integers(0, 16 * 256, (SELECTIONS, CANDIDATES)) / 256.0
+    lists = scores[:PEER_SELECTIONS].tolist()
+    space = (
+        dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
+        dp.linf_distance(T="f64"),
+    )
+    gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), 2.0)
+    flip = dp.m.make_noisy_max(*space, dp.max_divergence(), 2.0)
+
+    def peer(measurement: Callable[[list[float]], int]) -> Draw:
+        return lambda: [measurement(row) for row in lists]
+
+    seconds = in_turns(
+        {
+            "ours": lambda: ours(scores, source),
+            "gumbel": peer(gumbel),
+            "flip": peer(flip),
+        }
+    )
+    few = np.arange(6.0)
+    drawn = Selection(1.0, 6, **fields)(np.tile(few, (20_000, 1)), source)
+    theirs = [gumbel(few.tolist()) for _ in range(5_000)]
+    flipped = [flip(few.tolist()) for _ in range(5_000)]
+    through_us = NoisyMax(1.0, 6, **fields)(np.tile(few, (5_000, 1)))
+    rate = SELECTIONS / seconds["ours"]
+    return [
+        row(
+            "selection",
+            f"OpenDP {what}, one call per draw",
+            rate,
+            PEER_SELECTIONS / seconds[name],
+            agree,
+            rate >= GOAL_SELECTION * PEER_SELECTIONS / seconds[name],
+        )
+        for name, what, agree in (
+            ("gumbel", "noisy max, Gumbel", same(drawn, theirs)),
+            # Another distribution at the same epsilon: what has to agree is our call of it.
+            ("flip", "noisy max, permute-flip", same(through_us, flipped)),
+        )
+    ]
+
+
+def bits() -> tuple[list[dict[str, object]], list[str]]:
+    import numpy as np
+    import opendp.prelude as dp
+
+    from tacit.mechanisms.randomized_response import BitRelease
+    from tacit.randomness import secure
+
+    dp.enable_features("contrib")
+    source, ours = secure(), BitRelease(math.log(3))
+    ones = np.ones(BITS, dtype=np.bool_)
+    truth = float(ours.truth)
+    one = dp.m.make_randomized_response_bool(truth)
+    vector = dp.m.make_randomized_response_bitvec(
+        dp.bitvector_domain(max_weight=VECTOR_BITS), dp.discrete_distance(), 2 * (1 - truth)
+    )
+    packed = bytes([255]) * (VECTOR_BITS // 8)
+    draws: dict[str, tuple[str, int, Draw]] = {
+        "call": (
+            "OpenDP, one call per bit",
+            PEER_BITS,
+            lambda: [one(True) for _ in range(PEER_BITS)],
+        ),
+        "vector": (
+            "OpenDP, bit vector",
+            VECTOR_BITS,
+            lambda: np.unpackbits(np.frombuffer(vector(packed), dtype=np.uint8)),
+        ),
+    }
+    skipped = []
+    try:
+        from diffprivlib.mechanisms import Binary
+    except ImportError:
+        skipped.append("diffprivlib is not installed: not compared with.")
+    else:
+        binary = Binary(epsilon=math.log(3), value0="0", value1="1")
+        draws["diffprivlib"] = (
+            "diffprivlib Binary, one call per bit",
+            PEER_BITS,
+            lambda: [binary.randomise("1") == "1" for _ in range(PEER_BITS)],
+        )
+    turns = {name: draw for name, (_, _, draw) in draws.items()}
+    seconds = in_turns(turns | {"ours": lambda: ours(ones, source)})
+    rate = BITS / seconds["ours"]
+    mine = ours(ones, source)
+    rows = [
+        row("bits", what, rate, count / seconds[name], same(mine, draw()), rate >= GOAL_BITS)
+        for name, (what, count, draw) in draws.items()
+    ]
+    return rows, skipped
+
+
+def in_turns(draws: dict[str, Draw]) -> dict[str, float]:
+    """Median processor seconds of each, after one turn that warms up."""
+    seconds: dict[str, list[float]] = {name: [] for name in draws}
+    for turn in range(ROUNDS + 1):
+        for name, draw in draws.items():
+            start = processor_seconds()
+            draw()
+            if turn > 0:
+                seconds[name].append(processor_seconds() - start)
+    return {name: statistics.median(taken) for name, taken in seconds.items()}
+
+
+def processor_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def same(first: object, second: object) -> bool:
+    """Whether two samples fit one distribution (chi-square at 1e-6)."""
+    import numpy as np
+    from scipy.stats import chi2_contingency
+
+    one, other = (np.asarray(sample).astype(np.int64) for sample in (first, second))
+    size = max(one.max(), other.max()) + 1
+    table = np.array([np.bincount(one, minlength=size), np.bincount(other, minlength=size)])
+    return bool(chi2_contingency(table[:, table.any(axis=0)]).pvalue > SIGNIFICANCE)
+
+
+def row(
+    name: str, peer: str, ours: float, theirs: float, agree: bool, goal_met: bool
+) -> dict[str, object]:
+    return {
+        "name": name,
+        "peer": peer,
+        "ours_per_second": round(ours),
+        "peer_per_second": round(theirs),
+        "ratio": round(ours / theirs, 1),
+        "agree": agree,
+        "goal_met": bool(goal_met),
+    }
+
+
+if __name__ == "__main__":
+    main()
