@@ -87,6 +87,15 @@ class AccountantConformance:
 
         self._law(law, self.events(), st.integers(1, 6))
 
+    def test_twice_costs_more_than_once(self) -> None:
+        """A release that costs anything costs more the second time: no count is forgotten."""
+
+        def law(event: Event, n: int) -> None:
+            fewer, more = (self.make().add(event, times).delta(0.0) for times in (n, 2 * n))
+            assert fewer < more or fewer < 1e-3 or fewer > 0.9, "a repeated release is free"
+
+        self._law(law, self.events(), st.integers(1, 3))
+
     def test_order_is_irrelevant(self) -> None:
         """A list and any permutation of it cost the same to the last bit."""
 
