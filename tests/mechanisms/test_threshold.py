@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -127,6 +129,13 @@ def test_run_stays_in_its_process(monkeypatch):
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(PrivacyError, match="process"):
         run.stops_at(1)
+
+
+@pytest.mark.parametrize("twice", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_run_exists_once(twice):
+    """It can be neither copied nor saved."""
+    with pytest.raises(PrivacyError, match="copied"):
+        twice(ThresholdGate(1.0, 5).start())
 
 
 @pytest.mark.parametrize("count", [math.nan, math.inf, 0.5, "1", [1, 2]])

@@ -12,7 +12,6 @@ Sampler      OpenDP's discrete Laplace on integers: once on the threshold, afres
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -21,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.accounting.events import Event, Gate, NonPrivate
-from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import MOST_STEPS, whole
 from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.running import Running
 
 
 @dataclass(frozen=True)
@@ -87,21 +87,20 @@ class ThresholdGate:
         return samplers.discrete_laplace(nothing, scale).tolist() if scale > 0 else [0] * count
 
 
-class GateRun:
-    """One life of a gate. It stays in the process that started it: a copy would be charged."""
+class GateRun(Running):
+    """One life of a gate."""
 
     def __init__(self, gate: ThresholdGate) -> None:
+        super().__init__()
         self.gate = gate
         self.stopped = False
         self._sign = 1 if gate.stops == "above" else -1
         (noise,) = gate._noise(1, gate.threshold_scale)
         self._threshold = self._sign * gate.threshold + noise  # never released, never redrawn
-        self._process = os.getpid()
 
     def stops_at(self, count: int) -> bool:
         """Whether the gate is shut from this count on; once shut, counts are not looked at."""
-        if os.getpid() != self._process:
-            raise PrivacyError("This gate belongs to another process: start one here.")
+        self._check_process()
         if self.stopped:
             return True
         number = whole(count)

@@ -14,7 +14,6 @@ Sampler      OpenDP's discrete Laplace on integers.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +25,7 @@ from tacit.errors import DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import MOST_STEPS, whole
 from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.running import Running
 
 
 @dataclass(frozen=True)
@@ -85,20 +85,19 @@ class TreeCounter:
         return samplers.discrete_laplace(nothing, self.scale)
 
 
-class TreeRun:
-    """One life of a counter. It stays in the process that started it: a copy would be charged."""
+class TreeRun(Running):
+    """One life of a counter."""
 
     def __init__(self, counter: TreeCounter) -> None:
+        super().__init__()
         self.counter = counter
         self.step = 0
         self._exact = [0] * counter.levels
         self._noisy = [0] * counter.levels
-        self._process = os.getpid()
 
     def add(self, value: int) -> int:
         """Count `value`, clamped to [0, bound]; the noisy total of everything so far."""
-        if os.getpid() != self._process:
-            raise PrivacyError("This counter belongs to another process: start one here.")
+        self._check_process()
         if self.step == self.counter.horizon:
             raise PrivacyError(
                 f"This counter has made its {self.counter.horizon} steps and releases no more. "

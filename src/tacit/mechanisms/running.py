@@ -1,0 +1,31 @@
+"""A mechanism that has begun and remembers: it exists once, because it was charged once."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from tacit.errors import PrivacyError
+
+
+class Running:
+    """Stays in the process that started it, and cannot be copied, pickled or saved.
+
+    Two copies would release more than was charged, with noise that the one shares with the other.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise PrivacyError(
+                f"This {type(self).__name__} belongs to another process. Start a new one here, "
+                "and charge for it."
+            )
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyError(
+            f"A {type(self).__name__} cannot be copied or saved: two of them would release more "
+            "than was charged."
+        )
