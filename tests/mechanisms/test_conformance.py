@@ -11,6 +11,7 @@ import pytest
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
 from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import NoisyMax, Selection
@@ -48,6 +49,16 @@ class TestGaussian(MechanismConformance):
 
     def make(self, epsilon=1.0):
         return GaussianRelease(1 / epsilon, 1.0, 0.0, 8.0, 2.0**-20)
+
+
+class TestGram(MechanismConformance):
+    datasets = ([[1.0, 0.5, 0.0], [2.0, 0.0, 1.0]], [[0.0, 0.5, 0.0], [2.0, 3.0, 1.0]])
+
+    def make(self, epsilon=1.0):
+        return GramRelease(1 / epsilon, 3)
+
+    def exact(self, argument):
+        return argument.T @ argument
 
 
 class TestSelection(MechanismConformance):

@@ -1,0 +1,107 @@
+"""The matrix of all item products, each person's row clipped, with Gaussian noise once.
+
+Source       Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); discrete noise: Canonne,
+             Kamath, Steinke (NeurIPS 2020).
+Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW. Similarities, lists and
+             predictions computed from the released matrix cost nothing more.
+Sensitivity  none is asked for: rows are clipped to an L2 norm here. Anything done to a row
+             before, such as centring, uses that person's row and public values alone.
+Sampler      OpenDP's discrete Gaussian on integers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import Event
+from tacit.errors import ConfigError, DataError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.gaussian import MARGIN, check_multiplier, gaussian_event
+from tacit.mechanisms.grid import finite
+from tacit.mechanisms.parameters import check_positive, check_whole
+
+_MOST_STEPS = 1 << 14  # so that 2**35 people still add up in 64 bits
+_BLOCK = 4096  # people at once: products of so many are exact in floats
+
+
+@dataclass(frozen=True)
+class GramRelease:
+    """The sum over people of v v^T, for rows v over `items` items.
+
+    noise_multiplier: sigma / sensitivity, or 0 for the exact matrix of the rows as they are. norm:
+    the largest L2 norm of a row; longer ones are scaled down. resolution: rows are rounded towards
+    zero to multiples of it. replace: whether neighbours differ in the values of a person
+    (sensitivity sqrt(2) norm^2) or in her presence (norm^2).
+    """
+
+    noise_multiplier: float
+    items: int
+    norm: float = 1.0
+    resolution: float = 2.0**-10
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        check_multiplier(self.noise_multiplier)
+        check_whole("items", self.items, least=1)
+        check_positive("norm", self.norm)
+        check_positive("resolution", self.resolution)
+        if not 1 <= self.norm / self.resolution <= _MOST_STEPS:
+            raise ConfigError(f"norm is from 1 to {_MOST_STEPS} times the resolution.")
+
+    @property
+    def squared_norm(self) -> int:
+        """The largest squared norm of a row, in squared steps."""
+        return math.floor((Fraction(self.norm) / Fraction(self.resolution)) ** 2)
+
+    @property
+    def sigma(self) -> float:
+        """Of the noise on the diagonal, in squared steps; off it, sigma / sqrt(2)."""
+        sensitivity = self.squared_norm * (math.sqrt(2) if self.replace else 1)
+        return self.noise_multiplier * sensitivity * MARGIN
+
+    @property
+    def event(self) -> Event:
+        """What the whole matrix costs."""
+        return gaussian_event(self.noise_multiplier)
+
+    def __call__(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """`rows` (people, items), zero where there is nothing; gives (items, items), symmetric."""
+        people = finite(rows)
+        if people.ndim != 2 or people.shape[1] != self.items:
+            raise DataError("the rows have another shape", expected=f"(people, {self.items})")
+        if self.noise_multiplier == 0:
+            return np.asarray(people.T @ people, dtype=np.float64)
+        return self._noisy(self._gram(people)) * self.resolution**2
+
+    def _gram(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
+        total = np.zeros((self.items, self.items), dtype=np.int64)
+        for start in range(0, len(people), _BLOCK):
+            steps = self.clipped(people[start : start + _BLOCK]).astype(np.float64)
+            total += (steps.T @ steps).astype(np.int64)
+        return total
+
+    def clipped(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Rows in whole steps, each with a squared norm of at most `squared_norm`."""
+        largest = np.abs(people).max(axis=1, keepdims=True)
+        units = people / np.where(largest > 0, largest, 1)  # so that no square overflows
+        lengths = np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1)
+        scaled = units * np.minimum(largest, self.norm / lengths)
+        steps: NDArray[np.int64] = np.trunc(scaled / self.resolution).astype(np.int64)
+        # Floats may have left a row a trifle too long; whether it is, integers say exactly.
+        while (over := (steps**2).sum(axis=1) > self.squared_norm).any():
+            steps[over] -= np.sign(steps[over])
+        return steps
+
+    def _noisy(self, gram: NDArray[np.int64]) -> NDArray[np.float64]:
+        noisy = np.zeros(gram.shape, dtype=np.int64)
+        upper = np.triu_indices(self.items, 1)
+        if upper[0].size:
+            noisy[upper] = samplers.discrete_gaussian(gram[upper], self.sigma / math.sqrt(2))
+        noisy += noisy.T
+        np.fill_diagonal(noisy, samplers.discrete_gaussian(gram.diagonal(), self.sigma))
+        return noisy.astype(np.float64)
