@@ -122,7 +122,7 @@ class TestTreeCounter(MechanismConformance):
 
 
 class TestThresholdGate(MechanismConformance):
-    """At this epsilon the stopping time spreads over more than a million counts."""
+    """One stopping time varies over some ten counts, so a release here is twelve of them."""
 
     datasets = (range(-200, 200), range(-100, 300))
 
@@ -158,9 +158,7 @@ class Faulty:
 
 
 class Once(Faulty):
-    """Draws one noise per process tree."""
-
-    noise = np.random.default_rng(1)
+    """Takes a source and draws from elsewhere."""
 
     def __call__(self, values, source):
         return np.asarray(values) + np.random.default_rng().normal(size=np.shape(values))
