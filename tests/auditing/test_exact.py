@@ -86,6 +86,13 @@ def test_exponential_closed_form_is_the_fixed_pair(epsilon, candidates):
     assert fixed <= epsilon + 1e-9
 
 
+@pytest.mark.parametrize("spread", [1, 2, 3])
+def test_exponential_closed_form_is_the_worst_pair(spread):
+    """Of all neighbouring scores of three candidates none loses more than the closed form says."""
+    found = max(exact.exponential(0.5, a, b) for a, b in exact.within(spread, 3))
+    assert found == pytest.approx(exact.exponential_worst(1.0, 3, spread), abs=1e-9)
+
+
 def test_permute_and_flip_against_its_program():
     """The sum over sets is the distribution of the program run for every fall of the dice."""
     accepted = [(4, 4), (2, 4), (1, 4)]  # e^(rate (score - best)) as fractions

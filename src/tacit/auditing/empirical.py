@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,10 @@ from tacit.errors import ConfigError
 ALPHA = 1e-6
 """The chance, per verdict, that a correct mechanism is called broken."""
 
-Release = Callable[[int], NDArray[np.generic]]
+Release = Callable[[int], NDArray[Any]]
 """Gives that many independent releases of one input, one per entry or row."""
 
-Feature = Callable[[NDArray[np.generic]], NDArray[np.generic]]
+Feature = Callable[[NDArray[Any]], NDArray[Any]]
 """Turns releases into one number each, on which events are sought."""
 
 _MOST_VALUES = 20_000
@@ -44,9 +45,9 @@ class Event:
 
     feature: str
     kind: str
-    values: NDArray[np.generic]
+    values: NDArray[Any]
 
-    def holds(self, seen: NDArray[np.generic]) -> NDArray[np.bool_]:
+    def holds(self, seen: NDArray[Any]) -> NDArray[np.bool_]:
         if self.kind == "NaN":
             return np.isnan(seen.astype(np.float64))
         if self.kind == "at least":
@@ -77,7 +78,7 @@ class Evidence:
     alpha: float
 
 
-def itself(releases: NDArray[np.generic]) -> NDArray[np.generic]:
+def itself(releases: NDArray[Any]) -> NDArray[Any]:
     """The feature that is the release."""
     return releases
 
@@ -150,9 +151,7 @@ def ideal_bound(
     return bound(few, many, count, alpha / 4, delta)
 
 
-def best_event(
-    name: str, a: NDArray[np.generic], b: NDArray[np.generic], delta: float = 0.0
-) -> Event:
+def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> Event:
     """The event with the largest estimated loss among candidates made from the samples.
 
     Candidates: NaN; each value; values whose ratio of counts passes a limit; thresholds. With more
@@ -194,8 +193,8 @@ def best_event(
 
 
 def _counted(
-    a: NDArray[np.generic], b: NDArray[np.generic]
-) -> tuple[NDArray[np.generic], NDArray[np.int64], NDArray[np.int64]]:
+    a: NDArray[Any], b: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
     """Every value that occurs, ascending, and how often under each neighbour."""
     values, where = np.unique(np.concatenate([a, b]), return_inverse=True)
     in_a = np.bincount(where[: len(a)], minlength=len(values)).astype(np.int64)

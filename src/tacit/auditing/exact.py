@@ -124,14 +124,16 @@ def exponential(rate: float, a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> float:
-    """Exponential mechanism, all neighbours: one score moves up by the sensitivity, others down.
+    """Exponential mechanism, all neighbours whose scores lie at most `spread` sensitivities apart.
 
-    spread: how far apart scores can be, in sensitivities, at most 1 matters.
+    The worst pair: one candidate at the bottom moves up, all others at the top move down. With
+    spread 1, a = epsilon / 2 and N candidates: a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)].
     """
-    a = epsilon * min(spread, 1.0) / 2
-    # a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)], divided by e^a so that nothing overflows
-    rest = candidates - 1
-    return a + math.log((math.exp(-a) + rest) / (1 + rest * math.exp(-a)))
+    rate, rest = epsilon / 2, candidates - 1
+    step, top = rate * min(spread, 1.0), rate * spread
+    # Both sides of the fraction are divided by e^top, so that nothing overflows.
+    others = (math.exp(-top) + rest) / (math.exp(step - top) + rest * math.exp(-step))
+    return step + math.log(others)
 
 
 def permute_and_flip(rate: float, scores: Sequence[float]) -> dict[Hashable, float]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from tacit.auditing.empirical import ALPHA, Release
 from tacit.errors import ConfigError
@@ -97,3 +97,11 @@ def _at_most(times: NDArray[np.int64], trials: int, level: float) -> NDArray[np.
     """Upper Clopper-Pearson limits, as in `empirical.clopper_pearson`, entry by entry."""
     limits = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
     return np.where(times < trials, limits, 1.0)
+
+
+def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
+    """The epsilon that an auditor with the middle threshold reaches in nearly all audits."""
+    count = samples - samples // 2
+    false_alarms = np.array([int(stats.binom.isf(alpha / 2, count, special.ndtr(-mu / 2)))])
+    found = np.array([int(stats.binom.ppf(alpha / 2, count, special.ndtr(mu / 2)))])
+    return epsilon_of(float(_mu(false_alarms, found, count, alpha / 4)[0]), delta)

@@ -7,6 +7,7 @@ from typing import Literal
 
 Verdict = Literal["no violation found", "violation", "weak audit"]
 
+_LEAST_SHARE = 0.1
 _ROUNDING = 1e-9  # of the floats in which an exact loss is written down
 
 
@@ -41,17 +42,18 @@ def judge(
     *,
     exact: float | None = None,
     lower_bound: float | None = None,
-    ideal: float | None = None,
+    ideal: float = 0.0,
 ) -> Verdict:
     """Compare what was found with the claim.
 
     ideal: what an ideal auditor reaches in nearly all audits of a mechanism that is as claimed. A
     bound below it means that the auditor looked in the wrong place, or that there is more noise
-    than claimed: such a pass is worth nothing, and is called weak.
+    than claimed. Such a pass is worth nothing, and is called weak; so is a bound below a tenth of
+    the claim, for which the samples were too few.
     """
     above = epsilon * (1 + _ROUNDING)
     if (exact is not None and exact > above) or (lower_bound is not None and lower_bound > epsilon):
         return "violation"
-    if lower_bound is not None and ideal is not None and lower_bound < ideal:
+    if lower_bound is not None and lower_bound < max(ideal, _LEAST_SHARE * epsilon):
         return "weak audit"
     return "no violation found"

@@ -26,6 +26,7 @@ COMMANDS = {
     "recommend": "Recommend items to one person from a model file.",
     "evaluate": "Measure accuracy and attacks, release by release.",
     "attack": "Try to read a hidden attribute from what is released.",
+    "audit": "Look for violations of what the mechanisms claim.",
     "guarantee": "Read what a model promises, to whom, and on what evidence.",
     "data": "Describe, download or generate ratings.",
     "doctor": "Check that everything tacit needs works on this machine.",
