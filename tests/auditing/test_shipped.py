@@ -1,7 +1,9 @@
 """The shipped mechanisms, audited through their own calls."""
 
 from functools import partial
+from itertools import combinations_with_replacement, product
 
+import numpy as np
 import pytest
 
 from tacit.auditing import exact
@@ -16,6 +18,7 @@ from tacit.auditing.shipped import (
     top_selection,
     tree_counter,
 )
+from tacit.mechanisms.cosine import CosineRelease
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.tree import TreeCounter
@@ -101,3 +104,21 @@ def test_tree_of_two_steps():
     counter = TreeCounter(1.0, horizon=2)
     assert exact.tree(counter.levels, 1, counter.scale) <= 1
     assert exact.tree(2, 1, counter.scale / 2) == pytest.approx(2)
+
+
+def test_cosine_on_all_small_tables():
+    """On every table of up to three people, one more person costs at most epsilon."""
+    release = CosineRelease(1.0, bound=1, halves=4)
+    kinds = [kind for kind in product((-1, 0, 1), repeat=2) if kind != (0, 0)]
+
+    def distribution(people):
+        pair = np.array(people, dtype=np.int64).reshape(-1, 2).T
+        return dict(enumerate(release._selection.weights(-release.changes(pair)).tolist()))
+
+    pairs = [
+        (people, (*people, one))
+        for size in range(4)
+        for people in combinations_with_replacement(kinds, size)
+        for one in kinds
+    ]
+    assert 0.5 < exact.worst_loss(distribution, pairs) <= 1

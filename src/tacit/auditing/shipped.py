@@ -20,7 +20,9 @@ from tacit.auditing import exact
 from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
 from tacit.auditing.verdicts import Audit, judge
+from tacit.mechanisms.cosine import CosineRelease
 from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import NoisyMax, Selection
@@ -79,13 +81,12 @@ def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Au
 
 def _found(subject: Subject, samples: int, alpha: float) -> tuple[float, float]:
     """The bound, and what an ideal auditor reaches."""
-    a, b = subject.releases
+    a, b = (_seen(release, subject.feature) for release in subject.releases)
     if subject.mu is not None:
         gauss = audit_gaussian(a, b, samples=samples, delta=subject.delta, alpha=alpha)
         ideal = ideal_gaussian(subject.mu, samples=samples, delta=subject.delta, alpha=alpha)
         return gauss.lower_bound, ideal
-    features = {"release": subject.feature}
-    evidence = audit(a, b, samples=samples, alpha=alpha, features=features)
+    evidence = audit(a, b, samples=samples, alpha=alpha)
     return evidence.lower_bound, best_ideal(subject.chances or ({}, {}), samples, alpha)
 
 
@@ -154,7 +155,8 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
         "1 apart",
         ZCDPAccountant().add(release.event).epsilon(_DELTA),
         epsilon_of(mu, _DELTA),
-        _flat(_pair(release, [1.0], [0.0])),
+        _pair(release, [1.0], [0.0]),
+        feature=np.ravel,
         share=5,
         delta=_DELTA,
         mu=mu,
@@ -246,6 +248,46 @@ def threshold_gate(epsilon: float) -> Subject:
     )
 
 
+def gram_release(noise_multiplier: float = 1.0) -> Subject:
+    release = GramRelease(noise_multiplier, items=2)
+    row = [[math.sqrt(0.5), math.sqrt(0.5)]]
+    length = int((release.clipped(np.array(row)) ** 2).sum())
+    mu = length / release.sigma  # all four entries move by length / 2, the diagonal has sigma
+    return Subject(
+        "gram",
+        "person",
+        "comes or goes",
+        ZCDPAccountant().add(release.event).epsilon(_DELTA),
+        epsilon_of(mu, _DELTA),
+        _one_by_one(release, row, [[0.0, 0.0]]),
+        feature=lambda matrices: np.asarray(matrices.sum(axis=(1, 2))),
+        share=200,
+        delta=_DELTA,
+        mu=mu,
+    )
+
+
+def cosine_release(epsilon: float) -> Subject:
+    release = CosineRelease(epsilon, bound=1, halves=4)
+    without = np.ones((2, 20), dtype=np.int64)
+    person = np.hstack([without, [[1], [-1]]])
+    # the integer weights that the call draws from
+    weights = [
+        _weights(release._selection, (-release.changes(pair)).tolist())
+        for pair in (without, person)
+    ]
+    return Subject(
+        "cosine",
+        "person",
+        "comes or goes",
+        epsilon,
+        exact.loss(*weights),
+        _one_by_one(lambda pair: release(pair, secure()), without, person),
+        (_shares(weights[0]), _shares(weights[1])),
+        share=100,
+    )
+
+
 BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
     "bit-release": tuple(partial(bit_release, epsilon) for epsilon in EPSILONS),
     "kary-response": tuple(partial(kary_response, epsilon) for epsilon in EPSILONS),
@@ -256,6 +298,8 @@ BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
     "noisy-max": (partial(noisy_max, 1.0),),
     "tree-counter": (partial(tree_counter, 1.0),),
     "threshold-gate": (partial(threshold_gate, 4.0),),
+    "gram": (gram_release,),
+    "cosine": (partial(cosine_release, 4.0),),
 }
 """Every shipped mechanism that is audited, and with which parameters."""
 
@@ -272,9 +316,8 @@ def _pair(
     return drawn(a), drawn(b)
 
 
-def _flat(pair: tuple[Release, Release]) -> tuple[Release, Release]:
-    first, second = pair
-    return lambda n: np.ravel(first(n)), lambda n: np.ravel(second(n))
+def _seen(release: Release, feature: Feature) -> Release:
+    return lambda n: feature(release(n))
 
 
 def _one_by_one(
