@@ -43,7 +43,7 @@ class Tape:
 def differences(release: Callable[[T, Tape], object], a: T, b: T, *, seed: int = 0) -> list[str]:
     """What tells two neighbouring inputs apart besides the released value; empty if nothing does.
 
-    An exception of `release` counts as what it says, whatever its class.
+    An exception of `release` is compared by its class and its words.
     """
     seen = [_inside(release, data, seed) for data in (a, b)]
     names = ("the draws", "the error")
