@@ -188,15 +188,32 @@ def test_planted_leak_is_seen(ratings, monkeypatch):
 
 
 def test_continuous_scale():
-    """Where stars are not whole, the releases that need them are left out and the rest is there."""
+    """Where stars are not whole, couplings are left out; typed digits still tell, unrounded."""
     data = generate(users=90, items=40, ratings=1800, scale=RatingScale(-10, 10, 0), seed=3)
     made = evaluate_hiding(data, "gender", **QUICK)
     kept = {row.release for row in made.accuracy}
-    assert kept == {
-        name
-        for name, rule in RELEASES.items()
-        if not rule.rounding and rule.transform != "coupling"
-    }
+    assert kept == {name for name, rule in RELEASES.items() if rule.transform != "coupling"}
+    typed = replace(data, values=np.round(data.values, 1))
+    read = evaluate_hiding(typed, "gender", **QUICK).fractions
+    assert read["scheme"] > 0.99
+    assert abs(read["scheme+rounding"] - 0.5) < 0.2
+
+
+def test_watching_her_rate_tells_at_least_as_much(ratings):
+    """What any release has shown holds what the last one shows, with the same draws."""
+    people, _ = consenting(ratings, ["gender"])
+    table = estimate(people)["gender"]
+    given_at = np.concatenate([np.arange(1, n + 1) for n in np.diff(people.levels.indptr)])
+    rule = RELEASES["scheme+selection+rounding"]
+    with simulation():
+        last, watched = (
+            release(
+                people.levels, people.labels, [table], rule, n_levels=5, source=replay(1), **how
+            )
+            for how in ({}, {"given_at": given_at})
+        )
+    assert watched.nnz >= last.nnz
+    assert (abs(watched - last).multiply(last != 0)).nnz == 0
 
 
 def test_three_values():

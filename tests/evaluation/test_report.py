@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import ConfigError, TacitError
+from tacit.errors import OutputError
 from tacit.evaluation.hiding import (
     AccuracyRow,
     AttackRow,
-    ControlRow,
     HidingTable,
     MixPoint,
+    SingleRow,
 )
 from tacit.evaluation.plots import tenths, tradeoff
 from tacit.evaluation.report import render, write_report
@@ -88,7 +88,8 @@ def table_of(
         rows=tuple(rows),
         fractions={release: 0.5 + number / 1000 for number, release in enumerate(releases)},
         accuracy=tuple(accuracy),
-        control=tuple(ControlRow(attack, 0.4917, 0.4512, 0.5311) for attack in attacks),
+        as_she_rates=(),
+        control=tuple(SingleRow(attack, 0.4917, 0.4512, 0.5311) for attack in attacks),
         tradeoff=tuple(points) if MIXED in releases else (),
         scores={
             (release, attack): (labels, generator.normal(size=60) + labels)
@@ -371,7 +372,7 @@ def test_file_is_the_page(tmp_path, whole):
 )
 def test_bad_path_is_one_sentence(tmp_path, whole, name, said):
     """A folder that is not there, or in the file's place, is named, and told before any work."""
-    with pytest.raises(ConfigError, match=said) as refused:
+    with pytest.raises(OutputError, match=said) as refused:
         write_report(whole[0], MANIFEST, tmp_path / name)
     assert "\n" not in str(refused.value)
     assert str(tmp_path) in str(refused.value)
@@ -392,7 +393,7 @@ def test_failed_write_keeps_the_old_page(tmp_path, whole, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", fail)
-    with pytest.raises(TacitError, match="No space left on device"):
+    with pytest.raises(OutputError, match="No space left on device"):
         write_report(whole[0], MANIFEST, target)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
 

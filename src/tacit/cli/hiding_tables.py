@@ -45,21 +45,22 @@ def fractions(areas: Mapping[str, float]) -> None:
 
 
 def intervals(rows: Sequence[Row]) -> None:
-    """Few releases, each figure with its 95 % interval."""
-    output.table(
-        "AUC and its 95 % interval over folds (0.5 is guessing)",
-        ("attack", "release", "attacker", "AUC", "interval"),
-        [
-            (
-                row["attack"],
-                row["release"],
-                "frozen" if row["trained_on"] == "raw" else "retrained",
-                row["auc"],
-                f"{row['low']:.2f} to {row['high']:.2f}",
-            )
-            for row in sorted(rows, key=lambda row: row["attack"])
-        ],
-    )
+    """Few releases, each figure with its 95 % interval over folds; a table per attacker."""
+    for trained_on, title in TITLES.items():
+        kind = [row for row in rows if row["trained_on"] == trained_on]
+        output.table(
+            title,
+            ("release", "attack", "AUC", "95 % interval"),
+            [
+                (
+                    row["release"],
+                    row["attack"],
+                    row["auc"],
+                    f"{row['low']:.2f} to {row['high']:.2f}",
+                )
+                for row in sorted(kind, key=lambda row: row["attack"])
+            ],
+        )
 
 
 def accuracy(rows: Sequence[AccuracyRow]) -> None:
@@ -81,6 +82,16 @@ def accuracy(rows: Sequence[AccuracyRow]) -> None:
             for row in rows
         ],
     )
+
+
+def watched(rows: Sequence[Row]) -> None:
+    """The default release sent after every rating, to an attacker who keeps them all."""
+    if rows:
+        output.table(
+            "Sent after every rating, all kept: frozen attackers",
+            ("attack", "AUC", "interval"),
+            [(row["attack"], row["auc"], f"{row['low']:.2f} to {row['high']:.2f}") for row in rows],
+        )
 
 
 def control(rows: Sequence[Row]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,9 @@ from tacit.cli.output import JSON
 from tacit.errors import ConfigError, DataError
 
 app = typer.Typer()
+
+_MOST = 1 << 40
+"""Beyond any level in millionths that a scale of stars has."""
 
 
 @app.command()
@@ -80,6 +84,7 @@ def recommend(
         "computed": "from the release" if release is not None else "at home",
         "shown": None if release is None else len(made.release.ratings),
         "release": release.decode() if release is not None and (show_release or as_json) else None,
+        "hides": isinstance(fitted, StandardScheme),
         "items": [
             {
                 "rank": row.rank,
@@ -127,15 +132,15 @@ def _beside(history: Path | None) -> Path:
 
 
 class _Memory:
-    """What a device released, on disk, so that no star is ever drawn twice."""
+    """What a device drew, on disk, so that no star is ever drawn twice. It holds true stars."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.entries: dict[Any, tuple[int, int | None]] = {}
+        self.entries: dict[Any, Any] = {}
         if path.exists():
             try:
-                for item, level, released in json.loads(path.read_text(encoding="utf-8")):
-                    self.entries[item] = (level, released)
+                for item, level, released, dice, bound_to in json.loads(path.read_text("utf-8")):
+                    self.entries[item] = _entry(level, released, dice, bound_to)
             except (ValueError, TypeError, OSError):
                 raise DataError(
                     "this memory of earlier releases cannot be read",
@@ -145,10 +150,24 @@ class _Memory:
                 ) from None
 
     def write(self) -> None:
+        """All or nothing, readable by the owner alone."""
         text = json.dumps([[item, *entry] for item, entry in self.entries.items()])
         temporary = self.path.with_name(self.path.name + ".new")
-        temporary.write_text(text, encoding="utf-8")
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
         temporary.replace(self.path)
+
+
+def _entry(level: Any, released: Any, dice: Any, bound_to: Any) -> tuple[Any, ...]:
+    """One entry of a memory, or ValueError where a device cannot have written it."""
+    numbers = [level, *([] if released is None else [released]), *dice]
+    if not all(type(number) is int and abs(number) < _MOST for number in numbers):
+        raise ValueError
+    if type(bound_to) is not str:
+        raise ValueError
+    return level, released, tuple(dice), bound_to
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -170,14 +189,15 @@ def _show(result: dict[str, Any]) -> None:
         output.console.print(
             f"Computed at home from {result['rated']} ratings; nothing was sent anywhere."
         )
-        output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
+        if result["hides"]:
+            output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
         return
     output.console.print(
         f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings."
     )
-    if result["release"] is not None:
-        output.console.print("What left the device, byte for byte:")
-        output.console.print(result["release"], soft_wrap=True, markup=False)
-    output.next_step(
-        "Next:  --show-release prints the bytes;  tacit guarantee  says what they hide."
-    )
+    if result["release"] is None:
+        output.next_step("Next:  --show-release prints the bytes that would leave the device.")
+        return
+    output.console.print("What left the device, byte for byte:")
+    output.console.print(result["release"], soft_wrap=True, markup=False)
+    output.next_step(f"Next:  tacit guarantee {result['model']}  says what they hide.")

@@ -8,12 +8,13 @@ it is what counts, on either side.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.auditing.attacks import ATTACKS
 from tacit.data.ratings import Ratings
@@ -78,8 +79,8 @@ class AccuracyRow:
 
 
 @dataclass(frozen=True)
-class ControlRow:
-    """An attack on labels dealt out at random."""
+class SingleRow:
+    """One attack under one condition: labels dealt out at random, say."""
 
     attack: str
     auc: float
@@ -100,6 +101,8 @@ class MixPoint:
 class HidingTable:
     """The whole experiment. scores: (release, attack) -> the labels and scores of all people.
 
+    as_she_rates: frozen attacks on whoever sends the default release after each of her ratings and
+    is watched all along.
     fractions: release -> AUC of looking at the released fractions with the public offsets in hand;
     1 on unrounded whole stars, where nothing has to be learned.
     """
@@ -109,8 +112,9 @@ class HidingTable:
     people: int
     rows: tuple[AttackRow, ...]
     fractions: dict[str, float]
+    as_she_rates: tuple[SingleRow, ...]
     accuracy: tuple[AccuracyRow, ...]
-    control: tuple[ControlRow, ...]
+    control: tuple[SingleRow, ...]
     tradeoff: tuple[MixPoint, ...]
     scores: dict[tuple[str, str], tuple[Ints, Floats]]
 
@@ -128,13 +132,14 @@ class HidingTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: rows, fractions, accuracy, control, tradeoff."""
+        """Plain values for JSON: rows, fractions, as_she_rates, accuracy, control, tradeoff."""
         return {
             "attribute": self.attribute,
             "values": list(self.values),
             "people": self.people,
             "rows": [vars(row) | {"folds": list(row.folds)} for row in self.rows],
             "fractions": self.fractions,
+            "as_she_rates": [vars(row) | {} for row in self.as_she_rates],
             "accuracy": [
                 {k: v for k, v in vars(row).items() if k != "ranking"} | row.ranking
                 for row in self.accuracy
@@ -217,14 +222,9 @@ def _experiment(
         for name in wanted:
             if name not in known:
                 raise ConfigError(f"No {kind} '{name}'. Known: {', '.join(known)}.")
-    people, _ = consenting(ratings, [attribute])
-    if not ratings.scale.discrete:
-        # What needs whole stars has no meaning here; the rest is measured.
-        releases = [
-            name
-            for name in releases
-            if not RELEASES[name].rounding and RELEASES[name].transform != "coupling"
-        ]
+    people, numbers = consenting(ratings, [attribute])
+    if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
+        releases = [name for name in releases if RELEASES[name].transform != "coupling"]
     fold_of = np.empty(people.n_people, dtype=np.int64)
     labels = people.labels[:, 0]
     for number, (_, test) in enumerate(
@@ -234,6 +234,7 @@ def _experiment(
     return Experiment(
         people=people,
         fold_of=fold_of,
+        given_at=_given_at(ratings, seed)[numbers],
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
         factorization=(
@@ -250,15 +251,26 @@ def _experiment(
     )
 
 
+def _given_at(ratings: Ratings, seed: int) -> sparse.csr_array:
+    """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
+    keys = np.random.default_rng([seed, 1]).random(len(ratings))
+    order = (
+        np.lexsort((keys, ratings.users))
+        if ratings.timestamps is None
+        else np.lexsort((keys, ratings.timestamps, ratings.users))
+    )
+    rank = np.empty(len(ratings), dtype=np.int64)
+    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users] + 1
+    matrix = ratings.matrix
+    return sparse.csr_array((rank, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable:
     rows = []
     for release, attack, trained_on in results[0].aucs:
         areas = [result.aucs[release, attack, trained_on] for result in results]
         rows.append(AttackRow(release, attack, trained_on, *auc_interval(areas), tuple(areas)))
-    control = []
-    for attack in experiment.attacks:
-        areas = [result.control[attack] for result in results]
-        control.append(ControlRow(attack, *auc_interval(areas)))
+    control = _attack_rows([result.control for result in results])
     return HidingTable(
         attribute=experiment.people.names[0],
         values=experiment.people.values[0],
@@ -269,7 +281,8 @@ def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable
             for name in experiment.releases
         },
         accuracy=tuple(_accuracy(name, results) for name in experiment.releases),
-        control=tuple(control),
+        control=control,
+        as_she_rates=_attack_rows([result.as_she_rates for result in results]),
         tradeoff=tuple(_mix_point(mix, results) for mix in results[0].mixed),
         scores={
             key: (
@@ -278,6 +291,12 @@ def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable
             )
             for key in results[0].scores
         },
+    )
+
+
+def _attack_rows(folds: Sequence[Mapping[str, float]]) -> tuple[SingleRow, ...]:
+    return tuple(
+        SingleRow(attack, *auc_interval([fold[attack] for fold in folds])) for attack in folds[0]
     )
 
 

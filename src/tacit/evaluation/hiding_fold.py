@@ -45,10 +45,15 @@ LIST_LENGTH = 10
 
 @dataclass(frozen=True)
 class Experiment:
-    """What every fold shares. fold_of: (people,) which fold each person is tested in."""
+    """What every fold shares.
+
+    fold_of    (people,) which fold each person is tested in
+    given_at   CSR like the levels: how many items the person had rated when this rating came
+    """
 
     people: Consenting
     fold_of: Ints
+    given_at: sparse.csr_array
     minimum: float
     step: float
     factorization: Factorization
@@ -95,10 +100,13 @@ class FoldResult:
     """(release, attack, trained_on) -> AUC, and so on; scores are the frozen attackers'.
 
     fractions: AUC of a look at the released fractions, see `fraction_scores`.
+    as_she_rates: attack -> AUC of frozen attackers who keep every release of MIXED_RELEASE, one
+    made after each rating.
     """
 
     aucs: Mapping[tuple[str, str, str], float]
     fractions: Mapping[str, float]
+    as_she_rates: Mapping[str, float]
     accuracy: Mapping[str, Accuracy]
     control: Mapping[str, float]
     mixed: Mapping[float, tuple[Mapping[str, float], float]]
@@ -146,6 +154,9 @@ class _Fold:
         self.train_labels = experiment.labels[self.train]
         raw = experiment.stars(experiment.people.levels[self.train])
         self.frozen = self._fitted(raw, self.train_labels)
+        self.discriminant = self.frozen.get("lda") or OneVersusRest(
+            ATTACKS["lda"], experiment.values
+        ).fit(raw, self.train_labels)
         training = _some(experiment.people, self.train)
         self.profiles = train_profiles(
             training.levels,
@@ -171,7 +182,9 @@ class _Fold:
             for attack, fitted in retrained.items():
                 aucs[name, attack, "released"] = fitted.auc(shown, self.test_labels)
             accuracy[name] = self._accuracy(rule, name)
-        return FoldResult(aucs, fractions, accuracy, self._control(), self._mixed(), scores)
+        return FoldResult(
+            aucs, fractions, self._as_she_rates(), accuracy, self._control(), self._mixed(), scores
+        )
 
     def _fitted(self, stars: sparse.csr_array, labels: Ints) -> dict[str, OneVersusRest]:
         values = self.experiment.values
@@ -201,7 +214,13 @@ class _Fold:
         return self.experiment.stars(self._released_levels(levels, labels, table, rule, draw))
 
     def _released_levels(
-        self, levels: sparse.csr_array, labels: Ints, table: Tables, rule: Rule, draw: str
+        self,
+        levels: sparse.csr_array,
+        labels: Ints,
+        table: Tables,
+        rule: Rule,
+        draw: str,
+        **how: Ints,
     ) -> sparse.csr_array:
         seed = f"{self.experiment.seed}/{self.fold}/{draw}"
         return release(
@@ -211,11 +230,29 @@ class _Fold:
             rule,
             n_levels=self.experiment.people.n_levels,
             source=replay(seed),
+            **how,
         )
+
+    def _as_she_rates(self) -> dict[str, float]:
+        if MIXED_RELEASE not in self.experiment.releases:
+            return {}
+        shown = self._released_levels(
+            self.test_levels,
+            self.test_labels,
+            self.own,
+            RELEASES[MIXED_RELEASE],
+            "as she rates",
+            given_at=self.experiment.given_at[self.test].data,
+        )
+        stars = self.experiment.stars(shown)
+        return {name: each.auc(stars, self.test_labels) for name, each in self.frozen.items()}
 
     def _fractions(self, shown: sparse.csr_array) -> float:
         levels = _with_data(shown, (shown.data - self.experiment.minimum) / self.experiment.step)
-        scores = fraction_scores(levels, self.own)
+        lattice = MICRO
+        if not self.experiment.people.n_levels:  # people type two digits at most
+            lattice = max(1, round(0.01 / self.experiment.step * MICRO))
+        scores = fraction_scores(levels, self.own, lattice)
         areas = [
             auc((self.test_labels == value).astype(np.int64), scores[:, value])
             for value in self.experiment.values
@@ -228,19 +265,23 @@ class _Fold:
 
     def _accuracy(self, rule: Rule, name: str) -> Accuracy:
         shown = self._released_levels(
-            self.seen, self.test_labels, self.own, rule, f"{name}/accuracy"
+            self.seen,
+            self.test_labels,
+            self.own,
+            rule,
+            f"{name}/accuracy",
+            activity=np.diff(self.test_levels.indptr),  # she has rated the held-out items too
         )
-        belief = self._belief(shown)
         offsets = self.own.offsets / MICRO
-        expected = belief @ offsets if belief is not None else None
+        expected = self._belief(shown) @ offsets
         known = shown
-        if rule.transform == "none" and expected is not None:
+        if rule.transform == "none":
             # True stars still hold the attribute's effect: take out what the attack believes.
             known = _with_data(shown, shown.data - _entries(shown, expected))
         people = self.profiles.estimate(known)
         levels = self.profiles.intercepts + people @ self.profiles.factors.T
         at_home = levels + offsets[self.test_labels]
-        elsewhere = levels if expected is None else levels + expected
+        elsewhere = levels + expected
         truth = self.experiment.stars(self.held).data
         return Accuracy(
             rmse=rmse(truth, self._stars_at(elsewhere)),
@@ -251,11 +292,9 @@ class _Fold:
             shown=shown.nnz / self.seen.nnz,
         )
 
-    def _belief(self, shown: sparse.csr_array) -> Floats | None:
-        """(people, values) what the frozen linear discriminant believes, None without it."""
-        if "lda" not in self.frozen:
-            return None
-        log_odds = self.frozen["lda"].score(self.experiment.stars(shown))
+    def _belief(self, shown: sparse.csr_array) -> Floats:
+        """(people, values) what the frozen linear discriminant believes."""
+        log_odds = self.discriminant.score(self.experiment.stars(shown))
         if len(self.experiment.values) == 2:
             second = expit(log_odds[1])
             return np.stack([1 - second, second], axis=1)
@@ -305,16 +344,19 @@ class _Fold:
         return points
 
 
-def fraction_scores(levels: sparse.csr_array, tables: Tables) -> Floats:
+def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
     """(people, values) share of released levels that are whole once a value's offset is put back.
 
-    No learning is needed: the offsets are public. True levels are whole, so an unrounded release
-    fits the true value only, and everybody is read exactly. A rounded one fits none.
+    lattice: micro-levels between true stars, within 2 millionths. No learning is needed: offsets are
+    public. True stars lie on the lattice, so an unrounded release fits the true value only, and
+    everybody is read exactly. A rounded one fits none.
     """
     rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
     micro = np.round(levels.data * MICRO).astype(np.int64)
     fits = [
-        np.bincount(rows, (micro + own[levels.indices]) % MICRO == 0, minlength=levels.shape[0])
+        np.bincount(
+            rows, (micro + own[levels.indices] + 2) % lattice <= 4, minlength=levels.shape[0]
+        )
         for own in tables.offsets
     ]
     shares: Floats = np.stack(fits, axis=1) / np.maximum(1, np.diff(levels.indptr))[:, None]

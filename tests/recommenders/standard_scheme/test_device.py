@@ -180,7 +180,7 @@ def test_equals_the_simulation_on_a_continuous_scale(tables, disclose, name):
     )
     disclosure = disclose(name, {"gender": table}, minimum=0.0, levels=0)
     draws = deque(script.tolist())
-    sent = Device(disclosure, OWN, {}, lambda bound: draws.popleft()).release(
+    sent = Device(disclosure, OWN, {}, lambda bound: draws.popleft(), reproduce=True).release(
         {f"item {number}": star for number, star in enumerate(stars)}
     )
     assert [level for _, level in sent.ratings] == np.round(expected.data * MICRO).tolist()
@@ -313,9 +313,53 @@ def test_unrounded_whole_stars_are_refused(disclose, name):
     Device(disclose(name), OWN, {}, reproduce=True)
 
 
-def test_unrounded_is_fine_on_a_continuous_scale(disclose):
-    """Where stars are not whole there is nothing to give away."""
-    assert Device(disclose("scheme", levels=0), OWN, {}).release({"item 0": 2.5}).ratings
+def test_unrounded_is_refused_on_a_continuous_scale_too(disclose):
+    """Saying that a scale has no levels does not make people's stars any less round."""
+    with pytest.raises(Refused, match="exactly"):
+        Device(disclose("scheme", levels=0), OWN, {})
+
+
+def test_a_continuous_scale_is_rounded_to_quarters(disclose):
+    """Real-valued stars leave as one of five whole levels."""
+    device = Device(disclose("scheme+rounding", levels=0), OWN, {})
+    sent = device.release({f"item {n}": 1.0 + 0.7 * n for n in range(6)})
+    assert {level % MICRO for _, level in sent.ratings} == {0}
+    assert all(0 <= level <= 4 * MICRO for _, level in sent.ratings)
+
+
+@pytest.mark.parametrize("change", ["rule", "value", "scale"])
+def test_a_foreign_memory_is_refused(disclose, change):
+    """Draws made under another rule, scale or own value are neither sent nor made anew."""
+    memory = {}
+    Device(disclose("none"), OWN, memory, reproduce=True).release(HISTORY)
+    if change != "rule":
+        memory.clear()
+        Device(disclose(), OWN, memory).release(HISTORY)
+    before = dict(memory)
+    own = {"gender": "M"} if change == "value" else OWN
+    other = disclose(step=0.5, levels=9) if change == "scale" else disclose()
+    with pytest.raises(Refused, match="another rule, scale or attribute"):
+        Device(other, own, memory).release(HISTORY)
+    assert memory == before
+
+
+def test_selection_dice_are_thrown_once(disclose):
+    """A changed star is drawn again, but not whether its item is shown."""
+    for die in (0, MICRO - 1):
+        memory = {}
+        first = Device(disclose(), OWN, memory, lambda bound, die=die: die % bound).release(HISTORY)
+        changed = {item: 6.0 - star for item, star in HISTORY.items()}
+        second = Device(disclose(), OWN, memory, lambda bound: 1).release(changed)
+        assert [item for item, _ in first.ratings] == [item for item, _ in second.ratings]
+
+
+def test_scores_of_another_disclosure_are_refused(disclose):
+    """The device completes only what was made for it, and only items it knows."""
+    device, digest = Device(disclose(), OWN, {}), disclose().digest
+    with pytest.raises(ValueError, match="another disclosure"):
+        device.complete(Scores("0" * 16, (("item 0", 0),)))
+    with pytest.raises(ValueError, match="does not have"):
+        device.complete(Scores(digest, (("nothing", 0),)))
 
 
 @pytest.mark.parametrize(("name", "mix"), [("none", MICRO), ("selection", MICRO), ("coupling", 0)])
@@ -348,8 +392,9 @@ def test_stars_off_the_scale_are_refused(disclose, stars):
 @pytest.mark.parametrize("stars", [-0.1, 4.1, float("nan"), float("-inf"), 1e300])
 def test_stars_off_a_continuous_scale_are_refused(disclose, stars):
     """A continuous scale has ends too."""
+    device = Device(disclose("scheme+rounding", minimum=0.0, levels=0), OWN, {})
     with pytest.raises(ValueError, match="off the scale"):
-        Device(disclose("scheme", minimum=0.0, levels=0), OWN, {}).release({"item 1": stars})
+        device.release({"item 1": stars})
 
 
 def test_half_stars(disclose, tables):

@@ -249,10 +249,10 @@ def test_twice_the_same_attribute(disclose):
         Disclosure.decode(spelled(content))
 
 
-def test_rounding_needs_levels(disclose):
-    """A rule that rounds makes no sense on a continuous scale."""
-    with pytest.raises(MessageError, match="round"):
-        disclose("scheme+rounding", levels=0)
+def test_coupling_needs_levels(disclose):
+    """A rule that couples stars makes no sense on a continuous scale."""
+    with pytest.raises(MessageError, match="couple"):
+        disclose("coupling", levels=0)
 
 
 def test_rule_is_checked_when_made():

@@ -162,24 +162,32 @@ def test_mix_of_nothing():
         StandardScheme(mix=0.0)
 
 
-@pytest.mark.parametrize("release", ["scheme", "scheme+selection"])
+@pytest.mark.parametrize("release", ["scheme+rounding", "scheme+selection+rounding"])
 def test_continuous_scale(release):
-    """On a continuous scale the unrounded scheme works, and stars off the scale are refused."""
+    """Real-valued stars are rounded to quarters of the scale; stars off the scale are refused."""
     data = generated(users=80, items=40, ratings=1600, scale=RatingScale(-10, 10, 0), seed=2)
     model = StandardScheme(release=release, **SMALL).fit(data)
     made = model.exchange(data.history(1), {"gender": "F"})
     assert len(made.recommendations) == 10
+    assert {level % MICRO for _, level in made.release.ratings} == {0}
     for stars in (10.5, -11.0):
         with pytest.raises(DataError, match="-10:10:0"):
             model.exchange({1: stars}, {"gender": "F"})
 
 
-@pytest.mark.parametrize("release", ["scheme+rounding", "coupling"])
-def test_continuous_scale_without_levels(release):
-    """What needs whole stars is refused on a continuous scale."""
-    data = generated(users=60, items=30, ratings=1200, scale=RatingScale(-10, 10, 0), seed=2)
-    with pytest.raises(ConfigError, match=r"whole stars.*scheme\+selection"):
+@pytest.mark.parametrize("release", ["scheme", "scheme+selection"])
+def test_a_continuous_scale_is_no_way_round_rounding(release):
+    """Whole stars declared continuous would be read exactly: unrounded releases stay refused."""
+    data = generated(users=60, items=30, ratings=1200, scale=RatingScale(1, 5, 0), seed=2)
+    with pytest.raises(PrivacyError, match="exactly"):
         StandardScheme(release=release, **SMALL).fit(data)
+
+
+def test_coupling_needs_levels():
+    """What couples stars is refused on a continuous scale."""
+    data = generated(users=60, items=30, ratings=1200, scale=RatingScale(-10, 10, 0), seed=2)
+    with pytest.raises(ConfigError, match=r"whole stars.*scheme\+selection\+rounding"):
+        StandardScheme(release="coupling", **SMALL).fit(data)
 
 
 def test_half_stars():

@@ -127,6 +127,7 @@ class Disclosure:
 
     minimum, step   the lowest star, and the stars in one level
     levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
+                    and is rounded to its quarters
     item_means      (items,) micro-levels
     """
 
@@ -150,7 +151,7 @@ class Disclosure:
         names = [table.name for table in self.attributes]
         require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
         coupled = self.rule.transform == "coupling"
-        require(self.levels > 0 or not (coupled or self.rule.rounding), "no levels to round to")
+        require(self.levels > 0 or not coupled, "no levels to couple")
         for table in self.attributes:
             require(bool(table.coupling) or not coupled, "a coupling is missing")
             table.check(len(self.items), self.levels)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.standard_scheme.disclosure import Tables
-from tacit.recommenders.standard_scheme.messages import MICRO, Rule
+from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, Rule
 from tacit.recommenders.standard_scheme.statistics import stratum_of
 
 Ints = NDArray[np.int64]
@@ -28,20 +28,28 @@ def release(
     *,
     n_levels: int,
     source: Source,
+    activity: Ints | None = None,
+    given_at: Ints | None = None,
 ) -> sparse.csr_array:
     """(people, items) CSR float64 of released levels; what was held back is absent.
 
     levels: CSR of whole levels 0 .. n_levels - 1 (real-valued if n_levels is 0). labels: (people,
-    attributes) row of each person in each of the tables.
+    attributes) row of each person in each of the tables. activity: (people,) how many items each
+    has rated, where `levels` holds only some of them. given_at: (ratings,) how many items the
+    person had rated when this one came (it counts): then everything is shown that any of her
+    releases up to now has shown, one after each rating.
     """
     rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
     items, own = levels.indices, labels[rows]
     true = np.round(levels.data * MICRO).astype(np.int64)
     shown = np.ones(len(rows), dtype=bool)
     if rule.selection:
+        now = np.diff(levels.indptr) if activity is None else activity
         for position, table in enumerate(tables):
-            stratum = stratum_of(np.diff(levels.indptr), table.bounds[labels[:, position]])
-            keep = table.keep[own[:, position], stratum[rows], items]
+            bounds = table.bounds[labels[:, position]]
+            last = stratum_of(now, bounds)[rows]
+            first = last if given_at is None else stratum_of(given_at, bounds[rows])
+            keep = _highest(table.keep[own[:, position], :, items], first, last)
             shown &= _draw(source, len(rows)) < keep
     released = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
@@ -58,6 +66,14 @@ def release(
         ),
         shape=levels.shape,
     )
+
+
+def _highest(keep: Ints, first: Ints, last: Ints) -> Ints:
+    """(ratings,) largest of (ratings, strata) chances from stratum `first` to `last`, inclusive."""
+    strata = np.arange(keep.shape[1])
+    inside = (strata >= first[:, None]) & (strata <= last[:, None])
+    largest: Ints = np.where(inside, keep, 0).max(axis=1)
+    return largest
 
 
 def _transform(
@@ -85,7 +101,8 @@ def _transform(
 def _round(released: Ints, n_levels: int, source: Source) -> Ints:
     whole, rest = np.divmod(released, MICRO)
     whole = whole + (_draw(source, len(released)) < rest)
-    return np.clip(whole, 0, n_levels - 1) * MICRO
+    highest = n_levels - 1 if n_levels else CONTINUOUS_LEVELS
+    return np.clip(whole, 0, highest) * MICRO
 
 
 def _draw(source: Source, count: int) -> Ints:

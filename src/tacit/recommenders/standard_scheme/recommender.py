@@ -145,18 +145,17 @@ class StandardScheme:
     def rule(self, scale: RatingScale) -> Rule:
         """What devices will be asked to do on this scale; unsafe rules are refused here already."""
         rule = replace(RELEASES[self.release], mix=round(self.mix * MICRO))
-        if not scale.discrete and (rule.rounding or rule.transform == "coupling"):
+        if not scale.discrete and rule.transform == "coupling":
             raise ConfigError(
                 f"'{self.release}' needs a scale of whole stars; this one is {scale}. "
-                "Use 'scheme+selection', which is safe unrounded on a continuous scale."
+                "Use 'scheme+selection+rounding', which rounds to quarters of the scale."
             )
-        unrounded = rule.transform == "scheme" and scale.discrete and not rule.rounding
-        if self.variant == "sound" and unrounded:
+        if self.variant == "sound" and rule.transform == "scheme" and not rule.rounding:
             raise PrivacyError(
-                f"'{self.release}' on whole stars tells the attribute exactly: the released "
-                "value plus or minus the public offset is a whole star for the true value "
-                "only. Use 'scheme+selection+rounding', or variant='published' to reproduce "
-                "the leak."
+                f"'{self.release}' tells the attribute exactly: the stars people give end after a "
+                "digit or two, and the released value plus or minus the public offset does for the "
+                "true value only. Use 'scheme+selection+rounding', or variant='published' to "
+                "reproduce the leak."
             )
         return rule
 
