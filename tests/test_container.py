@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
+import stat
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import container
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import ModelFileError, OutputError, TacitError
 
 HEADER = {"name": "é", "list": [1, 2.5, None, True]}
 ARRAYS = {
@@ -205,8 +207,8 @@ def test_failed_write_leaves_the_old_file(file, monkeypatch):
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(container.os, "fsync", full)
-    with pytest.raises(ModelFileError, match="No space left"):
+    monkeypatch.setattr("tacit.writing.os.fsync", full)
+    with pytest.raises(OutputError, match="No space left"):
         container.write(file, {"new": True}, {})
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]
@@ -219,7 +221,7 @@ def test_interrupted_write_leaves_the_old_file(file, monkeypatch):
     def interrupt(handle):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(container.os, "fsync", interrupt)
+    monkeypatch.setattr("tacit.writing.os.fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         container.write(file, {"new": True}, {})
     assert file.read_bytes() == before
@@ -229,7 +231,7 @@ def test_interrupted_write_leaves_the_old_file(file, monkeypatch):
 @pytest.mark.parametrize("place", ["missing/model", "."])
 def test_place_that_cannot_be_written(tmp_path, place):
     """A missing folder, or a folder in the file's place, is refused with its path."""
-    with pytest.raises(ModelFileError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         container.write(tmp_path / place, {}, {})
 
 
@@ -247,3 +249,21 @@ def test_header_holds_no_odd_number(tmp_path, number):
     with pytest.raises(ValueError, match="JSON"):
         container.write(tmp_path / "model", {"a": number}, {})
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_a_new_file_has_the_mode_of_any_other(tmp_path, mask, mode):
+    """A model can be read by whom the umask lets read, for a model is there to be shared."""
+    before = os.umask(mask)
+    try:
+        container.write(tmp_path / "model", {}, {})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == mode
+
+
+def test_a_replaced_file_hands_its_mode_on(file):
+    """Writing a model anew opens it to nobody, and closes it to nobody."""
+    file.chmod(0o640)
+    container.write(file, {"new": True}, {})
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         MissingExtra,
         ModelFileError,
         NotFittedError,
+        OutputError,
         PrivacyError,
         TacitError,
     )
@@ -36,6 +37,7 @@ __all__ = [
     "MissingExtra",
     "ModelFileError",
     "NotFittedError",
+    "OutputError",
     "Popularity",
     "PrivacyError",
     "RatingScale",
@@ -59,6 +61,7 @@ _HOMES = {
         "MissingExtra",
         "ModelFileError",
         "NotFittedError",
+        "OutputError",
         "PrivacyError",
         "TacitError",
     ),

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ModelFileError
+from tacit.writing import write_whole
 
 MAGIC = b"tacit\x00\x01\n"
 FORMAT = 1
@@ -46,7 +45,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
         [MAGIC, len(text).to_bytes(8, "little"), text]
         + [array.tobytes() for array in packed.values()]
     )
-    _replace(Path(path), body + hashlib.sha256(body).digest())
+    write_whole(path, body + hashlib.sha256(body).digest())
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -134,21 +133,3 @@ def _little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if packed.dtype.str not in _DTYPES:
         raise ModelFileError(f"Array '{name}' of type {packed.dtype} has no place in a model file.")
     return packed
-
-
-def _replace(path: Path, content: bytes) -> None:
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise ModelFileError(
-            f"{path}: cannot be written ({error.strerror}). What was there is untouched."
-        ) from None

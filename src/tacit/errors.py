@@ -65,6 +65,12 @@ class DataError(TacitError):
         return sentence
 
 
+class OutputError(TacitError):
+    """A file cannot be written where it was asked for. What was there is untouched."""
+
+    exit_code = 1
+
+
 class ModelFileError(TacitError):
     """A model file is not what it says it is: refused before anything is used from it."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import ConfigError, TacitError
 from tacit.evaluation.hiding import MIXED_RELEASE, AttackRow, HidingTable
 from tacit.evaluation.intervals import Interval
 from tacit.evaluation.verdict import (
@@ -21,6 +18,7 @@ from tacit.evaluation.verdict import (
     strongest,
     verdict,
 )
+from tacit.writing import check_writable, write_whole
 
 RELEASE_NAMES = {
     "none": "true stars of every rated item",
@@ -49,37 +47,8 @@ TOP = len(LEVELS) - 1
 def write_report(table: HidingTable, manifest: Mapping[str, Any], path: str | Path) -> None:
     """Write the whole page or none: what was there stays until the new page is on disk."""
     check_writable(path)
-    page = render(table, manifest)
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        # A file name on the command line need not be Unicode; the rest of the page still counts.
-        with part.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(page)
-        part.replace(target)
-    except OSError as error:
-        raise TacitError(
-            f"{target}: the report cannot be written ({error.strerror}). What was there is "
-            "untouched."
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def check_writable(path: str | Path) -> None:
-    """ConfigError unless a report could be written here: asked before hours of work, not after."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise ConfigError(
-            f"{target}: the report's folder {target.parent} does not exist. Make it, or name "
-            "another."
-        )
-    if target.is_dir():
-        raise ConfigError(f"{target}: the report is a file, and this is a folder. Add a file name.")
-    if not os.access(target.parent, os.W_OK):
-        raise ConfigError(
-            f"{target}: the report's folder {target.parent} takes no new files. Name another."
-        )
+    # A file name on the command line need not be Unicode; the rest of the page still counts.
+    write_whole(path, render(table, manifest).encode("utf-8", errors="backslashreplace"))
 
 
 def render(table: HidingTable, manifest: Mapping[str, Any]) -> str:
