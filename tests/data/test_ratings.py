@@ -272,8 +272,22 @@ def test_the_scale_is_the_first_common_one_that_fits(values: list[float], scale:
 
 def test_no_common_scale_fits() -> None:
     """Unusual ratings need a scale from the caller."""
-    with pytest.raises(DataError, match="fit none of the common scales"):
-        RatingScale.detect(np.array([1000.0]))
+    with pytest.raises(DataError, match="fit none of the common scales") as refused:
+        RatingScale.detect(np.array([1000.0, 2000.0]))
+    assert refused.value.row is None
+
+
+def test_one_odd_rating_does_not_bend_the_scale() -> None:
+    """A 3.7 among whole stars is named with its row; it does not make the scale continuous."""
+    with pytest.raises(DataError, match=r"row 3.*3\.7.*on 1:5:1.*MIN:MAX:STEP"):
+        RatingScale.detect(np.array([1.0, 5.0, 3.7, 4.0]))
+
+
+def test_where_no_attributes_are_none_is_no_name() -> None:
+    """Without a users file no attribute is offered, not even one called none."""
+    with pytest.raises(DataError, match="came without any user attributes") as refused:
+        small().attribute("gender")
+    assert "one of" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["5:1:1", "1:5", "a:b:c", "1:5:3", "1:inf:1", "1:5:-1"])
@@ -284,11 +298,11 @@ def test_nonsense_is_no_scale(text: str) -> None:
 
 
 @given(st.integers(-20, 20), st.integers(1, 40), st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0]))
-def test_levels_and_values_are_inverse(minimum: int, steps: int, step: float) -> None:
-    """Stars to levels and back is the identity, on every level of any scale."""
+def test_levels_count_the_steps(minimum: int, steps: int, step: float) -> None:
+    """The stars of level k, minimum + k steps, have level k, on any scale."""
     scale = RatingScale(minimum, minimum + steps * step, step)
     levels = np.arange(scale.levels)
-    assert scale.to_levels(scale.to_values(levels)).tolist() == levels.tolist()
+    assert scale.to_levels(minimum + step * levels).tolist() == levels.tolist()
 
 
 def test_disordered_arrays_are_refused() -> None:

@@ -128,6 +128,15 @@ def test_a_cell_without_end_is_refused(write: Any) -> None:
     assert "no user column" in refusal(write("x" * 200_000 + "\n"))
 
 
+@pytest.mark.parametrize("odd", ["3.7", '"3.7"'])
+def test_the_line_of_an_odd_rating_is_named(write: Any, odd: str) -> None:
+    """Where no common scale fits, the error names the line of the file, blank lines counted."""
+    said = refusal(write(f"user,item,rating\n1,1,5\n\n1,2,1\n1,3,{odd}\n1,4,2\n"))
+    assert "row 5, column 'rating'" in said
+    assert "3.7" in said
+    assert "MIN:MAX:STEP" in said
+
+
 def test_quoted_cells_keep_their_delimiter(write: Any) -> None:
     """A comma or line break between quotes belongs to the id."""
     ratings = read_ratings(write('user,item,rating\n"a,b","x\ny",3\n'))

@@ -64,10 +64,18 @@ class RatingScale:
         for scale in COMMON_SCALES:
             if scale.holds(values).all():
                 return scale
+        nearest = max(COMMON_SCALES, key=lambda scale: int(scale.holds(values).sum()))
+        held = nearest.holds(values)
+        row = int(np.argmin(held)) if held.any() else None  # none is odd where all are
         raise DataError(
             "the ratings fit none of the common scales",
-            expected="one of " + ", ".join(map(str, COMMON_SCALES)),
-            fix="Give the scale as MIN:MAX:STEP, for example 1:7:1.",
+            row=None if row is None else row + 1,
+            found=None if row is None else float(values[row]),
+            expected=("" if row is None else f"a rating on {nearest} as most of the others, or ")
+            + "all of them on one of "
+            + ", ".join(map(str, COMMON_SCALES)),
+            fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "
+            "(from Python: scale=RatingScale(1, 7, 1)); a step of 0 allows anything between.",
         )
 
     @property
@@ -100,10 +108,6 @@ class RatingScale:
             raise DataError("a rating lies off the scale", expected=str(self))
         return np.round((values - self.minimum) / self.step).astype(np.int64)
 
-    def to_values(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """0, 1, ..., levels - 1 back to stars."""
-        return self.minimum + self.step * levels.astype(np.float64)
-
     def __str__(self) -> str:
         return f"{self.minimum:g}:{self.maximum:g}:{self.step:g}"
 
@@ -115,7 +119,6 @@ COMMON_SCALES = (
     RatingScale(1, 10, 1),
     RatingScale(0, 10, 0.5),
     RatingScale(0, 100, 1),
-    RatingScale(-10, 10, 0),
 )
 
 
@@ -258,10 +261,11 @@ class Ratings:
     def attribute(self, name: str) -> Column:
         """One private or public attribute per person."""
         if name not in self.user_attributes:
-            known = ", ".join(sorted(self.user_attributes)) or "none"
+            known = ", ".join(sorted(self.user_attributes))
             raise DataError(
-                f"no user attribute '{name}'",
-                expected=f"one of: {known}",
+                f"no user attribute '{name}'"
+                + ("" if known else ": the ratings came without any user attributes"),
+                expected=f"one of: {known}" if known else None,
                 fix="Name a users file with --users, or check the column's name.",
             )
         return self.user_attributes[name]

@@ -17,6 +17,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +30,16 @@ from tacit.data.columns import Role, choose
 from tacit.data.delimited import Dialect
 from tacit.data.frames import from_frame
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
+from tacit.writing import write_whole
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
 PathLike = str | Path
 _PARQUET = b"PAR1"
+_ENDINGS = (".csv", ".tsv", ".parquet")
 
 
 def read_ratings(
@@ -157,6 +162,8 @@ def read_text(
     read = _fast(path, dialect, columns, scale) or _careful(path, dialect, columns, scale)
     if not len(read["rating"]):
         raise DataError("the file has a header but no ratings", path=path)
+    if scale is None:
+        scale = _detect(path, dialect, columns, np.asarray(read["rating"], dtype=np.float64))
     try:
         return Ratings.from_arrays(
             read["user"] if user is None else np.full(len(read["rating"]), user),
@@ -175,7 +182,7 @@ def read_text(
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
     """Write user_id, item_id, rating and, where known, timestamp; the name's ending says how.
 
-    .parquet, .tsv, or comma-separated text for any other ending.
+    .csv, .tsv or .parquet; another ending is refused.
     """
     import polars as pl
 
@@ -199,14 +206,23 @@ def write_users(ratings: Ratings, path: PathLike) -> None:
     _write(pl.DataFrame({name: _series(column) for name, column in columns.items()}), Path(path))
 
 
+def check_ending(path: Path) -> None:
+    """ConfigError unless a table can be written under a name that ends like this."""
+    if path.suffix not in _ENDINGS:
+        raise ConfigError(
+            f"{path}: a table cannot be written under this ending. Use one of "
+            f"{', '.join(_ENDINGS)}."
+        )
+
+
 def _write(frame: pl.DataFrame, path: Path) -> None:
-    try:
-        if path.suffix == ".parquet":
-            frame.write_parquet(path)
-        else:
-            frame.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
-    except OSError as error:
-        raise DataError(f"the file cannot be written ({error.strerror})", path=path) from None
+    check_ending(path)
+    content = BytesIO()
+    if path.suffix == ".parquet":
+        frame.write_parquet(content)
+    else:
+        frame.write_csv(content, separator="\t" if path.suffix == ".tsv" else ",")
+    write_whole(path, content.getvalue())
 
 
 def _series(column: Column) -> pl.Series:
@@ -323,6 +339,27 @@ def _ids(column: pl.Series) -> Any:
     if as_written and bool((numbers.cast(pl.String) == column).all()):
         return numbers.to_numpy()
     return column.to_list()
+
+
+def _detect(
+    path: Path, dialect: Dialect, columns: Mapping[Role, int], stars: NDArray[np.float64]
+) -> RatingScale:
+    """The common scale of a file's ratings; an error names the line of the first odd one."""
+    try:
+        return RatingScale.detect(stars)
+    except DataError as error:
+        row = error.row
+        if row is not None:
+            row = next(islice(delimited.rows(path, dialect), row - 1, None))[0]
+        raise DataError(
+            error.what,
+            path=path,
+            row=row,
+            column=dialect.headers[columns["rating"]],
+            found=error.found,
+            expected=error.expected,
+            fix=error.fix,
+        ) from None
 
 
 def _careful(
