@@ -75,6 +75,21 @@ def test_every_listed_command_exists():
         assert f"tacit {name}" in answer.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [*((name,) for name in (*cli.COMMANDS, "")), ("fit", "standard-scheme")],
+    ids=" ".join,
+)
+def test_help_cuts_nothing_on_a_narrow_terminal(words):
+    """At 80 columns no option, default or line about a command loses its end."""
+    shown = run(*filter(None, words), "--help", COLUMNS="80").stdout
+    assert "…" not in shown
+    assert "..." not in shown.replace("[ARGS]...", "")
+    if "standard-scheme" in words:
+        assert "--disclosure-epsilon" in shown
+        assert "scheme+selection+rounding" in shown
+
+
 def test_completion_is_offered_once():
     """Shell completion is installed for `tacit` as a whole, not command by command."""
     assert "--install-completion" in run("--help").stdout

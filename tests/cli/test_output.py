@@ -82,7 +82,7 @@ def test_table_cuts_nothing(capsys, monkeypatch):
     output.table("", ("item",), [("abcdefghij" * 4,)])
     shown = capsys.readouterr().out
     assert "…" not in shown
-    assert "".join(re.findall("[a-j]+", shown.partition("┡")[2])) == "abcdefghij" * 4
+    assert "".join(re.findall("[a-j]+", shown.partition("━")[2])) == "abcdefghij" * 4
 
 
 @pytest.mark.parametrize("quiet", [True, False])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from tacit.cli import app as cli
+from tacit.cli import hiding_tables, output
 from tacit.recommenders import load_model
 
 
@@ -229,8 +232,52 @@ def test_evaluate_writes_a_report(folder, tacit, tmp_path):
     assert "out.html" in out
     assert "<svg" in (tmp_path / "out.html").read_text()
     code, out, err = tacit(*words, "--report", tmp_path / "nowhere" / "out.html")
-    assert code != 0
-    assert (out, err.count("Error")) == ("", 1)
+    assert (code, out, err.count("Error")) == (1, "", 1)
+
+
+@pytest.mark.parametrize("recommender", ["standard-scheme", "popularity"])
+@pytest.mark.parametrize(
+    ("out", "says"), [("nowhere/m.tacit", "does not exist"), (".", "this is a folder")]
+)
+def test_the_place_of_the_model_is_checked_first(tacit, tmp_path, recommender, out, says):
+    """A model that could not be written is refused before the ratings are even looked for."""
+    code, _, err = tacit("fit", recommender, tmp_path / "none.csv", "-o", tmp_path / out)
+    assert code == 1
+    assert says in err
+    assert "none.csv" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "standard-scheme", "r.csv", "-o", "m"),
+        ("evaluate", "baselines", "r.csv"),
+        ("attack", "standard-scheme", "r.csv"),
+        ("data", "generate", "r.csv"),
+    ],
+)
+def test_a_negative_seed_is_wrong_usage(tacit, words):
+    """It is refused as an option, in sentences that end, and no bug."""
+    code, _, err = tacit(*words, "--seed", -1)
+    assert code == 2
+    assert "'--seed'" in err
+    assert ". See:  tacit" in err
+
+
+def test_names_of_releases_are_not_broken(capsys, monkeypatch):
+    """At 80 columns every table of an evaluation has its releases and attacks in one piece."""
+    monkeypatch.setattr(output, "console", Console(width=80))
+    release, attack = "scheme+selection+rounding", "logistic-regression"
+    row = {"release": release, "auc": 0.512, "low": 0.45, "high": 0.54, "trained_on": "raw"}
+    attacks = ("naive-bayes", attack, "svm", "lda")
+    hiding_tables.attacks([{**row, "attack": name} for name in attacks])
+    hiding_tables.intervals([{**row, "attack": attack}])
+    lists = {"ndcg_at_10": 0.123, "recall_at_10": 0.123}
+    numbers = {"rmse": 1.0, "rmse_at_home": 0.9, "shown": 0.5, "ranking": lists}
+    hiding_tables.accuracy([SimpleNamespace(release=name, **numbers) for name in ("none", release)])
+    shown = capsys.readouterr().out
+    assert shown.count(release) == 3
+    assert shown.count(attack) == 2
 
 
 def test_attack_reports_distance_and_control(folder, as_json):

@@ -41,6 +41,33 @@ def test_generate_writes_what_describe_reads(run: Any, tmp_path: Path) -> None:
     assert found["ratings_per_user"]["mean"] == 25
 
 
+@pytest.mark.parametrize(
+    ("users_file", "code", "says"),
+    [
+        ("nowhere/u.csv", 1, "does not exist"),
+        (".", 1, "this is a folder"),
+        ("u.xlsx", 2, ".csv, .tsv, .parquet"),
+        ("r.csv", 2, "Name another file"),
+    ],
+)
+def test_generate_writes_both_files_or_neither(
+    run: Any, tmp_path: Path, users_file: str, code: int, says: str
+) -> None:
+    """A users file that cannot be written leaves no ratings file alone behind."""
+    words = ("--users-file", tmp_path / users_file, "--seed", 1)
+    found, _, errors = run("generate", tmp_path / "r.csv", *words)
+    assert found == code
+    assert says in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_generate_into_a_missing_folder(run: Any, tmp_path: Path) -> None:
+    """The same exit code as for a model or a report that cannot be written, and the reason."""
+    code, _, errors = run("generate", tmp_path / "nowhere" / "r.csv", "--seed", 1)
+    assert code == 1
+    assert f"the folder {tmp_path / 'nowhere'} does not exist" in errors
+
+
 def test_describe_for_people(run: Any, tmp_path: Path) -> None:
     """The table holds the counts, the scale and the attribute."""
     out, people = tmp_path / "r.tsv", tmp_path / "u.csv"

@@ -21,7 +21,7 @@ from typer.main import get_command
 from tacit.errors import TacitError
 
 COMMANDS = {
-    "demo": "Watch the whole story on generated data: lists, releases, an attacker.",
+    "demo": "Watch the whole story on generated data.",
     "fit": "Fit a recommender to ratings and write its model file.",
     "recommend": "Recommend items to one person from a model file.",
     "evaluate": "Measure accuracy and attacks, release by release.",
@@ -58,12 +58,21 @@ class LazyGroup(TyperGroup):
             return name, listed, rest
         command = get_command(import_module(f"tacit.cli.{name}").app)
         command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
-        return name, command, rest
+        return name, _plain_help(command), rest
+
+
+def _plain_help(command: Any) -> Any:
+    """Help without boxes, which cut the names of options and values where a terminal is narrow."""
+    command.rich_markup_mode = None
+    for inner in getattr(command, "commands", {}).values():
+        _plain_help(inner)
+    return command
 
 
 app = typer.Typer(
     name="tacit",
     cls=LazyGroup,
+    rich_markup_mode=None,
     help="Recommendations without telling.",
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -135,6 +144,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, typer.TyperException):
         message = error.format_message().strip()
         context = getattr(error, "ctx", None)
+        if message and message[-1] not in ".?!":
+            message += "."
         help_line = f" See:  {context.command_path} --help" if context and message else ""
         return message + help_line, error.exit_code
     if isinstance(error, typer.Abort):

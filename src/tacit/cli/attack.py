@@ -38,7 +38,10 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Attack one release by people whose attribute the attacker does not know, fold by fold."""
+    """Attack one release of people unknown to the attacker.
+
+    Unknown is their attribute; they are attacked fold by fold.
+    """
     from tacit.auditing.attacks import ATTACKS, distance
     from tacit.evaluation.hiding import evaluate_hiding, steps
     from tacit.evaluation.manifest import manifest

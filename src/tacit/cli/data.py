@@ -11,6 +11,7 @@ import typer
 
 from tacit.cli import options, output
 from tacit.cli.output import JSON
+from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 @app.command()
 @options.reads_ratings
 def describe(source: options.Source, as_json: JSON = False) -> None:
-    """Say what a set of ratings holds, without showing a single one of them."""
+    """Count what a set of ratings holds, without showing one of them."""
     result = {"path": str(source.path), **summary(source.read())}
     output.emit(result, as_json=as_json, render=_show)
 
@@ -37,7 +38,7 @@ def get(
     to: Annotated[Path, typer.Option(help="Folder for the archive and its unpacked folder.")],
     as_json: JSON = False,
 ) -> None:
-    """Download an official MovieLens archive, check its SHA-256 and unpack it."""
+    """Download, check and unpack an official MovieLens archive."""
     from tacit.data import download
 
     archive = download.ARCHIVES.get(name)
@@ -57,7 +58,7 @@ def get(
 @app.command()
 def generate(
     out: Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")],
-    seed: Annotated[int, typer.Option(help="The same seed gives the same ratings.")],
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")],
     users: Annotated[int, typer.Option(help="How many people.")] = 1000,
     items: Annotated[int, typer.Option(help="How many items.")] = 500,
     ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
@@ -74,9 +75,20 @@ def generate(
     ] = 0.1,
     as_json: JSON = False,
 ) -> None:
-    """Write generated ratings, with an attribute that shows in what is rated and how."""
-    from tacit.data import synthetic, write_ratings, write_users
+    """Write generated ratings and an attribute that shows in them.
 
+    It shows in what is rated and how.
+    """
+    from tacit.data import synthetic, write_ratings, write_users
+    from tacit.data.tabular import check_ending
+    from tacit.writing import check_writable
+
+    people = users_file or out.with_name(f"{out.stem}-users{out.suffix}")
+    if people.absolute() == out.absolute():
+        raise ConfigError(f"--users-file {people}: the ratings go there. Name another file.")
+    for path in (out, people):  # both or neither
+        check_writable(path)
+        check_ending(path)
     made = synthetic.generate(
         users=users,
         items=items,
@@ -87,7 +99,6 @@ def generate(
         how=how,
         seed=seed,
     )
-    people = users_file or out.with_name(f"{out.stem}-users{out.suffix}")
     write_ratings(made, out)
     write_users(made, people)
     result = {

@@ -46,14 +46,17 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """The paper's table: releases against attacks (frozen and retrained), errors and lists."""
+    """Print the paper's table: releases against attacks.
+
+    Attackers are frozen and retrained; errors and lists stand below.
+    """
     from tacit.auditing.attacks import ATTACKS
     from tacit.evaluation.hiding import evaluate_hiding, steps
     from tacit.evaluation.manifest import manifest
     from tacit.recommenders.standard_scheme import RELEASES
 
     if report is not None:
-        from tacit.evaluation.report import check_writable
+        from tacit.writing import check_writable
 
         check_writable(report)
     ratings = source.read()
@@ -101,7 +104,10 @@ def baselines(
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
-    """Popularity, item means and matrix factorisation: the yardsticks, without privacy."""
+    """Measure the yardsticks, which have no privacy.
+
+    They are popularity, item means and matrix factorisation.
+    """
     from tacit.evaluation.holdout import evaluate_baselines
     from tacit.evaluation.manifest import manifest
 
@@ -122,6 +128,7 @@ def _show_hiding(table: HidingTable, report: Path | None) -> None:
     hiding_tables.attacks(result["rows"])
     hiding_tables.fractions(table.fractions)
     hiding_tables.accuracy(table.accuracy)
+    hiding_tables.watched(result["as_she_rates"])
     hiding_tables.control(result["control"])
     if report is not None:
         output.console.print(f"Wrote {report}", soft_wrap=True, markup=False)

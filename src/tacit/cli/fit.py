@@ -10,6 +10,7 @@ import typer
 
 from tacit.cli import hiding_tables, options, output
 from tacit.cli.output import JSON
+from tacit.writing import check_writable
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -19,7 +20,13 @@ app = typer.Typer(
     help="Fit a recommender to ratings and write its model file.", no_args_is_help=True
 )
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
+
+def _writable(out: Path) -> Path:
+    check_writable(out)  # before the hours of work, not after
+    return out
+
+
+Out = Annotated[Path, typer.Option("--out", "-o", callback=_writable, help="Model file to write.")]
 MEASURING_FOLDS = 5
 
 
@@ -51,7 +58,10 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Hide an attribute of the people who will ask, by what their devices send."""
+    """Hide an attribute of the people who will ask.
+
+    What hides it is what their devices send.
+    """
     from tacit.recommenders.standard_scheme import StandardScheme
 
     model = StandardScheme(

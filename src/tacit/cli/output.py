@@ -79,7 +79,12 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     """Print a table; numbers stand right, floats with three decimals, None as a dash."""
     cells = [list(row) for row in rows]
     grid = Table(
-        title=title or None, title_justify="left", title_style="bold", show_header=any(columns)
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        show_header=any(columns),
+        show_edge=False,  # two columns more for long names on a narrow terminal
+        pad_edge=False,
     )
     for number, heading in enumerate(columns):
         numeric = all(isinstance(row[number], int | float | None) for row in cells)
