@@ -52,7 +52,8 @@ def for_the_person(
         basis=Basis.REFUTED if published else Basis.MEASURED,
         epsilon=None,
         delta=None,
-        lifetime="each star is drawn once and remembered; a changed star is drawn again",
+        lifetime="each star and each choice to show it is drawn once and remembered; a changed star "
+        "is drawn again",
         assumptions=_assumptions(hidden, release, mix),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
@@ -96,6 +97,7 @@ def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
         not_covered=(
             "item profiles and the scores made from them, fitted to exact ratings",
             "the recommender itself, which holds the ratings",
+            "attacks measured on these people and printed on a card, from their exact ratings",
         ),
         sources=(
             "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
