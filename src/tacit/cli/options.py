@@ -20,9 +20,7 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 Attribute = Annotated[str, typer.Option(help="The user attribute to hide.")]
 Folds = Annotated[int, typer.Option(min=3, help="Folds by person.")]
-Seed = Annotated[
-    int, typer.Option(min=0, help="The same seed gives the same folds and releases.")
-]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same folds and releases.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")]
 Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]
 
