@@ -347,7 +347,7 @@ class _Fold:
 def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
     """(people, values) share of released levels that are whole once a value's offset is put back.
 
-    lattice: micro-levels between true stars, within 2 millionths. No learning is needed: offsets are
+    lattice: micro-levels between true stars, within 2 millionths. Nothing is learned: offsets are
     public. True stars lie on the lattice, so an unrounded release fits the true value only, and
     everybody is read exactly. A rounded one fits none.
     """

@@ -52,8 +52,8 @@ def for_the_person(
         basis=Basis.REFUTED if published else Basis.MEASURED,
         epsilon=None,
         delta=None,
-        lifetime="each star and each choice to show it is drawn once and remembered; a changed star "
-        "is drawn again",
+        lifetime="each star and each choice to show it is drawn once and remembered; "
+        "a changed star is drawn again",
         assumptions=_assumptions(hidden, release, mix),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
