@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,16 +19,47 @@ app = typer.Typer()
 
 @app.command()
 def guarantee(
-    what: Annotated[str, typer.Argument(help="A model file, or a design: standard-scheme.")],
+    what: Annotated[
+        str, typer.Argument(help="A model file, a design (standard-scheme) or a mechanism.")
+    ],
     variant: options.Variant = "sound",
     release: Annotated[
         str, typer.Option(help="For a design: what devices send.")
     ] = "scheme+selection+rounding",
+    epsilon: Annotated[
+        float | None, typer.Option(help="For a mechanism: nats that one call may cost.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="For gaussian and gram: a chance, such as 1e-6.")
+    ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Print the guarantee cards of a model file, or of a design before it is fitted."""
-    cards = _of_design(variant, release) if what == "standard-scheme" else _of_file(Path(what))
-    output.emit({"guarantees": [card.to_dict() for card in cards]}, as_json=as_json, render=_show)
+    """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
+    from tacit.mechanisms.guarantees import NAMES
+
+    mechanism = what if what in NAMES else None
+    if mechanism is not None:
+        cards = _of_mechanism(mechanism, epsilon, delta)
+    elif epsilon is not None or delta is not None:
+        raise ConfigError(
+            f"--epsilon and --delta are for mechanisms, and '{what}' is none. "
+            f"Mechanisms: {', '.join(NAMES)}."
+        )
+    else:
+        cards = _of_design(variant, release) if what == "standard-scheme" else _of_file(Path(what))
+    output.emit(
+        {"guarantees": [card.to_dict() for card in cards]},
+        as_json=as_json,
+        render=partial(_show, mechanism=mechanism),
+    )
+
+
+def _of_mechanism(name: str, epsilon: float | None, delta: float | None) -> tuple[Any, ...]:
+    from tacit.mechanisms.guarantees import guarantee_of
+
+    if epsilon is None:
+        raise ConfigError(f"What {name} promises depends on its epsilon: add --epsilon, such as 1.")
+    return (guarantee_of(name, epsilon=epsilon, delta=delta),)
 
 
 def _of_design(variant: str, release: str) -> tuple[Any, ...]:
@@ -49,18 +81,23 @@ def _of_design(variant: str, release: str) -> tuple[Any, ...]:
 
 
 def _of_file(path: Path) -> tuple[Any, ...]:
+    from tacit.mechanisms.guarantees import NAMES
     from tacit.recommenders import load_model
 
     if not path.exists():
         raise ConfigError(
-            f"No model file '{path}' and no design of that name. Designs: standard-scheme."
+            f"No model file '{path}', and no design or mechanism of that name. "
+            f"Designs: standard-scheme. Mechanisms: {', '.join(NAMES)}."
         )
     return tuple(load_model(path).guarantees())
 
 
-def _show(result: dict[str, Any]) -> None:
+def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
     for card in result["guarantees"]:
         output.console.print(Panel(_text(card), title=card["name"], title_align="left"))
+    if mechanism is not None:
+        output.next_step(f"Next:  tacit audit {mechanism}  looks for violations of it.")
+        return
     if not result["guarantees"]:
         output.console.print("This model promises no privacy to anybody: it is a yardstick.")
         return

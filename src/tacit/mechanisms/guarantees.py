@@ -1,0 +1,293 @@
+"""Guarantee cards of the mechanisms: what ONE call promises, at an epsilon asked for.
+
+A mechanism is built with stated public parameters, and its event is priced by an accountant, so
+that a card says what the noise really costs. The proofs are in docs/mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tacit.accounting import Event, Gaussian, PureAccountant, ZCDPAccountant, smallest_noise
+from tacit.errors import ConfigError
+from tacit.mechanisms.cosine import CosineRelease
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.parameters import check_epsilon
+from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
+from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.topk import TopSelection
+from tacit.mechanisms.tree import TreeCounter
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+
+_PLACES = 10
+_LARGE = 13.8  # nats: from about a million on, a factor is written as a power
+_DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020)"
+_SAMPLER = f"{_DISCRETE}, for the sampler"
+_WARNER = "Warner: Randomized response (JASA 1965)"
+_EXTREMAL = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
+_MCSHERRY = "McSherry, Talwar: Mechanism design via differential privacy (FOCS 2007)"
+_ZCDP = "Bun, Steinke: Concentrated differential privacy (TCC 2016), for delta"
+
+_ANSWER = Adjacency("attribute value", "replace")
+_PERSON = Adjacency("user", "add or remove")
+_RATING = Adjacency("rating", "add or remove")
+_STEP = Adjacency("reward", "replace")
+
+
+class _Mechanism(Protocol):
+    @property
+    def event(self) -> Event: ...
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What is particular to one mechanism.
+
+    build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism.
+    released: by one call. parameters: those that `build` takes, in words.
+    """
+
+    build: Callable[[float], _Mechanism]
+    released: str
+    adjacency: Adjacency
+    parameters: str
+    sensitivity: str
+    beyond: str
+    sources: tuple[str, ...]
+    gaussian: bool = False
+
+    @property
+    def local(self) -> bool:
+        return self.adjacency == _ANSWER
+
+
+_SCORES = "1000 candidates, scores from 0 to 65536, all fixed and public"
+_ONE_SCORE = "one person moves each candidate's score by at most 1"
+_SECRET_SCORES = "the scores themselves, which must not be released"
+
+_TERMS: Mapping[str, _Terms] = {
+    "bit-release": _Terms(
+        BitRelease,
+        "one bit",
+        _ANSWER,
+        "none but epsilon",
+        "no sensitivity is required: any two values of the bit may be neighbours",
+        "your other answers; which question was asked, or that you answered at all",
+        (_WARNER, _EXTREMAL),
+    ),
+    "kary-response": _Terms(
+        lambda epsilon: KaryResponse(epsilon, categories=10),
+        "one answer",
+        _ANSWER,
+        "10 answers to choose from, given by the question",
+        "no sensitivity is required: any two answers may be neighbours",
+        "your other answers; which question was asked, or that you answered at all",
+        (_WARNER, _EXTREMAL),
+    ),
+    "laplace": _Terms(
+        lambda epsilon: LaplaceRelease(epsilon, 1, lower=0, upper=1 << 20, resolution=1),
+        "one array of numbers",
+        _RATING,
+        "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
+        "one rating moves one entry of the array, by at most 1",
+        "a whole person with several ratings; the length of the array and where it came from",
+        (
+            "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
+            "Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing (STOC 2009)",
+            _SAMPLER,
+        ),
+    ),
+    "gaussian": _Terms(
+        lambda noise: GaussianRelease(noise, 1, lower=0, upper=1 << 20, resolution=1),
+        "one array of numbers",
+        _RATING,
+        "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
+        "one rating moves one entry of the array, by at most 1",
+        "a whole person with several ratings; the length of the array and where it came from",
+        (f"{_DISCRETE}, Theorem 4", _ZCDP),
+        gaussian=True,
+    ),
+    "selection": _Terms(
+        lambda epsilon: Selection(epsilon, 1000, 1, lower=0, upper=1 << 16, resolution=1),
+        "one choice",
+        _PERSON,
+        _SCORES,
+        _ONE_SCORE,
+        _SECRET_SCORES,
+        (_MCSHERRY,),
+    ),
+    "top-selection": _Terms(
+        lambda epsilon: TopSelection(
+            _PLACES,
+            Selection(epsilon / _PLACES, 1000, 1, lower=0, upper=1 << 16, resolution=1),
+        ),
+        "one ordered list",
+        _PERSON,
+        f"a list of {_PLACES}, epsilon / {_PLACES} for each place; {_SCORES}",
+        _ONE_SCORE,
+        _SECRET_SCORES,
+        (
+            _MCSHERRY,
+            "Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns (KDD 2010)",
+            "Durfee, Rogers: Practical differentially private top-k selection (NeurIPS 2019)",
+        ),
+    ),
+    "noisy-max": _Terms(
+        lambda epsilon: NoisyMax(epsilon, 1000, 1, lower=0, upper=1 << 16, resolution=1),
+        "one choice",
+        _PERSON,
+        _SCORES,
+        _ONE_SCORE,
+        _SECRET_SCORES,
+        (
+            "McKenna, Sheldon: Permute-and-flip (NeurIPS 2020)",
+            "Ding et al.: Permute-and-flip is report-noisy-max with exponential noise (2021)",
+        ),
+    ),
+    "tree-counter": _Terms(
+        lambda epsilon: TreeCounter(epsilon, horizon=1024),
+        "all running totals of one counter",
+        _STEP,
+        "1024 steps, each worth a whole number from 0 to 1",
+        "no sensitivity is required: values are clamped; a person with values in m steps pays m "
+        "times",
+        "that a step happened, and when",
+        (
+            "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
+            "Dwork, Naor, Pitassi, Rothblum: Privacy under continual observation (STOC 2010)",
+            _SAMPLER,
+        ),
+    ),
+    "threshold-gate": _Terms(
+        lambda epsilon: ThresholdGate(epsilon, threshold=100),
+        "all answers of one gate until it stops",
+        _PERSON,
+        "a threshold of 100, stopping above it",
+        "one person moves each count by at most 1",
+        "the time of the stop, which is public",
+        (
+            "Dwork, Roth: The algorithmic foundations of differential privacy (2014), Theorem 3.23",
+            "Lyu, Su, Li: Understanding the sparse vector technique (VLDB 2017)",
+            _SAMPLER,
+        ),
+    ),
+    "gram": _Terms(
+        lambda noise: GramRelease(noise, items=1000),
+        "one matrix of item products",
+        _PERSON,
+        "1000 items, rows of length at most 1 in steps of 1/1024",
+        "no sensitivity is required: each person's row is clipped here",
+        "what was done to rows before, unless it used that person's row and public values alone",
+        (
+            "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
+            f"{_DISCRETE}, Theorem 4",
+            _ZCDP,
+        ),
+        gaussian=True,
+    ),
+    "cosine": _Terms(
+        lambda epsilon: CosineRelease(epsilon, bound=4),
+        "one cosine of two items",
+        _PERSON,
+        "ratings in whole steps from -4 to 4 around a mean, cosines in steps of 1/500",
+        "no sensitivity is required: ratings are clamped; a person is charged for every cosine "
+        "that her ratings are in",
+        "centring by anything but the person's own or a public mean",
+        (
+            "Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)",
+            "Asi, Duchi: Instance-optimality in differential privacy (NeurIPS 2020)",
+        ),
+    ),
+}
+
+NAMES: tuple[str, ...] = tuple(_TERMS)
+"""The mechanisms that have a card."""
+
+
+def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Guarantee:
+    """The card of one call of a mechanism of `NAMES`.
+
+    epsilon: nats that the call may cost. delta: for Gaussian noise, which has no pure epsilon, and
+    for nothing else; above 0 and below 1. Other values raise ConfigError.
+    """
+    if name not in _TERMS:
+        raise ConfigError(f"No mechanism '{name}'. Mechanisms: {', '.join(NAMES)}.")
+    terms = _TERMS[name]
+    check_epsilon(epsilon)
+    if math.isinf(epsilon):
+        raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
+    if not terms.gaussian and delta is not None:
+        raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
+    spent = _with_delta(name, terms, epsilon, delta) if terms.gaussian else _pure(terms, epsilon)
+    return _card(name, terms, spent, delta or 0.0)
+
+
+def _pure(terms: _Terms, epsilon: float) -> float:
+    return PureAccountant().add(terms.build(epsilon).event).epsilon()
+
+
+def _with_delta(name: str, terms: _Terms, epsilon: float, delta: float | None) -> float:
+    if delta is None or not 0 < delta < 1:
+        raise ConfigError(
+            f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
+        )
+    noise = smallest_noise(Gaussian, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+    return ZCDPAccountant().add(terms.build(noise).event).epsilon(delta)
+
+
+def _card(name: str, terms: _Terms, epsilon: float, delta: float) -> Guarantee:
+    unit = terms.adjacency.unit
+    return Guarantee(
+        name=f"{name}, {terms.released}",
+        sentence=_sentence(terms, epsilon, delta),
+        protects=f"one {unit}, from whoever reads {terms.released}",
+        adjacency=terms.adjacency,
+        against=(
+            f"everybody who reads {terms.released}, knows the method and its public parameters, "
+            + ("and anything else about you" if terms.local else "and holds all other data")
+        ),
+        trust=Trust.NOBODY if terms.local else Trust.PLATFORM,
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=(
+            f"this is {terms.released}; n calls about the same {unit} cost n times: "
+            "tacit.accounting adds them up"
+        ),
+        assumptions=(
+            f"public parameters, here: {terms.parameters}; others change the noise, not epsilon",
+            terms.sensitivity,
+            f"the unit is the caller's; this card takes {terms.adjacency}",
+            "noise from the operating system's generator",
+        ),
+        not_covered=(
+            "repeated calls: each draws anew and adds its cost",
+            terms.beyond,
+            "how long a call takes",
+            "floating point outside the call: what is passed in must keep to what is stated here",
+        ),
+        sources=(*terms.sources, "the proof: Mechanisms, in the documentation"),
+    )
+
+
+def _sentence(terms: _Terms, epsilon: float, delta: float) -> str:
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
+    rest = f", plus a chance of {delta:g}" if delta else ""
+    return (
+        f"Whatever one looks for in {terms.released}, it is at most {factor} times as likely as it "
+        f"would be {_otherwise(terms.adjacency)}{rest}; and the other way round."
+    )
+
+
+def _otherwise(adjacency: Adjacency) -> str:
+    if adjacency.change == "replace":
+        return f"if your {adjacency.unit} were another one"
+    if adjacency.unit == "user":
+        return "if you were not in the data"
+    return f"if one {adjacency.unit} of yours were not in the data"

@@ -1,0 +1,106 @@
+"""The cards of the mechanisms: computed from events, complete, and valid for a machine."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import resources
+
+import jsonschema
+import pytest
+
+from tacit.accounting import total
+from tacit.auditing.shipped import BENCH
+from tacit.errors import ConfigError
+from tacit.mechanisms import guarantees
+from tacit.mechanisms.guarantees import NAMES, guarantee_of
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.privacy import Basis, Trust
+
+SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
+GAUSSIAN = ("gaussian", "gram")
+
+
+def card(name, epsilon=1.0):
+    return guarantee_of(name, epsilon=epsilon, delta=1e-6 if name in GAUSSIAN else None)
+
+
+def test_every_audited_mechanism_has_a_card():
+    """What the audit's bench lists is what has a card, under the same names."""
+    assert set(NAMES) == set(BENCH)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cards_fit_the_schema(name):
+    """Every card is proved and fits the published schema, after a round through JSON."""
+    assert card(name).basis is Basis.PROVED
+    jsonschema.validate(json.loads(json.dumps(card(name).to_dict())), SCHEMA)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_epsilon_is_what_was_asked_for(name, epsilon):
+    """The event costs what was asked for, up to rounding."""
+    stated = card(name, epsilon)
+    assert stated.epsilon == pytest.approx(epsilon, rel=1e-6)
+    assert stated.epsilon <= epsilon * (1 + 1e-12)
+
+
+def test_epsilon_comes_from_the_event():
+    """Beyond what 53 bits can tell apart, a bit costs less than was asked for, and it says so."""
+    truth = float(BitRelease(100.0).truth)
+    assert card("bit-release", 100.0).epsilon == pytest.approx(math.log(truth / (1 - truth)))
+    assert card("bit-release", 100.0).epsilon < 37
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "tree-counter", "gram"])
+def test_a_weaker_mechanism_has_a_larger_epsilon(name, monkeypatch):
+    """With half the noise built in, the card's epsilon grows: the option is not copied."""
+    terms = guarantees._TERMS[name]
+    factor = 0.5 if terms.gaussian else 2.0
+    weaker = {**vars(terms), "build": lambda noise: terms.build(noise * factor)}
+    monkeypatch.setitem(guarantees._TERMS, name, guarantees._Terms(**weaker))
+    assert card(name).epsilon > 1.9
+
+
+def test_delta_is_stated_where_there_is_one():
+    """Gaussian noise states the delta that was given, everything else zero."""
+    for name in NAMES:
+        assert card(name).delta == (1e-6 if name in GAUSSIAN else 0.0)
+
+
+def test_only_local_mechanisms_need_no_trust():
+    """Randomized response runs at the person's; the others see raw data."""
+    trusted = {name for name in NAMES if card(name).trust is Trust.PLATFORM}
+    assert trusted == set(NAMES) - {"bit-release", "kary-response"}
+
+
+def test_cards_of_one_unit_add_up():
+    """Two choices about one person cost the sum."""
+    epsilon, delta = total([card("selection"), card("threshold-gate", 2.0)])
+    assert (epsilon, delta) == (pytest.approx(3.0), 0.0)
+
+
+def test_sentence_has_the_factor():
+    """The sentence says how much likelier: 3 times at ln 3, and a power where that is huge."""
+    assert "at most 3 times" in card("bit-release", math.log(3)).sentence
+    assert "at most e^800 times" in card("laplace", 800.0).sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("rot13", {"epsilon": 1.0}, "Mechanisms: bit-release"),
+        ("laplace", {"epsilon": math.inf}, "finite"),
+        ("laplace", {"epsilon": 0.0}, "at least 1e-09"),
+        ("laplace", {"epsilon": math.nan}, "at least 1e-09"),
+        ("laplace", {"epsilon": 1.0, "delta": 1e-6}, "give it no delta"),
+        ("gaussian", {"epsilon": 1.0}, "give it a delta"),
+        ("gram", {"epsilon": 1.0, "delta": 0.0}, "give it a delta"),
+        ("gram", {"epsilon": 1.0, "delta": math.nan}, "give it a delta"),
+    ],
+)
+def test_refusals(name, given, said):
+    """What cannot be promised is refused in a sentence."""
+    with pytest.raises(ConfigError, match=said):
+        guarantee_of(name, **given)
