@@ -196,7 +196,8 @@ def test_replay_does_not_cross_a_fork():
     child = os.fork()
     if child == 0:
         try:
-            source.words(1)
+            with simulation():
+                source.words(1)
             os.write(write, b"drawn")
         except PrivacyError:
             os.write(write, b"refused")
@@ -213,5 +214,14 @@ def test_replay_does_not_cross_a_pickle(monkeypatch):
     with simulation():
         sent = pickle.dumps(replay(1))
     monkeypatch.setattr(randomness.os, "getpid", lambda: -1)
-    with pytest.raises(PrivacyError, match="another process"):
+    with simulation(), pytest.raises(PrivacyError, match="another process"):
         pickle.loads(sent).words(1)  # noqa: S301 (made three lines above)
+
+
+def test_replay_ends_with_its_simulation():
+    """A stream made in a simulation draws nothing after it: no release can be made with it."""
+    with simulation():
+        kept = replay(1)
+        kept.words(1)
+    with pytest.raises(PrivacyError, match="protects nobody"):
+        kept.words(1)

@@ -55,6 +55,7 @@ class ReplaySource:
         self._process = os.getpid()
 
     def words(self, count: int) -> NDArray[np.uint64]:
+        _refuse_outside_simulation()
         if os.getpid() != self._process:
             raise PrivacyError(
                 "A replayed random stream was carried into another process, where it would repeat. "
@@ -84,12 +85,16 @@ def secure() -> Source:
 
 def replay(seed: int | str) -> Source:
     """A seeded source, refused outside `with simulation():`. Streams of two seeds are unrelated."""
+    _refuse_outside_simulation()
+    return ReplaySource(seed)
+
+
+def _refuse_outside_simulation() -> None:
     if getattr(_allowed, "depth", 0) == 0:
         raise PrivacyError(
             "A seeded random stream protects nobody, so it is refused here. "
             "Use randomness.secure(), or wrap an experiment in  with randomness.simulation():"
         )
-    return ReplaySource(seed)
 
 
 def integers_below(source: Source, bound: int, count: int) -> NDArray[np.int64]:

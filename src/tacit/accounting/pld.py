@@ -2,8 +2,11 @@
 
 Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi: Connect the
            dots (2022), as implemented in dp-accounting. Losses are rounded up to multiples of 1e-4,
-           so what is reported is never below the truth, but may be above by that much an event.
+           so what is reported is not below the truth (but see Limit), only above by that much.
 Guarantee  Holds for a list of events fixed in advance; not a basis for a filter.
+Limit      A Gaussian is priced as the continuous one. Discrete Gaussian noise of few grid steps
+           costs more: at multiplier 0.5 and a sensitivity of one step, delta is 3.7 times what is
+           said here; at multiplier 2, 1.35 times. Price it by zCDP (`zcdp.py`), right for both.
 
 The distributions are composed here and not by the library's own accountant: release 0.6.0 of that
 one charges a randomized response once, however often it is said to have happened.

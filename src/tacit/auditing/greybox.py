@@ -31,13 +31,17 @@ class Tape:
     def words(self, count: int) -> NDArray[np.uint64]:
         """Uniform 64-bit words."""
         self.record.append(f"{count} words")
-        return self._source.words(count)
+        return self._drawn(count)
 
     def noise(self, scale: float, count: int) -> NDArray[np.float64]:
         """Laplace noise of that scale, for mechanisms that are only simulated."""
         self.record.append(f"{count} times noise of scale {scale:g}")
-        uniform = (self._source.words(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
+        uniform = (self._drawn(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
         return np.asarray(-scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform) + 2**-54))
+
+    def _drawn(self, count: int) -> NDArray[np.uint64]:
+        with simulation():
+            return self._source.words(count)
 
 
 def differences(release: Callable[[T, Tape], object], a: T, b: T, *, seed: int = 0) -> list[str]:
