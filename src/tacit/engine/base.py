@@ -1,0 +1,129 @@
+"""What a recommender asks of an engine: four sparse operations, and the shapes of their answers.
+
+An engine decides where and how a big join runs, never what it means. All engines return the same
+for the same input: neighbours are ranked by the absolute similarity, ties by the smaller item
+number, so that an answer does not depend on blocks or threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Centred ratings of people for items.
+
+    values: (people, items) CSR float64, sorted indices; a stored zero is a rating at the mean.
+    likes: (stored,) bool beside `values.data`: whether the rating is at least its item's mean.
+    """
+
+    values: sparse.csr_array
+    likes: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest items of each of `of`, best first; all arrays (len(of), k).
+
+    items: numbers, -1 where there are fewer than k. similarities: adjusted cosines after
+    significance weighting. co_counts: people who rated both. agreements: people who liked both or
+    disliked both. Entries behind a -1 are 0.
+    """
+
+    of: Numbers
+    items: Numbers
+    similarities: Floats
+    co_counts: Numbers
+    agreements: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Edges from the items of one layer to those of the next, as one CSR structure.
+
+    offsets: (items of this layer + 1,). targets: places in the next layer, not item numbers.
+    similarities, agreements (S, > 0) and shares (F, in (0, 1]): one per edge.
+    """
+
+    offsets: NDArray[np.int64]
+    targets: Numbers
+    similarities: Floats
+    agreements: Floats
+    shares: Floats
+
+
+class Engine(Protocol):
+    """Four operations; `local` has them readable, `compiled` fast, and a cluster may have them."""
+
+    def neighbours(
+        self,
+        table: Table,
+        *,
+        of: Numbers,
+        among: Numbers,
+        k: int,
+        significance: int = 0,
+    ) -> Neighbours:
+        """Each item's k nearest `among` other items, by |similarity|.
+
+        The similarity is sum over co-raters of the products / the two norms over ALL raters, times
+        min(co-raters, significance) / significance unless significance is 0. Pairs with similarity
+        0 or without an agreement have no edge and are left out.
+        """
+        ...
+
+    def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
+        """Both (len(starts), places of the last layer): sums over all paths through every stage.
+
+        A path takes one edge of each stage, from a place of the first layer in `starts`. Its
+        similarity s is the mean of its edges' similarities weighted by their agreements, its
+        certainty c the product of their shares. Returns sum(c * s) and sum(c).
+        """
+        ...
+
+    def predictions(
+        self,
+        deviations: sparse.csr_array,
+        weights: sparse.csr_array,
+        similar: sparse.csr_array,
+    ) -> Floats:
+        """(people, items): for each person and item i, over the rated j with an entry in
+        similar[i]: sum(similar[i, j] * weight_j * deviation_j) / sum(|similar[i, j]| * weight_j),
+        0 without such a j. deviations, weights: (people, items) of one structure.
+        """
+        ...
+
+    def top(
+        self,
+        histories: sparse.csr_array,
+        similar: sparse.csr_array,
+        *,
+        n: int,
+        exclude: sparse.csr_array | None = None,
+    ) -> tuple[Numbers, Floats]:
+        """Both (people, n): the n items with the largest sum over j of history_j * similar[j, i],
+        best first, without the stored items of `exclude` (default: of the history); -1 and 0 where
+        there are fewer. Only items reached by some j are candidates.
+        """
+        ...
+
+
+def as_stage(offsets: Any, targets: Any, similarities: Any, agreements: Any, shares: Any) -> Stage:
+    """A stage from anything array-like."""
+    return Stage(
+        np.asarray(offsets, dtype=np.int64),
+        np.asarray(targets, dtype=np.int32),
+        np.asarray(similarities, dtype=np.float64),
+        np.asarray(agreements, dtype=np.float64),
+        np.asarray(shares, dtype=np.float64),
+    )
