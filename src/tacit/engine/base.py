@@ -37,7 +37,7 @@ class Neighbours:
 
     items: numbers, -1 where there are fewer than k. similarities: adjusted cosines after
     significance weighting. co_counts: people who rated both. agreements: people who liked both or
-    disliked both. Entries behind a -1 are 0.
+    disliked both; both are all 0 where they were not asked for. Entries behind a -1 are 0.
     """
 
     of: Numbers
@@ -52,7 +52,8 @@ class Stage:
     """Edges from the items of one layer to those of the next, as one CSR structure.
 
     offsets: (items of this layer + 1,). targets: places in the next layer, not item numbers.
-    similarities, agreements (S, > 0) and shares (F, in (0, 1]): one per edge.
+    similarities, agreements (S, > 0) and shares (F, in (0, 1]): one per edge. width: items of the
+    next layer.
     """
 
     offsets: NDArray[np.int64]
@@ -60,10 +61,15 @@ class Stage:
     similarities: Floats
     agreements: Floats
     shares: Floats
+    width: int
 
 
 class Engine(Protocol):
-    """Four operations; `local` has them readable, `compiled` fast, and a cluster may have them."""
+    """Four operations; `local` has them readable, `compiled` fast, and a cluster may have them.
+
+    Numbers in `of`, `among` and `starts` are distinct; matrices have sorted indices and finite
+    values. `tacit.testing.EngineConformance` checks a new engine.
+    """
 
     def neighbours(
         self,
@@ -73,12 +79,14 @@ class Engine(Protocol):
         among: Numbers,
         k: int,
         significance: int = 0,
+        counts: bool = True,
     ) -> Neighbours:
         """Each item's k nearest `among` other items, by |similarity|.
 
         The similarity is sum over co-raters of the products / the two norms over ALL raters, times
         min(co-raters, significance) / significance unless significance is 0. Pairs with similarity
-        0 or without an agreement have no edge and are left out.
+        0 or without an agreement have no edge and are left out. counts=False: agreements are
+        neither counted nor asked for, which needs significance 0.
         """
         ...
 
@@ -87,7 +95,8 @@ class Engine(Protocol):
 
         A path takes one edge of each stage, from a place of the first layer in `starts`. Its
         similarity s is the mean of its edges' similarities weighted by their agreements, its
-        certainty c the product of their shares. Returns sum(c * s) and sum(c).
+        certainty c the product of their shares. Returns sum(c * s) and sum(c), 0 where no path
+        leads.
         """
         ...
 
@@ -118,7 +127,9 @@ class Engine(Protocol):
         ...
 
 
-def as_stage(offsets: Any, targets: Any, similarities: Any, agreements: Any, shares: Any) -> Stage:
+def as_stage(
+    offsets: Any, targets: Any, similarities: Any, agreements: Any, shares: Any, width: int
+) -> Stage:
     """A stage from anything array-like."""
     return Stage(
         np.asarray(offsets, dtype=np.int64),
@@ -126,4 +137,5 @@ def as_stage(offsets: Any, targets: Any, similarities: Any, agreements: Any, sha
         np.asarray(similarities, dtype=np.float64),
         np.asarray(agreements, dtype=np.float64),
         np.asarray(shares, dtype=np.float64),
+        int(width),
     )
