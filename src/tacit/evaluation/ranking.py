@@ -89,6 +89,15 @@ def ndcg(recommended: Lists, relevant: sparse.csr_array) -> float:
     return ranking_metrics(recommended, relevant).ndcg
 
 
+def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
+    """(n_users,) NDCG@n of each; NaN for whoever has no relevant item."""
+    gains, held_out = _gains(recommended, relevant)
+    ideal = _ideal_dcg(held_out, gains.shape[1])
+    shares: Floats = np.full(len(ideal), np.nan)
+    np.divide(_dcg(gains), ideal, out=shares, where=ideal > 0)
+    return shares
+
+
 def recall(recommended: Lists, relevant: sparse.csr_array) -> float:
     """Mean recall@n."""
     return ranking_metrics(recommended, relevant).recall
