@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +45,30 @@ TOP = len(LEVELS) - 1
 
 
 def write_report(table: HidingTable, manifest: Mapping[str, Any], path: str | Path) -> None:
+    """Render the page and write it."""
+    write_page(render(table, manifest), path)
+
+
+def write_page(page: str, path: str | Path) -> None:
     """Write the whole page or none: what was there stays until the new page is on disk."""
     check_writable(path)
     # A file name on the command line need not be Unicode; the rest of the page still counts.
-    write_whole(path, render(table, manifest).encode("utf-8", errors="backslashreplace"))
+    write_whole(path, page.encode("utf-8", errors="backslashreplace"))
 
 
 def render(table: HidingTable, manifest: Mapping[str, Any]) -> str:
     """The page as HTML: no script, no address, every word of the data escaped."""
+    filters = {
+        "level": _level,
+        "right": rate,
+        "leak": lambda area: LEVELS[_level(area)][1],
+        "change": lambda share: f"{share:+.1%}".replace("-", "\N{MINUS SIGN}"),
+    }
+    return fill("hiding.html", _facts(table, manifest), filters)
+
+
+def fill(template: str, facts: Mapping[str, Any], filters: Mapping[str, Callable[..., Any]]) -> str:
+    """One of this folder's pages with its facts: every word of the data escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -62,11 +78,8 @@ def render(table: HidingTable, manifest: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["level"] = _level
-    environment.filters["right"] = rate
-    environment.filters["leak"] = lambda area: LEVELS[_level(area)][1]
-    environment.filters["change"] = lambda share: f"{share:+.1%}".replace("-", "\N{MINUS SIGN}")
-    return environment.get_template("hiding.html").render(_facts(table, manifest))
+    environment.filters.update(filters)
+    return environment.get_template(template).render(facts)
 
 
 def _facts(table: HidingTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +107,7 @@ def _facts(table: HidingTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "mixed_release": MIXED_RELEASE,
         "control": [(row, _holds_half(row.low, row.high)) for row in table.control],
         "folds": max(len(row.folds) for row in table.rows),
-        "manifest": list(_flat(manifest)),
+        "manifest": list(flat(manifest)),
         "date": manifest.get("date"),
     } | _plots(table, attacks)
 
@@ -171,9 +184,10 @@ def _holds_half(low: float, high: float) -> bool:
     return Interval(0.5, low, high).holds(0.5)
 
 
-def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """A manifest's lines: names of nested entries joined by dots."""
     for key, value in content.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
