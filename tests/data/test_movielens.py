@@ -21,7 +21,8 @@ def latest(tmp_path: Path) -> Path:
         "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n2,7,4.0,1260759179\n"
     )
     (tmp_path / "movies.csv").write_text(
-        'movieId,title,genres\n7,"Café, The (1995)",Comedy|Drama\n31,Nameless,\n', encoding="utf-8"
+        'movieId,title,genres\n7,"Café, The (1995)",Comedy|Drama\n31,Nameless,(no genres listed)\n',
+        encoding="utf-8",
     )
     return tmp_path
 
@@ -74,7 +75,7 @@ def test_the_100k_layout(hundred_thousand: Path) -> None:
     assert ratings.attribute("age").tolist() == ["24", "53"]
     assert ratings.attribute("occupation").tolist() == ["writer", "other"]
     assert facts(ratings, 1) == ("Café (1994)", "1994", "Action|Comedy")
-    assert facts(ratings, 2) == ("unknown", None, "unknown")
+    assert facts(ratings, 2) == ("unknown", None, None)
 
 
 def test_the_1m_layout(million: Path) -> None:

@@ -6,7 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.data.domains import (
+        cross_domain_split,
+        domain_names,
+        domain_of,
+        items_in,
+        of_domain,
+        straddlers,
+        with_domains,
+    )
     from tacit.data.frames import from_frame
+    from tacit.data.genres import split_by_genre
     from tacit.data.loading import load
     from tacit.data.movielens import is_movielens, read_movielens
     from tacit.data.ratings import Ratings, RatingScale
@@ -23,7 +33,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ratings": ("RatingScale", "Ratings"),
+    "domains": (
+        "cross_domain_split",
+        "domain_names",
+        "domain_of",
+        "items_in",
+        "of_domain",
+        "straddlers",
+        "with_domains",
+    ),
     "frames": ("from_frame",),
+    "genres": ("split_by_genre",),
     "loading": ("load",),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
@@ -43,19 +63,27 @@ __all__ = [
     "RatingScale",
     "Ratings",
     "Split",
+    "cross_domain_split",
     "default_split",
+    "domain_names",
+    "domain_of",
     "from_frame",
     "generate",
     "is_movielens",
+    "items_in",
     "k_fold_users",
     "load",
+    "of_domain",
     "random_per_user",
     "read_history",
     "read_items",
     "read_movielens",
     "read_ratings",
     "read_users",
+    "split_by_genre",
+    "straddlers",
     "temporal",
+    "with_domains",
     "write_ratings",
     "write_users",
 ]

@@ -5,19 +5,22 @@ Headers compare without case, and a type suffix as in `user_id:token` or `rating
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tacit.errors import DataError
 
-Role = Literal["user", "item", "rating", "time"]
+Role = Literal["user", "item", "rating", "time", "domain"]
 
 KNOWN_HEADERS: dict[Role, tuple[str, ...]] = {
     "user": ("user_id", "userid", "user", "uid"),
     "item": ("item_id", "itemid", "item", "movie_id", "movieid", "movie", "iid"),
     "rating": ("rating", "stars", "score"),
     "time": ("timestamp", "time", "ts"),
+    "domain": (),  # read only where it is asked for
 }
+
+_OPTION: dict[Role, str] = {"domain": "domain-column"}
 
 
 def plain(header: str) -> str:
@@ -53,6 +56,17 @@ def choose(
             path=path,
             found=", ".join(headers),
             expected=f"a column '{asked}'" if asked else "one of " + ", ".join(KNOWN_HEADERS[role]),
-            fix=f"Name it with --{role} (from Python: {role}=...).",
+            fix=f"Name it with --{_OPTION.get(role, role)} (from Python: {role}=...).",
         )
     return position
+
+
+def choose_all(
+    headers: Sequence[str], asked: Mapping[Role, str | None], *, path: object = None
+) -> dict[Role, int]:
+    """Position of every role's column that there is; only time and domain may be missing."""
+    found = {
+        role: choose(role, headers, name, path=path, required=role not in ("time", "domain"))
+        for role, name in asked.items()
+    }
+    return {role: position for role, position in found.items() if position is not None}

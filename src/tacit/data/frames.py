@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tacit.data import cells
 from tacit.data.assembly import located
-from tacit.data.columns import Role, choose
+from tacit.data.columns import Role, choose_all
+from tacit.data.domains import DOMAIN, by_item
 from tacit.data.ratings import Duplicates, Ratings, RatingScale
 from tacit.errors import DataError
 
@@ -22,6 +23,7 @@ def from_frame(
     item: str | None = None,
     rating: str | None = None,
     time: str | None = None,
+    domain: str | None = None,
     scale: RatingScale | None = None,
     duplicates: Duplicates = "last",
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
@@ -31,7 +33,8 @@ def from_frame(
     """Build from any eager frame narwhals knows; columns are found as `read_ratings` finds them.
 
     Ids keep the type they have in the frame. Times may be numbers (seconds), dates, date-times or
-    ISO text. An error names the record, counted from 1, and `path` if the frame came from a file.
+    ISO text. domain: the column of the item's domain, read only if named. An error names the
+    record, counted from 1, and `path` if the frame came from a file.
     """
     import narwhals as nw
 
@@ -41,22 +44,31 @@ def from_frame(
         raise DataError(
             "this is not a data frame", found=type(frame).__name__, expected="pandas, polars, Arrow"
         ) from None
-    asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "time": time}
-    found: dict[Role, Any] = {}
-    for role, name in asked.items():
-        position = choose(role, table.columns, name, path=path, required=role != "time")
-        if position is not None:
-            found[role] = table[table.columns[position]]
+    asked: dict[Role, str | None] = {
+        "user": user,
+        "item": item,
+        "rating": rating,
+        "time": time,
+        "domain": domain,
+    }
+    places = choose_all(table.columns, asked, path=path)
+    found = {role: table[table.columns[position]] for role, position in places.items()}
+    metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
+    items = _ids(found["item"], path)
     try:
+        if "domain" in found:
+            metadata[DOMAIN] = by_item(
+                items, _domains(found["domain"], path), column=found["domain"].name
+            )
         return Ratings.from_arrays(
             _ids(found["user"], path),
-            _ids(found["item"], path),
+            items,
             _stars(found["rating"], scale, path),
             _times(found["time"], path) if "time" in found else None,
             scale=scale,
             duplicates=duplicates,
             user_attributes=user_attributes,
-            item_metadata=item_metadata,
+            item_metadata=metadata,
         )
     except DataError as error:
         raise located(error, path) from None
@@ -120,6 +132,20 @@ def _times(column: Any, path: object) -> Any:
             expected=cells.TIME,
         )
     return np.asarray(read, dtype=np.int64)
+
+
+def _domains(column: Any, path: object) -> list[str]:
+    _refuse_null(column, path, "the item's domain")
+    names = [str(value).strip() for value in column.to_list()]
+    if "" in names:
+        raise DataError(
+            "the domain is missing",
+            path=path,
+            row=names.index("") + 1,
+            column=column.name,
+            expected="the item's domain",
+        )
+    return names
 
 
 def _refuse_null(column: Any, path: object, expected: str) -> None:

@@ -10,7 +10,9 @@ from tacit.data.ratings import Ratings
 from tacit.data.tabular import read_ratings
 from tacit.errors import DataError
 
-_OPTIONS = "--user, --item, --rating, --time, --delimiter, --scale, --users and --items"
+_OPTIONS = (
+    "--user, --item, --rating, --time, --domain-column, --delimiter, --scale, --users and --items"
+)
 
 
 def load(path: str | Path, **options: Any) -> Ratings:

@@ -32,6 +32,7 @@ GENRES_100K = (
 
 _COLUMNS: dict[Role, int] = {"user": 0, "item": 1, "rating": 2, "time": 3}
 _HEADERS = ("user id", "movie id", "rating", "timestamp")
+_NO_GENRE = ("(no genres listed)", "unknown")  # as latest and its kin say it, and 100K
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
 Table = dict[str, dict[Any, str | None]]
@@ -47,7 +48,7 @@ def read_movielens(folder: str | Path) -> Ratings:
 
     Ids are integers. Attributes are strings: gender 'F' or 'M'; the age in years, in 1M the start
     of its band; the occupation's name, in 1M its code. The year comes from the end of the title,
-    None where there is none; genres are joined by '|'.
+    None where there is none; genres are joined by '|', None where the archive knows none.
     """
     folder = Path(folder)
     reader = _layout(folder)
@@ -139,7 +140,8 @@ def _films(rows: Iterator[tuple[str, str, str]], path: Path) -> Table:
         year = _YEAR.search(title)
         films["title"][key] = title.strip() or None
         films["year"][key] = year.group(1) if year else None
-        films["genres"][key] = genres.strip() or None
+        genres = genres.strip()
+        films["genres"][key] = None if genres in _NO_GENRE else genres or None
     return films
 
 

@@ -31,13 +31,10 @@ def random_per_user(ratings: Ratings, share: float = 0.2, *, seed: int) -> Split
     Leaks: time. Later ratings help to predict earlier ones, a person's own and other people's, so
     accuracy looks better than it will be in use. Every test person is known from training.
     """
-    _refuse_share(share)
+    refuse_share(share)
     counts = np.diff(ratings.offsets)
     held = np.clip(np.round(share * counts), 1, counts - 1).astype(np.int64)
-    keys = np.random.default_rng(seed).random(len(ratings))
-    order = np.lexsort((keys, ratings.users))  # by person, at random within
-    rank = np.empty(len(ratings), dtype=np.int64)
-    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users]
+    rank = rank_in_person(ratings, np.random.default_rng(seed).random(len(ratings)))
     return _split(ratings, rank < held[ratings.users])
 
 
@@ -48,7 +45,7 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     Leaks: nothing backwards in time. But it does not judge everybody: people without late ratings
     have no test ratings, and people who came late have no training ratings.
     """
-    _refuse_share(share)
+    refuse_share(share)
     if ratings.timestamps is None:
         raise DataError(
             "these ratings have no times to split by",
@@ -104,6 +101,15 @@ def _split(ratings: Ratings, test: NDArray[np.bool_]) -> Split:
     return Split(train=ratings.where(~test), test=ratings.where(test))
 
 
-def _refuse_share(share: float) -> None:
+def rank_in_person(ratings: Ratings, keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(n,) place of each rating among the person's own, from 0, by increasing key."""
+    order = np.lexsort((keys, ratings.users))
+    rank = np.empty(len(ratings), dtype=np.int64)
+    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users]
+    return rank
+
+
+def refuse_share(share: float) -> None:
+    """ConfigError unless something is held out and something is left."""
     if not 0 < share < 1:
         raise ConfigError(f"The held-out share lies between 0 and 1; got {share}.")

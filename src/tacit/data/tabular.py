@@ -26,8 +26,9 @@ import numpy as np
 
 from tacit.data import cells, delimited
 from tacit.data.assembly import located
-from tacit.data.columns import Role, choose
+from tacit.data.columns import Role, choose, choose_all, find
 from tacit.data.delimited import Dialect
+from tacit.data.domains import DOMAIN, by_item, domain_of
 from tacit.data.frames import from_frame
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
 from tacit.errors import ConfigError, DataError
@@ -49,6 +50,7 @@ def read_ratings(
     item: str | None = None,
     rating: str | None = None,
     time: str | None = None,
+    domain: str | None = None,
     delimiter: str | None = None,
     scale: RatingScale | None = None,
     duplicates: Duplicates = "last",
@@ -59,33 +61,59 @@ def read_ratings(
 
     user, item, rating, time   column names; by default well-known headers in any case, such as
                                user_id, movieId, rating, timestamp or user_id:token
+    domain                     name of the column that says which domain an item is of, in this file
+                               or else in `items`; it becomes the item metadata 'domain'
     delimiter                  sniffed among comma, tab, semicolon, pipe and `::` unless given
     scale                      ratings off it are refused; without it the scale is detected
     duplicates                 as in `Ratings.from_arrays`
     users, items               files of user attributes and item metadata, as `read_users` reads
     """
     path = Path(path)
-    names: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "time": time}
+    named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "time": time}
     if is_parquet(path):
+        frame = _parquet(path)
         ratings = from_frame(
-            _parquet(path),
+            frame,
             user=user,
             item=item,
             rating=rating,
             time=time,
+            domain=_own_domain(frame.columns, domain, items),
             scale=scale,
             duplicates=duplicates,
             path=path,
         )
     else:
-        dialect = delimited.sniff(path, delimiter, tuple(names.values()))
-        columns = _choose_all(dialect.headers, names, path)
+        dialect = delimited.sniff(path, delimiter, (*named.values(), domain))
+        named["domain"] = _own_domain(dialect.headers, domain, items)
+        columns = choose_all(dialect.headers, named, path=path)
         ratings = read_text(path, dialect, columns, scale=scale, duplicates=duplicates)
     if users is not None:
         ratings = replace(ratings, user_attributes=_matched(Path(users), "user", user, ratings))
     if items is not None:
-        ratings = replace(ratings, item_metadata=_matched(Path(items), "item", item, ratings))
+        ratings = _with_items(ratings, Path(items), item, domain)
     return ratings
+
+
+def _own_domain(headers: Sequence[str], domain: str | None, items: PathLike | None) -> str | None:
+    """The domain's column if it has to be in the ratings' own file: no other has it."""
+    return domain if items is None or find("domain", headers, domain) is not None else None
+
+
+def _with_items(ratings: Ratings, path: Path, item: str | None, domain: str | None) -> Ratings:
+    """Item metadata from a file; the domain too, if the ratings have come without."""
+    columns = _matched(path, "item", item, ratings)
+    made = replace(ratings, item_metadata={**columns, **ratings.item_metadata})
+    if domain is None or DOMAIN in ratings.item_metadata:
+        return made
+    position = choose("domain", tuple(columns), domain, path=path)
+    named = [*columns.values()][position or 0]
+    made = replace(ratings, item_metadata={**columns, DOMAIN: named})
+    try:
+        domain_of(made)
+    except DataError as error:
+        raise located(error, path) from None
+    return made
 
 
 def read_users(
@@ -133,7 +161,7 @@ def read_history(
     else:
         dialect = delimited.sniff(path, delimiter, (item, rating))
         names: dict[Role, str | None] = {"item": item, "rating": rating}
-        columns = _choose_all(dialect.headers, names, path)
+        columns = choose_all(dialect.headers, names, path=path)
         ratings = read_text(path, dialect, columns, scale=scale, user=0)
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
     return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}
@@ -164,6 +192,9 @@ def read_text(
         raise DataError("the file has a header but no ratings", path=path)
     if scale is None:
         scale = _detect(path, dialect, columns, np.asarray(read["rating"], dtype=np.float64))
+    metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
+    if "domain" in read:
+        metadata[DOMAIN] = read["domain"]
     try:
         return Ratings.from_arrays(
             read["user"] if user is None else np.full(len(read["rating"]), user),
@@ -173,16 +204,16 @@ def read_text(
             scale=scale,
             duplicates=duplicates,
             user_attributes=user_attributes,
-            item_metadata=item_metadata,
+            item_metadata=metadata,
         )
     except DataError as error:
         raise located(error, path) from None
 
 
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
-    """Write user_id, item_id, rating and, where known, timestamp; the name's ending says how.
+    """Write user_id, item_id, rating and, where known, timestamp and domain.
 
-    .csv, .tsv or .parquet; another ending is refused.
+    The name's ending says how: .csv, .tsv or .parquet; another ending is refused.
     """
     import polars as pl
 
@@ -193,6 +224,8 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     }
     if ratings.timestamps is not None:
         columns["timestamp"] = ratings.timestamps
+    if DOMAIN in ratings.item_metadata:
+        columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
     frame = pl.DataFrame({name: _series(column) for name, column in columns.items()})
     whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
     _write(frame.with_columns(pl.col("rating").cast(pl.Int64)) if whole else frame, Path(path))
@@ -231,16 +264,6 @@ def _series(column: Column) -> pl.Series:
     return pl.Series(column.tolist() if column.dtype == object else column)
 
 
-def _choose_all(
-    headers: Sequence[str], names: Mapping[Role, str | None], path: Path
-) -> dict[Role, int]:
-    found = {
-        role: choose(role, headers, asked, path=path, required=role != "time")
-        for role, asked in names.items()
-    }
-    return {role: position for role, position in found.items() if position is not None}
-
-
 def _parquet(path: Path) -> pl.DataFrame:
     import polars as pl
 
@@ -277,6 +300,11 @@ def _fast(
         if times is None:
             return None
         read["time"] = times
+    if "domain" in columns:
+        pairs = frame.select("item", "domain").unique()
+        if pairs["item"].n_unique() < len(pairs):
+            return None
+        read["domain"] = by_item(_ids(pairs["item"]), pairs["domain"].to_list())
     return read
 
 
@@ -348,18 +376,23 @@ def _detect(
     try:
         return RatingScale.detect(stars)
     except DataError as error:
-        row = error.row
-        if row is not None:
-            row = next(islice(delimited.rows(path, dialect), row - 1, None))[0]
-        raise DataError(
-            error.what,
-            path=path,
-            row=row,
-            column=dialect.headers[columns["rating"]],
-            found=error.found,
-            expected=error.expected,
-            fix=error.fix,
-        ) from None
+        raise _at_line(error, path, dialect, columns["rating"]) from None
+
+
+def _at_line(error: DataError, path: Path, dialect: Dialect, column: int) -> DataError:
+    """The same complaint about a record, with the line it stands on."""
+    row = error.row
+    if row is not None:
+        row = next(islice(delimited.rows(path, dialect), row - 1, None))[0]
+    return DataError(
+        error.what,
+        path=path,
+        row=row,
+        column=dialect.headers[column],
+        found=error.found,
+        expected=error.expected,
+        fix=error.fix,
+    )
 
 
 def _careful(
@@ -381,11 +414,16 @@ def _careful(
                     found=row[position],
                     expected=str(error),
                 ) from None
-    ids = ("user", "item")
-    return {
-        role: _ids(pl.Series(column, dtype=pl.String)) if role in ids else column
-        for role, column in read.items()
-    }
+    made: dict[str, Any] = {str(role): column for role, column in read.items()}
+    for role in ("user", "item"):
+        if role in made:
+            made[role] = _ids(pl.Series(made[role], dtype=pl.String))
+    if "domain" in columns:
+        try:
+            made["domain"] = by_item(made["item"], made["domain"])
+        except DataError as error:
+            raise _at_line(error, path, dialect, columns["domain"]) from None
+    return made
 
 
 def _value(role: Role, text: str, scale: RatingScale | None) -> str | float | int:
@@ -403,7 +441,7 @@ def _value(role: Role, text: str, scale: RatingScale | None) -> str | float | in
             raise ValueError(cells.TIME)
         return moment
     if not text:
-        raise ValueError("an id")
+        raise ValueError("the item's domain" if role == "domain" else "an id")
     return text
 
 

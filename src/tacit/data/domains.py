@@ -1,0 +1,147 @@
+"""Domains of a catalogue, such as books and films: which items are whose, and who rated in both.
+
+An item's domain is item metadata under the name 'domain'. Every item has exactly one, so one id in
+two domains is refused: 17 among the books and 17 among the films are two items, with two ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.ratings import Column, Ratings
+from tacit.data.splits import Split, rank_in_person, refuse_share
+from tacit.errors import ConfigError, DataError
+
+DOMAIN = "domain"
+"""Name of the item metadata that holds the domain."""
+
+
+def by_item(
+    items: Sequence[Any], names: Sequence[str], *, column: str | None = None
+) -> dict[Any, str]:
+    """Item id to its domain, from a column of each; DataError names the record of a second one."""
+    found: dict[Any, str] = {}
+    for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
+        if found.setdefault(item, name) != name:
+            raise DataError(
+                "an item lies in two domains",
+                row=row,
+                column=column,
+                found=f"{item} in {found[item]} and in {name}",
+                expected="one domain per item",
+                fix="If these are two items, make two ids of them: put the domain before each id.",
+            )
+    return found
+
+
+def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings:
+    """The same ratings whose items have these domains, by id; every item needs one."""
+    column = np.empty(ratings.n_items, dtype=object)
+    column[:] = [domains.get(item) for item in ratings.item_ids.tolist()]
+    made = replace(ratings, item_metadata={**ratings.item_metadata, DOMAIN: column})
+    domain_of(made)
+    return made
+
+
+def domain_of(ratings: Ratings) -> Column:
+    """(n_items,) the domain of each item, as strings; DataError if one has none."""
+    column = ratings.item_metadata.get(DOMAIN)
+    if column is None:
+        raise DataError(
+            "the items have no domains",
+            fix="Name their column with --domain-column (from Python: domain=...).",
+        )
+    for item, name in zip(ratings.item_ids.tolist(), column.tolist(), strict=True):
+        if not isinstance(name, str) or not name.strip():
+            raise DataError("an item has no domain", found=item, expected="a domain for every item")
+    return column
+
+
+def domain_names(ratings: Ratings) -> tuple[str, ...]:
+    """Every domain that has an item, sorted."""
+    return tuple(sorted(set(domain_of(ratings).tolist())))
+
+
+def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
+    """Numbers of a domain's items, sorted; never none, because an unknown domain is refused."""
+    numbers = np.flatnonzero(domain_of(ratings) == domain)
+    if not numbers.size:
+        raise DataError(
+            "no such domain", found=domain, expected="one of " + ", ".join(domain_names(ratings))
+        )
+    return numbers
+
+
+def of_domain(ratings: Ratings, domain: str) -> Ratings:
+    """The ratings of one domain's items; people and items keep their numbers."""
+    return ratings.where(_members(items_in(ratings, domain), ratings.n_items)[ratings.items])
+
+
+def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
+    """Numbers of the people with ratings in both domains, sorted."""
+    if source == target:
+        raise ConfigError(f"The source and the target are two domains; both are {source!r}.")
+    first, second = (_counts(of_domain(ratings, name)) for name in (source, target))
+    return np.flatnonzero((first > 0) & (second > 0))
+
+
+def cross_domain_split(
+    ratings: Ratings,
+    *,
+    source: str,
+    target: str,
+    share: float = 0.2,
+    keep: int = 0,
+    at_least: int | None = None,
+    overlap: float = 1.0,
+    seed: int,
+) -> Split:
+    """Hold out target ratings of people who rated in both domains: all of them, or all but `keep`.
+
+    Test people are a random `share` of those with at least `at_least` target ratings (default:
+    keep + 1). What they rated elsewhere stays in training. overlap: the share of the other people
+    in both domains who stay in training; the rest leave it with all their ratings.
+    The draws are nested. With one seed, a smaller overlap leaves out more of the same people, and
+    with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
+    Leaks: time. Later ratings help to predict earlier ones, a test person's own of the source
+    domain and everybody's of the target domain. Test people are known from training by what they
+    rated in the source domain.
+    """
+    least = keep + 1 if at_least is None else at_least
+    refuse_share(share)
+    if not 0 <= keep < least:
+        raise ConfigError(f"Test people keep 0 to {least - 1} of {least} ratings; got {keep}.")
+    if not 0 <= overlap <= 1:
+        raise ConfigError(f"The overlap is a share, 0 to 1; got {overlap}.")
+    in_target = _members(items_in(ratings, target), ratings.n_items)[ratings.items]
+    rng = np.random.default_rng(seed)
+    people = rng.permutation(straddlers(ratings, source, target))
+    enough = _counts(ratings.where(in_target))[people] >= least
+    testers = people[enough][: round(share * int(enough.sum()))]
+    if not testers.size:
+        raise DataError(
+            "nobody can be a test person",
+            found=f"{int(enough.sum())} people with a rating in {source} and {least} in {target}",
+            fix="Hold out a larger share, or ask for fewer ratings.",
+        )
+    others = people[~_members(testers, ratings.n_users)[people]]
+    absent = _members(others[round(overlap * len(others)) :], ratings.n_users)[ratings.users]
+    owned = in_target & _members(testers, ratings.n_users)[ratings.users]
+    keys = np.where(owned, rng.random(len(ratings)), np.inf)  # what is not in question comes last
+    held = owned & (rank_in_person(ratings, keys) >= keep)
+    return Split(train=ratings.where(~held & ~absent), test=ratings.where(held))
+
+
+def _counts(ratings: Ratings) -> NDArray[np.int64]:
+    return np.diff(ratings.offsets)
+
+
+def _members(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    member = np.zeros(size, dtype=bool)
+    member[numbers] = True
+    return member
