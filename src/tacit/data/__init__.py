@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         of_domain,
         straddlers,
         with_domains,
+        within,
     )
     from tacit.data.frames import from_frame
     from tacit.data.genres import split_by_genre
@@ -41,6 +42,7 @@ _HOMES = {
         "of_domain",
         "straddlers",
         "with_domains",
+        "within",
     ),
     "frames": ("from_frame",),
     "genres": ("split_by_genre",),
@@ -84,6 +86,7 @@ __all__ = [
     "straddlers",
     "temporal",
     "with_domains",
+    "within",
     "write_ratings",
     "write_users",
 ]

@@ -82,6 +82,18 @@ def of_domain(ratings: Ratings, domain: str) -> Ratings:
     return ratings.where(_members(items_in(ratings, domain), ratings.n_items)[ratings.items])
 
 
+def within(ratings: Ratings, domain: str) -> Ratings:
+    """Only the items of one domain, renumbered; people keep their numbers."""
+    chosen = items_in(ratings, domain)
+    kept = of_domain(ratings, domain)
+    return replace(
+        kept,
+        items=np.searchsorted(chosen, kept.items).astype(np.int32),
+        item_ids=ratings.item_ids[chosen],
+        item_metadata={name: column[chosen] for name, column in ratings.item_metadata.items()},
+    )
+
+
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
     """Numbers of the people with ratings in both domains, sorted."""
     if source == target:

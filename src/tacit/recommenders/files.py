@@ -19,6 +19,10 @@ KINDS = {
     "popularity": ("tacit.recommenders.baselines", "Popularity"),
     "item-mean": ("tacit.recommenders.baselines", "ItemMean"),
     "matrix-factorization": ("tacit.recommenders.baselines", "MatrixFactorization"),
+    "user-average": ("tacit.recommenders.baselines", "UserAverage"),
+    "user-item-mean": ("tacit.recommenders.baselines", "UserItemMean"),
+    "item-knn": ("tacit.recommenders.baselines", "ItemKNN"),
+    "remote-user": ("tacit.recommenders.baselines", "RemoteUser"),
 }
 """Recommender name in a model file: where its class lives. Only these are ever loaded."""
 

@@ -46,6 +46,11 @@ class RecommenderConformance:
         """Ratings that suit the recommender: integer ids, and at least 20 ratings a person."""
         return _generated(seed)
 
+    def catalogue(self) -> list[Any]:
+        """Ids of the items it recommends; those of one domain, where it serves one."""
+        items: list[Any] = self.data().item_ids.tolist()
+        return items
+
     def fitted(self) -> Any:
         return self.make().fit(self.data())
 
@@ -77,6 +82,10 @@ class RecommenderConformance:
                 name: dict(zip(ratings.user_ids.tolist(), column.tolist(), strict=True))
                 for name, column in ratings.user_attributes.items()
             },
+            item_metadata={
+                name: dict(zip(ratings.item_ids.tolist(), column.tolist(), strict=True))
+                for name, column in ratings.item_metadata.items()
+            },
         )
         self._agree(self.make().fit(shuffled), self.fitted())
 
@@ -96,7 +105,7 @@ class RecommenderConformance:
         """Asked for more than there is, the list holds every unseen item once."""
         history = self.history()
         made = self.fitted().recommend(history=history, n=UNKNOWN)
-        unseen = set(self.data().item_ids.tolist()) - set(history)
+        unseen = set(self.catalogue()) - set(history)
         assert sorted(made.item_ids) == sorted(unseen), "the list is not every unseen item, once"
 
     def test_ranks_count_from_one(self) -> None:
@@ -128,7 +137,7 @@ class RecommenderConformance:
     def test_unknown_ids_are_ignored(self) -> None:
         """Unknown items in the history, `exclude` or `candidates` change nothing."""
         model, history = self.fitted(), self.history()
-        items = self.data().item_ids.tolist()
+        items = self.catalogue()
         plain = model.recommend(history=history)
         _same_lists(model.recommend(history={**history, UNKNOWN: 3.0}), plain)
         _same_lists(model.recommend(history=history, exclude=[UNKNOWN]), plain)
@@ -143,7 +152,7 @@ class RecommenderConformance:
 
     def test_unknown_item_has_no_prediction(self) -> None:
         """`predict` says NaN for an unknown item, and a number for a known one."""
-        known = self.data().item_ids.tolist()[0]
+        known = self.catalogue()[0]
         predicted = self.fitted().predict([UNKNOWN, known], history=self.history())
         assert math.isnan(predicted[0]), "an unknown item has a prediction"
         assert math.isfinite(predicted[1]), "a known item has none"
@@ -180,7 +189,7 @@ class RecommenderConformance:
 
     def test_odd_stars_are_refused(self) -> None:
         """A history with a star that is no finite number is refused."""
-        model, item = self.fitted(), self.data().item_ids.tolist()[0]
+        model, item = self.fitted(), self.catalogue()[0]
         for stars in (math.nan, math.inf, "4"):
             with _refused(DataError):
                 model.recommend(history={item: stars})
@@ -200,7 +209,7 @@ class RecommenderConformance:
 
     def _agree(self, first: Any, second: Any) -> None:
         """Same lists and predictions for a history and for a newcomer."""
-        items = self.data().item_ids.tolist()
+        items = self.catalogue()
         for history in (self.history(), {}):
             one, other = (model.recommend(history=history, n=20) for model in (first, second))
             _same_lists(one, other)

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit import container
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
-from tacit.privacy import Guarantee
-from tacit.recommenders.base import Floats, History, ItemRecommender
-from tacit.recommenders.files import (
-    ids_from_header,
-    items_to_header,
-    shaped,
-    titles_from_header,
-    titles_of,
-)
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.baseline import Arrays, Baseline
+from tacit.recommenders.files import shaped
 
 
-class ItemMean(ItemRecommender):
+class ItemMean(Baseline):
     """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings.
 
     No privacy. Without damping the head of the list is films that one person gave five stars.
     """
 
+    kind = "item-mean"
+    settings = ("damping",)
+
     def __init__(self, *, damping: float = 5.0) -> None:
-        if not 0 <= damping < math.inf:
-            raise ConfigError(f"Damping is a number of pseudo-ratings, 0 or more; got {damping}.")
-        self.damping = damping
+        self.damping = checked_damping(damping)
 
     def fit(self, ratings: Ratings) -> ItemMean:
-        self.item_ids_, self.people_ = ratings.item_ids, ratings
-        self.titles_ = titles_of(ratings)
+        self._learn_items(ratings)
         overall = float(ratings.values.mean())
         counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
         sums = np.bincount(ratings.items, ratings.values, minlength=ratings.n_items)
@@ -48,22 +42,15 @@ class ItemMean(ItemRecommender):
     def _score(self, history: History) -> Floats:
         return self.means_
 
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        return ()
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"means": self.means_}
 
-    def save(self, path: str | Path) -> None:
-        self._fitted()
-        header = {
-            "recommender": "item-mean",
-            **items_to_header(self.item_ids_, self.titles_),
-            "damping": self.damping,
-        }
-        container.write(path, header, {"means": self.means_})
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.means_ = shaped(arrays, "means", len(self.item_ids_))
 
-    @classmethod
-    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ItemMean:
-        model = cls(damping=header["damping"])
-        model.titles_ = titles_from_header(header)
-        model.item_ids_ = ids_from_header(header["items"])
-        model.means_ = shaped(arrays, "means", len(model.item_ids_))
-        return model
+
+def checked_damping(damping: float) -> float:
+    """The same number, if it can be one of pseudo-ratings."""
+    if not 0 <= damping < math.inf:
+        raise ConfigError(f"Damping is a number of pseudo-ratings, 0 or more; got {damping}.")
+    return damping

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
-from tacit import container
 from tacit.data.ratings import Ratings
 from tacit.engine.factorization import alternating_ridge
 from tacit.engine.ridge import solve
 from tacit.errors import ConfigError
-from tacit.privacy import Guarantee
-from tacit.recommenders.base import Floats, History, ItemRecommender
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.baseline import Arrays, Baseline, as_row, with_values
 from tacit.recommenders.baselines.item_mean import ItemMean
-from tacit.recommenders.files import (
-    ids_from_header,
-    items_to_header,
-    shaped,
-    titles_from_header,
-    titles_of,
-)
+from tacit.recommenders.files import shaped
 
 
-class MatrixFactorization(ItemRecommender):
+class MatrixFactorization(Baseline):
     """Alternating ridge regressions (Zhou et al. 2008) around damped item means. No privacy.
 
     regularization: squared stars; 10 suits five whole stars. random_state places the start only.
     """
+
+    kind = "matrix-factorization"
+    settings = ("factors", "regularization", "sweeps", "random_state")
 
     def __init__(
         self,
@@ -47,14 +42,9 @@ class MatrixFactorization(ItemRecommender):
         self.random_state = random_state
 
     def fit(self, ratings: Ratings) -> MatrixFactorization:
-        self.item_ids_, self.people_ = ratings.item_ids, ratings
-        self.titles_ = titles_of(ratings)
+        self._learn_items(ratings)
         self.means_ = ItemMean().fit(ratings).means_
-        matrix = ratings.matrix
-        centred = sparse.csr_array(
-            (matrix.data - self.means_[matrix.indices], matrix.indices, matrix.indptr),
-            shape=matrix.shape,
-        )
+        centred = with_values(ratings.matrix, ratings.values - self.means_[ratings.items])
         _, self.item_factors_ = alternating_ridge(
             centred,
             factors=self.factors,
@@ -65,40 +55,15 @@ class MatrixFactorization(ItemRecommender):
         return self
 
     def _score(self, history: History) -> Floats:
-        number = {item: position for position, item in enumerate(self.item_ids_.tolist())}
-        known = [item for item in history if item in number]
-        columns = np.array([number[item] for item in known], dtype=np.int32)
-        stars = np.array([history[item] for item in known], dtype=float)
-        row = sparse.csr_array(
-            (stars - self.means_[columns], columns, np.array([0, len(known)])),
-            shape=(1, len(self.means_)),
-        )
+        own = as_row(history, self.item_ids_)
+        row = with_values(own, own.data - self.means_[own.indices])
         person = solve(row, self.item_factors_, self.regularization)[0]
         scores: Floats = self.means_ + self.item_factors_ @ person
         return scores
 
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        return ()
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"means": self.means_, "factors": self.item_factors_}
 
-    def save(self, path: str | Path) -> None:
-        self._fitted()
-        header = {
-            "recommender": "matrix-factorization",
-            **items_to_header(self.item_ids_, self.titles_),
-            "settings": {
-                "factors": self.factors,
-                "regularization": self.regularization,
-                "sweeps": self.sweeps,
-                "random_state": self.random_state,
-            },
-        }
-        container.write(path, header, {"means": self.means_, "factors": self.item_factors_})
-
-    @classmethod
-    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> MatrixFactorization:
-        model = cls(**header["settings"])
-        model.titles_ = titles_from_header(header)
-        model.item_ids_ = ids_from_header(header["items"])
-        model.means_ = shaped(arrays, "means", len(model.item_ids_))
-        model.item_factors_ = shaped(arrays, "factors", len(model.item_ids_), model.factors)
-        return model
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.means_ = shaped(arrays, "means", len(self.item_ids_))
+        self.item_factors_ = shaped(arrays, "factors", len(self.item_ids_), self.factors)

@@ -1,0 +1,111 @@
+"""What all baselines share: the catalogue they learn, the file they are kept in, an empty card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit import container
+from tacit.data.ratings import Column, Ratings
+from tacit.privacy import Guarantee
+from tacit.recommenders.base import Floats, History, ItemRecommender
+from tacit.recommenders.files import (
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+    titles_of,
+)
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Baseline(ItemRecommender):
+    """A subclass names itself and its constructor's settings, and says what its file holds."""
+
+    kind: ClassVar[str]
+    """As `tacit.recommenders.files.KINDS` has it."""
+    settings: ClassVar[tuple[str, ...]] = ()
+
+    def _learn_items(self, ratings: Ratings) -> None:
+        self.item_ids_, self.people_ = ratings.item_ids, ratings
+        self.titles_ = titles_of(ratings)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        raise NotImplementedError
+
+    def _header(self) -> dict[str, Any]:
+        """What it keeps as JSON besides items and settings."""
+        return {}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        """The reverse of `_arrays` and `_header`; ValueError where one does not fit the items."""
+        raise NotImplementedError
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        return ()
+
+    def save(self, path: str | Path) -> None:
+        self._fitted()
+        header = {
+            "recommender": self.kind,
+            **items_to_header(self.item_ids_, self.titles_),
+            "settings": {name: getattr(self, name) for name in self.settings},
+            **self._header(),
+        }
+        container.write(path, header, self._arrays())
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        model = cls(**header["settings"])
+        model.titles_ = titles_from_header(header)
+        model.item_ids_ = ids_from_header(header["items"])
+        model._restore(header, arrays)
+        return model
+
+
+def as_row(history: History, item_ids: Column) -> sparse.csr_array:
+    """(1, items) the stars of the known items of a history, indices sorted."""
+    number = {item: position for position, item in enumerate(item_ids.tolist())}
+    known = sorted((number[item], stars) for item, stars in history.items() if item in number)
+    columns = np.array([position for position, _ in known], dtype=np.int32)
+    stars = np.array([value for _, value in known], dtype=float)
+    return sparse.csr_array((stars, columns, np.array([0, len(known)])), shape=(1, len(item_ids)))
+
+
+def person_means(ratings: Ratings) -> Floats:
+    """(n_users,) mean stars of each person; the overall mean for whoever has rated nothing."""
+    counts = np.diff(ratings.offsets)
+    sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
+    overall = np.full(ratings.n_users, ratings.values.mean())
+    means: Floats = np.divide(sums, counts, out=overall, where=counts > 0)
+    return means
+
+
+def with_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
+    """Other values in the same places."""
+    return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any]]:
+    """A sparse matrix as three arrays of a file."""
+    return {
+        f"{name} offsets": matrix.indptr.astype(np.int64),
+        f"{name} columns": matrix.indices.astype(np.int32),
+        f"{name} values": matrix.data,
+    }
+
+
+def matrix_from_arrays(name: str, arrays: Arrays, width: int) -> sparse.csr_array:
+    """The matrix that `matrix_to_arrays` wrote; ValueError if it is not well formed."""
+    offsets, columns, values = (
+        shaped(arrays, f"{name} {part}", None) for part in ("offsets", "columns", "values")
+    )
+    matrix = sparse.csr_array((values, columns, offsets), shape=(len(offsets) - 1, width))
+    matrix.check_format(full_check=True)
+    return matrix
