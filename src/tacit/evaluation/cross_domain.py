@@ -84,7 +84,8 @@ class Point:
 @dataclass(frozen=True)
 class CrossDomainTable:
     """The whole experiment. base, base_k: where stays what does not move. people: test people of
-    each seed, at the base. price: what was measured on generated ratings, if it was asked for."""
+    each seed, at the base. surface: budgets of which every pair was measured. price: what was
+    measured on generated ratings, if it was asked for."""
 
     source: str
     target: str
@@ -95,6 +96,7 @@ class CrossDomainTable:
     rows: tuple[CrossDomainRow, ...]
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
+    surface: tuple[float, ...] = ()
     price: Mapping[str, Any] = field(default_factory=dict)
 
     def at_base(self) -> list[Point]:
@@ -147,7 +149,7 @@ def evaluate_cross_domain(
     options: further keywords of XMap. Splits depend on the seed only; the noise takes no seed, so
     private rows differ a little from run to run. These are simulations, not releases.
     """
-    _refuse(methods, variants, ks, overlaps, profile_sizes, epsilons, seeds)
+    _refuse(methods, variants, ks, overlaps, profile_sizes, epsilons, surface, seeds)
     experiment = Experiment(
         ratings, source, target, share, max(profile_sizes) + 1, dict(options or {})
     )
@@ -160,7 +162,8 @@ def evaluate_cross_domain(
     for (_, setting, _), judged in zip(tasks, results, strict=True):
         for contender, k, found in judged:
             cells.setdefault((contender, k, setting), []).append(found)
-    return _table(experiment, cells, _base(overlaps, profile_sizes), _base_k(ks), numbers)
+    table = _table(experiment, cells, _base(overlaps, profile_sizes), _base_k(ks), numbers)
+    return replace(table, surface=tuple(sorted(set(surface))))
 
 
 def steps(
@@ -294,6 +297,7 @@ def _refuse(
     overlaps: Sequence[float],
     profile_sizes: Sequence[int],
     epsilons: Sequence[float],
+    surface: Sequence[float],
     seeds: int,
 ) -> None:
     for kind, wanted, known in (("method", methods, METHODS), ("variant", variants, VARIANTS)):
@@ -305,7 +309,7 @@ def _refuse(
         ("k", ks, lambda k: k >= 1, "1 or more"),
         ("overlap", overlaps, lambda share: 0 <= share <= 1, "a share, 0 to 1"),
         ("profile size", profile_sizes, lambda size: size >= 0, "0 or more"),
-        ("epsilon", epsilons, lambda epsilon: epsilon > 0, "above 0"),
+        ("epsilon", (*epsilons, *surface), lambda epsilon: epsilon > 0, "above 0"),
     ):
         if not values:
             raise ConfigError(f"The evaluation needs at least one {name}.")
