@@ -76,7 +76,7 @@ def table_of(methods=METHODS, *, gap=-0.03, private_gap=-0.01, ks=(10, 50), surf
     points, comparisons = [], []
     for number, contender in enumerate(contenders(methods, surface)):
         for k in ks if contender.method in WITH_K else (None,):
-            error = 0.7 + number / 1000 + (0 if k is None else k / 100000)
+            error = 0.7 + number / 1000 + (0 if k is None else k / 50000)
             points += [point(contender, k, BASE, error)]
         points += [
             point(contender, 50 if contender.method in WITH_K else None, setting, error + 0.01)
