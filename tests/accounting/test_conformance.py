@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tacit.accounting import Gaussian, PureAccountant, Tree, ZCDPAccountant
+from tacit.accounting import DiscreteGaussian, Gaussian, PureAccountant, Tree, ZCDPAccountant
 from tacit.testing.accountants import AccountantConformance
 
 
@@ -24,4 +24,5 @@ class TestZCDP(AccountantConformance):
     def events(self):
         noise = st.floats(0.5, 50)
         gaussian = st.builds(Tree, st.integers(1, 5), noise, st.just(True))
-        return super().events() | st.builds(Gaussian, noise) | gaussian
+        discrete = st.builds(DiscreteGaussian, noise, st.none() | st.integers(1, 9))
+        return super().events() | st.builds(Gaussian, noise) | discrete | gaussian

@@ -146,7 +146,7 @@ def test_equal_events_are_one_key():
 
 
 def _some(kind):
-    values = {"events": (), "truth": 0.75}
+    values = {"events": (), "truth": 0.75, "delta": 0.5}
     return {
         field.name: values.get(field.name, 2)
         for field in dataclasses.fields(kind)

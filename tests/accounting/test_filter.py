@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -143,6 +144,25 @@ def test_filters_are_not_copied(duplicate):
     """Two filters from one would spend the budget twice."""
     with pytest.raises(PrivacyError, match="twice"):
         duplicate(PrivacyFilter(PureAccountant, epsilon=1.0))
+
+
+def test_a_forked_filter_is_refused(monkeypatch):
+    """In another process neither spending nor asking is answered; where it was made, both are."""
+    budget = PrivacyFilter(PureAccountant, epsilon=1.0)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(os, "getpid", lambda: -1)
+        for ask in (budget.spend, budget.affords):
+            with pytest.raises(PrivacyError, match="another process"):
+                ask(Laplace(2.0))
+    budget.spend(Laplace(2.0))
+    assert (budget.spent, budget.halted) == (0.5, False)
+
+
+@pytest.mark.parametrize("field", ["epsilon", "delta", "halted", "spent"])
+def test_a_budget_is_not_raised(field):
+    """No field of a filter can be assigned to."""
+    with pytest.raises(AttributeError):
+        setattr(PrivacyFilter(PureAccountant, epsilon=1.0), field, 100.0)
 
 
 def test_accountant_has_to_hold_under_adaptive_choices():

@@ -1,9 +1,11 @@
 """Events in, (epsilon, delta) out. Standard library only, but for the optional extra."""
 
 from tacit.accounting.base import Accountant
+from tacit.accounting.basic import BasicAccountant
 from tacit.accounting.calibrate import smallest_noise
 from tacit.accounting.events import (
     Composed,
+    DiscreteGaussian,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -13,6 +15,7 @@ from tacit.accounting.events import (
     NonPrivate,
     PostProcessing,
     RandomizedResponse,
+    SmoothSensitivity,
     TopK,
     Tree,
     compose,
@@ -25,7 +28,9 @@ from tacit.accounting.zcdp import ZCDPAccountant
 
 __all__ = [
     "Accountant",
+    "BasicAccountant",
     "Composed",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "Event",
     "Exponential",
@@ -37,6 +42,7 @@ __all__ = [
     "PrivacyFilter",
     "PureAccountant",
     "RandomizedResponse",
+    "SmoothSensitivity",
     "TopK",
     "Tree",
     "ZCDPAccountant",

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from tacit.accounting.events import Event, check_count, leaves
+from tacit.accounting.rounding import float_above, sum_above
 from tacit.errors import ConfigError, PrivacyError
 
-Prices = Mapping[type[Event], Callable[[Any], float]]
+Price = Fraction | float
+Prices = Mapping[type[Event], Callable[[Any], Price]]
 
 
 class Accountant(ABC):
@@ -67,12 +70,12 @@ def no_price(name: str, event: Event) -> str:
 
 
 def summed(counts: Iterable[tuple[Event, int]], prices: Prices) -> float:
-    """Counts times prices, rounded once at the end, so that a sum never depends on its order."""
-    parts = ((times, prices[type(event)](event)) for event, times in counts)
-    try:
-        return math.fsum(times * price for times, price in parts if price)
-    except OverflowError:
-        return math.inf
+    """Counts times prices, never below the exact sum, and the same in every order."""
+    return sum_above(_product(times, prices[type(event)](event)) for event, times in counts)
+
+
+def _product(times: int, price: Price) -> float:
+    return math.inf if price == math.inf else float_above(times * Fraction(price))
 
 
 def check_delta(delta: float) -> None:

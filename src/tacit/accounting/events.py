@@ -64,16 +64,33 @@ class DiscreteLaplace(Event):
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(Event):
-    """Gaussian noise, continuous or discrete.
+    """Continuous Gaussian noise. noise_multiplier: standard deviation / L2 sensitivity.
 
-    noise_multiplier: standard deviation (of the discrete one: its parameter sigma) / L2
-    sensitivity. Source: Bun, Steinke (2016); Canonne, Kamath, Steinke (2020).
+    Source: Bun, Steinke (2016). Noise on integers is a `DiscreteGaussian`, which may cost more.
     """
 
     noise_multiplier: float
 
     def __post_init__(self) -> None:
         _positive(self, "noise_multiplier")
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(Event):
+    """Discrete Gaussian noise on integers. noise_multiplier: parameter sigma / L2 sensitivity.
+
+    steps: the sensitivity in whole numbers, if neighbours differ in ONE entry; None if they may
+    differ in several. The loss then depends on how the distance is divided among the entries, so
+    that only its rho is known. Source: Canonne, Kamath, Steinke (2020), Theorem 4.
+    """
+
+    noise_multiplier: float
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        _positive(self, "noise_multiplier")
+        if self.steps is not None:
+            _whole(self, "steps", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +132,8 @@ class Tree(Event):
     """A binary tree counter over its whole life: one input touches `levels` nodes.
 
     levels: floor(log2 T) + 1 for T inputs. noise_multiplier: the noise of each node (Laplace
-    scale, or standard deviation if `gaussian`) / what one input changes in one node. Source: Chan,
+    scale, or standard deviation of continuous noise if `gaussian`) / what one input changes in one
+    node. Nodes with discrete Gaussian noise are `levels` times a `DiscreteGaussian`. Source: Chan,
     Shi, Song (2011); Dwork, Naor, Pitassi, Rothblum (2010).
     """
 
@@ -140,6 +158,24 @@ class Gate(Event):
 
     def __post_init__(self) -> None:
         _positive(self, "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothSensitivity(Event):
+    """Noise whose scale follows the data through a smooth bound of their sensitivity.
+
+    epsilon, delta: what one release costs; no pure epsilon exists. Source: Nissim, Raskhodnikova,
+    Smith (2007).
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _positive(self, "epsilon")
+        _positive(self, "delta")
+        if self.delta >= 1:
+            raise ConfigError(f"SmoothSensitivity: delta is below 1; got {self.delta}.")
 
 
 @dataclass(frozen=True, slots=True)

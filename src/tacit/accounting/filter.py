@@ -8,6 +8,7 @@ Guarantee  (epsilon, delta) for everything released after a successful `spend`, 
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import NoReturn, SupportsIndex
 
@@ -31,11 +32,22 @@ class PrivacyFilter:
             )
         check_epsilon(epsilon)
         check_delta(delta)
-        self.epsilon = epsilon
-        self.delta = delta
+        self._epsilon = epsilon
+        self._delta = delta
         self._spent = accountant()
         self._halted = False
         self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    @property
+    def epsilon(self) -> float:
+        """The budget, nats; fixed for the filter's life."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> float:
+        """The chance at which the budget holds; fixed for the filter's life."""
+        return self._delta
 
     @property
     def halted(self) -> bool:
@@ -49,6 +61,7 @@ class PrivacyFilter:
 
     def affords(self, event: Event) -> bool:
         """Whether `spend(event)` would be granted now. Changes nothing."""
+        self._check_process()
         with self._lock:
             return self._after(event) is not None
 
@@ -56,8 +69,9 @@ class PrivacyFilter:
         """Grant all of `event`, or none of it: PrivacyError, and the filter has halted.
 
         An event the accountant does not know is refused without halting: it is a mistake in the
-        program, the same for all data.
+        program, the same for all data. In a forked process every call is a PrivacyError.
         """
+        self._check_process()
         with self._lock:
             after = self._after(event)
             if after is None:
@@ -73,6 +87,14 @@ class PrivacyFilter:
         after = self._spent.copy().add(event)
         fits = not self._halted and after.epsilon(self.delta) <= self.epsilon
         return after if fits else None
+
+    def _check_process(self) -> None:
+        """Before the lock, which a fork may have copied while it was held."""
+        if os.getpid() != self._process:
+            raise PrivacyError(
+                "This privacy filter belongs to another process, and here it would spend the same "
+                "budget again. Spend where it was made; nothing was granted."
+            )
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise PrivacyError("A privacy filter is not copied or pickled: two would spend twice.")

@@ -2,11 +2,11 @@
 
 Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi: Connect the
            dots (2022), as implemented in dp-accounting. Losses are rounded up to multiples of 1e-4,
-           so what is reported is not below the truth (but see Limit), only above by that much.
+           so what is reported is not below the truth, only above by that much.
 Guarantee  Holds for a list of events fixed in advance; not a basis for a filter.
-Limit      A Gaussian is priced as the continuous one. Discrete Gaussian noise of few grid steps
-           costs more: at multiplier 0.5 and a sensitivity of one step, delta is 3.7 times what is
-           said here; at multiplier 2, 1.35 times. Price it by zCDP (`zcdp.py`), right for both.
+Limit      A discrete Gaussian has a distribution here if neighbours differ in one entry and sigma
+           is at most 2^14 steps. Otherwise the whole list falls back on zCDP, and is without an
+           epsilon if it holds noise by smooth sensitivity as well, which zCDP refuses.
 
 The distributions are composed here and not by the library's own accountant: release 0.6.0 of that
 one charges a randomized response once, however often it is said to have happened.
@@ -17,12 +17,31 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tacit.accounting.base import Accountant, check_delta, check_epsilon, no_price, summed
-from tacit.accounting.events import Event, Gaussian, Laplace, RandomizedResponse, Tree
+from tacit.accounting.base import (
+    Accountant,
+    Prices,
+    check_delta,
+    check_epsilon,
+    no_price,
+    summed,
+)
+from tacit.accounting.basic import BasicAccountant
+from tacit.accounting.events import (
+    DiscreteGaussian,
+    Event,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    SmoothSensitivity,
+    Tree,
+)
 from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
+
+_PRICES: Prices = {**PRICES, SmoothSensitivity: lambda event: event.epsilon**2 / 2}
+"""rho, or about as much: what is too large for a table."""
 
 _MOST_RHO = 50.0
 """Beyond it, the table of losses outgrows memory, and nothing is protected any more."""
@@ -30,6 +49,15 @@ _MOST_RHO = 50.0
 _LEAST_DELTA = 1e-10
 """Below it, a table holds rounding errors: many small choices then seem to have a pure epsilon
 far below their sum, which no mechanism can promise."""
+
+_ROUNDING = 1e-4
+"""Share of delta set aside for what the library's floats and its transforms may be off by."""
+
+_FINEST_SIGMA = 1 << 14
+"""In steps: a discrete Gaussian that is finer takes seconds and more, to no avail."""
+
+_TAILS = 11.6
+"""Sigmas: beyond, a discrete Gaussian has a chance below 1e-29, and is given an infinite loss."""
 
 
 class PLDAccountant(Accountant):
@@ -48,20 +76,23 @@ class PLDAccountant(Accountant):
         found = [other.epsilon(delta) for other in self._others()]
         loss = self._loss() if delta >= _LEAST_DELTA else None
         if loss is not None:
-            found.append(float(loss.get_epsilon_for_delta(delta)))
-        return min(found)
+            found.append(float(loss.get_epsilon_for_delta(delta * (1 - _ROUNDING))))
+        return min(found, default=math.inf)
 
     def delta(self, epsilon: float) -> float:
         check_epsilon(epsilon)
+        if epsilon == math.inf:
+            return 0.0
         found = [other.delta(epsilon) for other in self._others()]
         loss = self._loss()
         if loss is not None:
-            found.append(max(_LEAST_DELTA, float(loss.get_delta_for_epsilon(epsilon))))
-        return min(found)
+            delta = float(loss.get_delta_for_epsilon(epsilon)) * (1 + _ROUNDING)
+            found.append(max(_LEAST_DELTA, delta))
+        return min([1.0, *found])
 
     def _others(self) -> list[Accountant]:
         """The accountants that know all these events, told of them."""
-        every: tuple[Accountant, ...] = (PureAccountant(), ZCDPAccountant())
+        every: tuple[Accountant, ...] = (PureAccountant(), BasicAccountant(), ZCDPAccountant())
         fitting = [
             other for other in every if not any(other._refusal(event) for event in self._counts)
         ]
@@ -72,18 +103,27 @@ class PLDAccountant(Accountant):
 
     def _loss(self) -> Any:
         """The distribution of the sum of all losses; None if it is out of bounds."""
-        if not summed(self._counts.items(), PRICES) <= _MOST_RHO:
+        if not all(_has_distribution(event) for event in self._counts):
+            return None
+        if not summed(self._counts.items(), _PRICES) <= _MOST_RHO:
             return None
         pld, _ = _library()
         composed = pld.identity()
         # Rounding depends on the order, so events are put into one.
         for event, times in sorted(self._counts.items(), key=repr):
-            if PRICES[type(event)](event) > 0:
+            if _PRICES[type(event)](event) > 0:
                 composed = composed.compose(_distribution(event, times))
         return composed
 
     def _refusal(self, event: Event) -> str | None:
-        return None if type(event) in PRICES else no_price("PLD", event)
+        return None if type(event) in _PRICES else no_price("PLD", event)
+
+
+def _has_distribution(event: Event) -> bool:
+    """Whether one pair of neighbours is the worst, and its losses fit into a table."""
+    if not isinstance(event, DiscreteGaussian):
+        return True
+    return event.steps is not None and event.noise_multiplier * event.steps <= _FINEST_SIGMA
 
 
 def _distribution(event: Event, times: int) -> Any:
@@ -91,6 +131,20 @@ def _distribution(event: Event, times: int) -> Any:
     pld, parameters = _library()
     if isinstance(event, Gaussian):
         return pld.from_gaussian_mechanism(event.noise_multiplier / math.sqrt(times))
+    if isinstance(event, DiscreteGaussian) and event.steps is not None:
+        # Log-concave noise: the largest shift is the worst, in every order of releases.
+        sigma = event.noise_multiplier * event.steps
+        one = pld.from_discrete_gaussian_mechanism(
+            sigma,
+            event.steps,
+            truncation_bound=math.ceil(_TAILS * sigma) + event.steps,
+            use_connect_dots=True,
+        )
+        return one.self_compose(times)
+    if isinstance(event, SmoothSensitivity):
+        return pld.from_privacy_parameters(parameters(event.epsilon, event.delta)).self_compose(
+            times
+        )
     if isinstance(event, Tree):
         node = event.noise_multiplier
         if event.gaussian:
@@ -102,7 +156,7 @@ def _distribution(event: Event, times: int) -> Any:
         noise = (1 - event.truth) * event.categories / (event.categories - 1)
         one = pld.from_randomized_response(noise, event.categories)
     else:
-        one = pld.from_privacy_parameters(parameters(PURE_PRICES[type(event)](event), 0.0))
+        one = pld.from_privacy_parameters(parameters(float(PURE_PRICES[type(event)](event)), 0.0))
     return one.self_compose(times)
 
 

@@ -8,10 +8,12 @@ Guarantee  Holds for events chosen one after the other, each with knowledge of e
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import ClassVar
 
 from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, no_price, summed
 from tacit.accounting.events import (
+    DiscreteGaussian,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -21,30 +23,38 @@ from tacit.accounting.events import (
     NonPrivate,
     PostProcessing,
     RandomizedResponse,
+    SmoothSensitivity,
     TopK,
     Tree,
 )
+from tacit.accounting.rounding import MARGIN, above, float_above
 
 
 def _response(event: RandomizedResponse) -> float:
     """|ln(truth / chance of one other answer)|. Answering always or never in truth is no noise."""
     if event.truth in (0.0, 1.0):
         return math.inf
-    return abs(math.log(event.truth) - math.log((1 - event.truth) / (event.categories - 1)))
+    odds = Fraction(event.truth) * (event.categories - 1) / (1 - Fraction(event.truth))
+    more = max(odds, 1 / odds) - 1
+    if more == 0:
+        return 0.0
+    if (rounded := float_above(more)) < math.inf:
+        return above(math.log1p(rounded))
+    return above(math.log(more.numerator) - math.log(more.denominator), slack=2000.0)
 
 
 PRICES: Prices = {
     RandomizedResponse: _response,
-    Laplace: lambda event: 1 / event.noise_multiplier,
-    DiscreteLaplace: lambda event: 1 / event.noise_multiplier,
+    Laplace: lambda event: 1 / Fraction(event.noise_multiplier),
+    DiscreteLaplace: lambda event: 1 / Fraction(event.noise_multiplier),
     Exponential: lambda event: event.epsilon,
-    TopK: lambda event: event.k * event.epsilon,
-    Tree: lambda event: event.levels / event.noise_multiplier,
+    TopK: lambda event: event.k * Fraction(event.epsilon),
+    Tree: lambda event: event.levels / Fraction(event.noise_multiplier),
     Gate: lambda event: event.epsilon,
     PostProcessing: lambda _: 0.0,
     NonPrivate: lambda _: math.inf,
 }
-"""Pure loss of one event, nats. A Tree here has Laplace noise."""
+"""Pure loss of one event, nats; a fraction is exact. A Tree here has Laplace noise."""
 
 
 class PureAccountant(Accountant):
@@ -59,8 +69,10 @@ class PureAccountant(Accountant):
         """
         check_delta(delta)
         total = summed(self._counts.items(), PRICES)
-        inner = delta * (1 + math.exp(-total))
-        return 0.0 if inner >= 1 else max(0.0, total + math.log1p(-inner))
+        inner = delta * (1 + math.exp(-total)) * (1 - MARGIN)
+        if delta == 1 or inner >= 1:
+            return 0.0
+        return max(0.0, above(total + math.log1p(-inner), slack=total)) if inner else total
 
     def delta(self, epsilon: float) -> float:
         """(e^total - e^epsilon) / (1 + e^total): 0 from the sum on."""
@@ -68,10 +80,15 @@ class PureAccountant(Accountant):
         total = summed(self._counts.items(), PRICES)
         if epsilon >= total:
             return 0.0
-        return -math.expm1(epsilon - total) / (1 + math.exp(-total))
+        return min(1.0, above(-math.expm1(epsilon - total) / (1 + math.exp(-total))))
 
     def _refusal(self, event: Event) -> str | None:
-        if type(event) is Gaussian or (type(event) is Tree and event.gaussian):
+        if type(event) is SmoothSensitivity:
+            return (
+                "Noise by smooth sensitivity has no pure epsilon. Use the basic accountant or PLD, "
+                "and state a delta above 0."
+            )
+        if type(event) in (Gaussian, DiscreteGaussian) or (type(event) is Tree and event.gaussian):
             return (
                 "Gaussian noise has no pure epsilon: at delta = 0 its loss has no bound. Use the "
                 "zCDP accountant and state a delta above 0, or use Laplace noise."

@@ -11,10 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import ClassVar
 
-from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, no_price, summed
+from tacit.accounting.base import (
+    Accountant,
+    Price,
+    Prices,
+    check_delta,
+    check_epsilon,
+    no_price,
+    summed,
+)
 from tacit.accounting.events import (
+    DiscreteGaussian,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -24,48 +34,56 @@ from tacit.accounting.events import (
     NonPrivate,
     PostProcessing,
     RandomizedResponse,
+    SmoothSensitivity,
     TopK,
     Tree,
 )
 from tacit.accounting.pure import PRICES as PURE_PRICES
+from tacit.accounting.rounding import MARGIN, above, float_above
 
 _STEPS = 120
 """Halvings of an interval: more than a float can tell apart."""
 
 
-def _pure(epsilon: float) -> float:
+def _pure(exact: Price) -> float:
     """rho of the worst mechanism with this pure epsilon: binary randomized response."""
-    return epsilon * math.tanh(epsilon / 2)
+    epsilon = _float(exact)
+    return above(epsilon * math.tanh(epsilon / 2)) if epsilon else 0.0
 
 
-def _laplace(epsilon: float) -> float:
-    """rho of Laplace noise: epsilon - 1 + e^-epsilon."""
-    if epsilon < 1e-5:  # too close to 0 to subtract; the series' first term is above the sum
-        return epsilon * epsilon / 2
-    return epsilon + math.expm1(-epsilon)
+def _laplace(exact: Price) -> float:
+    """rho of Laplace noise: epsilon - 1 + e^-epsilon, or its series' first term, which is above."""
+    epsilon = _float(exact)
+    return min(above(epsilon + math.expm1(-epsilon), slack=epsilon), above(epsilon * epsilon / 2))
 
 
-def _gaussian(noise_multiplier: float) -> float:
-    return (1 / noise_multiplier) * (1 / noise_multiplier) / 2
+def _gaussian(noise_multiplier: float) -> Fraction:
+    return 1 / (2 * Fraction(noise_multiplier) ** 2)
 
 
-def _choice(event: Exponential | TopK) -> float:
+def _choice(event: Exponential | TopK) -> Fraction:
     """One choice: its loss has a range of epsilon, and the bounded range makes it cheaper."""
-    pure = _pure(event.epsilon)
-    return pure if event.permute_and_flip else min(pure, event.epsilon * event.epsilon / 8)
+    pure = Fraction(_pure(event.epsilon))
+    return pure if event.permute_and_flip else min(pure, Fraction(event.epsilon) ** 2 / 8)
 
 
-def _tree(event: Tree) -> float:
+def _tree(event: Tree) -> Price:
     """Each level is one release; the discrete Laplace price covers the continuous one too."""
-    node = _gaussian if event.gaussian else lambda multiplier: _pure(1 / multiplier)
-    return event.levels * node(event.noise_multiplier)
+    if event.gaussian:
+        return event.levels * _gaussian(event.noise_multiplier)
+    return event.levels * Fraction(_pure(1 / Fraction(event.noise_multiplier)))
+
+
+def _float(price: Price) -> float:
+    return float_above(price) if isinstance(price, Fraction) else price
 
 
 PRICES: Prices = {
     RandomizedResponse: lambda event: _pure(PURE_PRICES[RandomizedResponse](event)),
-    Laplace: lambda event: _laplace(1 / event.noise_multiplier),
-    DiscreteLaplace: lambda event: _pure(1 / event.noise_multiplier),
+    Laplace: lambda event: _laplace(PURE_PRICES[Laplace](event)),
+    DiscreteLaplace: lambda event: _pure(PURE_PRICES[DiscreteLaplace](event)),
     Gaussian: lambda event: _gaussian(event.noise_multiplier),
+    DiscreteGaussian: lambda event: _gaussian(event.noise_multiplier),
     Exponential: _choice,
     TopK: lambda event: event.k * _choice(event),
     Tree: _tree,
@@ -73,7 +91,7 @@ PRICES: Prices = {
     PostProcessing: lambda _: 0.0,
     NonPrivate: lambda _: math.inf,
 }
-"""rho of one event."""
+"""rho of one event, never below the exact one."""
 
 
 class ZCDPAccountant(Accountant):
@@ -95,6 +113,11 @@ class ZCDPAccountant(Accountant):
         return delta_of(self.rho, epsilon)
 
     def _refusal(self, event: Event) -> str | None:
+        if type(event) is SmoothSensitivity:
+            return (
+                "Noise by smooth sensitivity has no rho here. Use the basic accountant or PLD, and "
+                "state a delta above 0."
+            )
         return None if type(event) in PRICES else no_price("zCDP", event)
 
 
@@ -113,7 +136,9 @@ def epsilon_of(rho: float, delta: float) -> float:
     if most == 0:
         return 0.0 if wanted == 0 else math.inf
     t = _root(lambda t: t * t * rho + math.log1p(t) - wanted, most)  # t = a - 1
-    return max(0.0, (t + 1) * rho + (wanted - math.log1p(t)) / t - math.log1p(1 / t))
+    terms = (t + 1) * rho + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
+    found = (t + 1) * rho + (wanted - math.log1p(t)) / t - math.log1p(1 / t)
+    return max(0.0, above(found, slack=terms))
 
 
 def delta_of(rho: float, epsilon: float) -> float:
@@ -128,10 +153,11 @@ def delta_of(rho: float, epsilon: float) -> float:
         return 1.0
     most = (epsilon + 1) / (2 * rho) + 1
     if math.isinf(most):
-        return 0.0
+        return math.ulp(0.0)
     t = _root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, most)
     log_delta = t * ((t + 1) * rho - epsilon) - math.log(t) - (t + 1) * math.log1p(1 / t)
-    return math.exp(min(0.0, log_delta))
+    terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t)) + (t + 1) * math.log1p(1 / t)
+    return min(1.0, above(math.exp(min(0.0, log_delta + MARGIN * terms))))
 
 
 def _root(rising: Callable[[float], float], most: float) -> float:

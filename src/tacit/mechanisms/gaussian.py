@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.events import Event, Gaussian, NonPrivate
+from tacit.accounting.events import DiscreteGaussian, Event, NonPrivate
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import Grid, finite
@@ -60,7 +60,8 @@ class GaussianRelease:
     @property
     def event(self) -> Event:
         """What one call costs, however many entries it has."""
-        return gaussian_event(self.noise_multiplier)
+        steps = int(self._distance) if self.changes == 1 else None
+        return gaussian_event(self.noise_multiplier, steps)
 
     def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
         """Multiples of the resolution, not clamped again; same shape as `values`."""
@@ -84,5 +85,6 @@ def check_multiplier(noise_multiplier: float) -> None:
         )
 
 
-def gaussian_event(noise_multiplier: float) -> Event:
-    return Gaussian(noise_multiplier) if noise_multiplier > 0 else NonPrivate()
+def gaussian_event(noise_multiplier: float, steps: int | None = None) -> Event:
+    """steps: the sensitivity, where neighbours differ in one entry only."""
+    return DiscreteGaussian(noise_multiplier, steps) if noise_multiplier > 0 else NonPrivate()

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
+from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import Grid, finite
@@ -56,7 +57,7 @@ class LaplaceRelease:
     @property
     def scale(self) -> float:
         """Of the noise, in steps of the grid; epsilon is finite."""
-        return samplers.scale_above(self._distance / Fraction(self.epsilon))
+        return float_above(self._distance / Fraction(self.epsilon))
 
     @property
     def event(self) -> Event:

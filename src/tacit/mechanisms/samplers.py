@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -31,12 +29,6 @@ def noisy_max(rows: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         scale,
     )
     return np.array([measurement(row.tolist()) for row in rows], dtype=np.int64)
-
-
-def scale_above(exact: Fraction) -> float:
-    """The smallest float that is not below a noise scale: rounding never costs privacy."""
-    near = float(exact)
-    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
 # A measurement holds its scale and no random state, so keeping it repeats no draw.

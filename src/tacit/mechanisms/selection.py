@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, Exponential, NonPrivate
+from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import Grid, finite
@@ -136,6 +137,6 @@ class NoisyMax(_Choice):
         if math.isinf(self.epsilon):
             chosen = rows.argmax(axis=1)
         else:
-            scale = samplers.scale_above(1 / self.rate)
+            scale = float_above(1 / self.rate)
             chosen = samplers.noisy_max(self.grid.steps(rows), scale)
         return np.asarray(chosen.reshape(np.shape(scores)[:-1]), dtype=np.int64)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.accounting.events import Event, Gate, NonPrivate
+from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import MOST_STEPS, whole
@@ -80,7 +81,7 @@ class ThresholdGate:
     def _scale(self, factor: int) -> float:
         if math.isinf(self.epsilon):
             return 0.0
-        return samplers.scale_above(factor * self.sensitivity / Fraction(self.epsilon))
+        return float_above(factor * self.sensitivity / Fraction(self.epsilon))
 
     def _noise(self, count: int, scale: float) -> list[int]:
         nothing = np.zeros(count, dtype=np.int64)
@@ -93,22 +94,28 @@ class GateRun(Running):
     def __init__(self, gate: ThresholdGate) -> None:
         super().__init__()
         self.gate = gate
-        self.stopped = False
+        self._stopped = False
         self._sign = 1 if gate.stops == "above" else -1
         (noise,) = gate._noise(1, gate.threshold_scale)
         self._threshold = self._sign * gate.threshold + noise  # never released, never redrawn
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the gate is shut, for good."""
+        return self._stopped
+
     def stops_at(self, count: int) -> bool:
         """Whether the gate is shut from this count on; once shut, counts are not looked at."""
         self._check_process()
-        if self.stopped:
-            return True
-        number = whole(count)
-        if number.shape != ():
-            raise DataError("a gate is asked about one count at a time")
-        (noise,) = self.gate._noise(1, self.gate.count_scale)
-        return self._stops_at(int(number), noise)
+        with self._lock:
+            if self._stopped:
+                return True
+            number = whole(count)
+            if number.shape != ():
+                raise DataError("a gate is asked about one count at a time")
+            (noise,) = self.gate._noise(1, self.gate.count_scale)
+            return self._stops_at(int(number), noise)
 
     def _stops_at(self, count: int, noise: int) -> bool:
-        self.stopped = self._sign * count + noise >= self._threshold
-        return self.stopped
+        self._stopped = self._sign * count + noise >= self._threshold
+        return self._stopped

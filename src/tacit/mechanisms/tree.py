@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, NonPrivate, Tree
+from tacit.accounting.rounding import float_above
 from tacit.errors import DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import MOST_STEPS, whole
@@ -53,7 +54,7 @@ class TreeCounter:
     @property
     def scale(self) -> float:
         """Of the noise of each node; epsilon is finite."""
-        return samplers.scale_above(self.levels * self.bound / Fraction(self.epsilon))
+        return float_above(self.levels * self.bound / Fraction(self.epsilon))
 
     @property
     def event(self) -> Event:
@@ -91,29 +92,35 @@ class TreeRun(Running):
     def __init__(self, counter: TreeCounter) -> None:
         super().__init__()
         self.counter = counter
-        self.step = 0
+        self._step = 0
         self._exact = [0] * counter.levels
         self._noisy = [0] * counter.levels
+
+    @property
+    def step(self) -> int:
+        """How many values were counted so far."""
+        return self._step
 
     def add(self, value: int) -> int:
         """Count `value`, clamped to [0, bound]; the noisy total of everything so far."""
         self._check_process()
-        if self.step == self.counter.horizon:
-            raise PrivacyError(
-                f"This counter has made its {self.counter.horizon} steps and releases no more. "
-                "Start another one, and charge for it."
-            )
-        number = whole(value)
-        if number.shape != ():
-            raise DataError("a step of a counter is one number")
-        return self._add(int(number), int(self.counter._noise(1)[0]))
+        with self._lock:
+            if self._step == self.counter.horizon:
+                raise PrivacyError(
+                    f"This counter has made its {self.counter.horizon} steps and releases no more. "
+                    "Start another one, and charge for it."
+                )
+            number = whole(value)
+            if number.shape != ():
+                raise DataError("a step of a counter is one number")
+            return self._add(int(number), int(self.counter._noise(1)[0]))
 
     def _add(self, value: int, noise: int) -> int:
         """Close the node that ends at this step; it takes in all lower ones, which are done."""
-        self.step += 1
-        level = (self.step & -self.step).bit_length() - 1
+        self._step += 1
+        level = (self._step & -self._step).bit_length() - 1
         within = min(max(value, 0), self.counter.bound)
         self._exact[level] = within + sum(self._exact[:level])
         self._noisy[level] = self._exact[level] + noise  # once: never drawn again for this node
         self._exact[:level] = [0] * level
-        return sum(node for place, node in enumerate(self._noisy) if self.step >> place & 1)
+        return sum(node for place, node in enumerate(self._noisy) if self._step >> place & 1)
