@@ -16,6 +16,7 @@ from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
@@ -69,6 +70,15 @@ class TestCosine(MechanismConformance):
             return super().release(mechanism, argument, source)
         source = source or secure()
         return [super(TestCosine, self).release(mechanism, argument, source) for _ in range(8)]
+
+
+class TestSmoothCosine(MechanismConformance):
+    datasets = TestCosine.datasets
+
+    def make(self, epsilon=1.0):
+        return SmoothCosineRelease(epsilon, 1e-6, 2)
+
+    exact = TestCosine.exact
 
 
 class TestGram(MechanismConformance):

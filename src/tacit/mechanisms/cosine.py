@@ -59,11 +59,9 @@ class CosineRelease:
 
     def __call__(self, ratings: ArrayLike, source: Source) -> float:
         """Two rows of whole numbers (2, people), zero where a person has not rated."""
-        pair = whole(ratings)
-        if pair.ndim != 2 or len(pair) != 2:
-            raise DataError("the ratings have another shape", expected="(2, people)")
+        pair = rating_pair(ratings)
         if math.isinf(self.epsilon):
-            return _cosine(pair)
+            return cosine(pair)
         chosen = int(self._selection(-self.changes(pair), source))
         return (chosen - self.halves) / self.halves
 
@@ -73,24 +71,41 @@ class CosineRelease:
         It moves by at most one if one person comes or goes.
         """
         pair = np.clip(ratings, -self.bound, self.bound)
-        here = round(_cosine(pair) * _UNIT)
+        here = round(cosine(pair) * _UNIT)
         outputs = np.arange(-self.halves, self.halves + 1) * _UNIT // self.halves
         return np.searchsorted(self._reach(pair), np.abs(outputs - here)).astype(np.int64)
 
     def _reach(self, pair: NDArray[np.int64]) -> NDArray[np.int64]:
         """How far k people can move the cosine, at most, for k = 0, 1, ...; in units."""
-        gone = np.arange(1, _FAR + 1) * self.bound**2  # k people less, squared lengths fall by this
-        steps = np.zeros(_FAR)
-        for row in pair:
-            left = int((row**2).sum()) - gone
-            # tan of the angle by which one more person turns the row, if any length is left
-            steps += np.where(left > 0, self.bound / np.sqrt(np.maximum(left, 1)), 2.0)
+        steps = np.minimum(turns(pair, self.bound, _FAR), 2.0)
         # 2 units more cover the rounding of two cosines to units.
-        units = np.ceil(np.minimum(steps, 2.0) * _UNIT).astype(np.int64) + 2
+        units = np.ceil(steps * _UNIT).astype(np.int64) + 2
         return np.concatenate([[0], np.cumsum(units)])
 
 
-def _cosine(pair: NDArray[np.int64]) -> float:
+def rating_pair(ratings: ArrayLike) -> NDArray[np.int64]:
+    """Two rows of whole numbers, refused if they are anything else."""
+    pair = whole(ratings)
+    if pair.ndim != 2 or len(pair) != 2:
+        raise DataError("the ratings have another shape", expected="(2, people)")
+    return pair
+
+
+def turns(pair: NDArray[np.int64], bound: int, count: int) -> NDArray[np.float64]:
+    """How far one more person can turn both rows after k went, k below `count`; 2 or more: round.
+
+    Radians, or rather the tangents of the angles: larger, and made of operations whose rounding
+    keeps their order, so that a longer row never seems to turn further.
+    """
+    gone = np.arange(1, count + 1) * bound**2  # k people less, squared lengths fall by this
+    steps = np.zeros(count)
+    for row in pair:
+        left = int((row**2).sum()) - gone
+        steps += np.where(left > 0, bound / np.sqrt(np.maximum(left, 1)), 2.0)
+    return steps
+
+
+def cosine(pair: NDArray[np.int64]) -> float:
     """0 where a row is zero. In floats, which hold these sums of whole numbers exactly."""
     one, other = pair.astype(np.float64)
     lengths = math.sqrt(one @ one) * math.sqrt(other @ other)

@@ -11,7 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from tacit.accounting import Event, Gaussian, PureAccountant, ZCDPAccountant, smallest_noise
+from tacit.accounting import (
+    BasicAccountant,
+    DiscreteGaussian,
+    Event,
+    PureAccountant,
+    ZCDPAccountant,
+    smallest_noise,
+)
 from tacit.errors import ConfigError
 from tacit.mechanisms.cosine import CosineRelease
 from tacit.mechanisms.gaussian import GaussianRelease
@@ -20,6 +27,7 @@ from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.parameters import check_epsilon
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
@@ -49,11 +57,12 @@ class _Mechanism(Protocol):
 class _Terms:
     """What is particular to one mechanism.
 
-    build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism.
-    released: by one call. parameters: those that `build` takes, in words.
+    build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism; for
+    noise by smooth sensitivity, (epsilon, delta) -> the mechanism. released: by one call.
+    parameters: those that `build` takes, in words.
     """
 
-    build: Callable[[float], _Mechanism]
+    build: Callable[..., _Mechanism]
     released: str
     adjacency: Adjacency
     parameters: str
@@ -61,6 +70,7 @@ class _Terms:
     beyond: str
     sources: tuple[str, ...]
     gaussian: bool = False
+    smooth: bool = False
 
     @property
     def local(self) -> bool:
@@ -204,6 +214,17 @@ _TERMS: Mapping[str, _Terms] = {
             "Asi, Duchi: Instance-optimality in differential privacy (NeurIPS 2020)",
         ),
     ),
+    "smooth-cosine": _Terms(
+        lambda epsilon, delta: SmoothCosineRelease(epsilon, delta, bound=4),
+        "one cosine of two items",
+        _PERSON,
+        "ratings in whole steps from -4 to 4 around a mean, noise in steps of 2^-20",
+        "no sensitivity is required: ratings are clamped; a person is charged for every cosine "
+        "that her ratings are in",
+        "centring by anything but the person's own or a public mean",
+        ("Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)", _SAMPLER),
+        smooth=True,
+    ),
 }
 
 NAMES: tuple[str, ...] = tuple(_TERMS)
@@ -213,8 +234,9 @@ NAMES: tuple[str, ...] = tuple(_TERMS)
 def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Guarantee:
     """The card of one call of a mechanism of `NAMES`.
 
-    epsilon: nats that the call may cost. delta: for Gaussian noise, which has no pure epsilon, and
-    for nothing else; above 0 and below 1. Other values raise ConfigError.
+    epsilon: nats that the call may cost. delta: for Gaussian noise and for noise by smooth
+    sensitivity, which have no pure epsilon, and for nothing else; above 0 and below 1. Other values
+    raise ConfigError.
     """
     if name not in _TERMS:
         raise ConfigError(f"No mechanism '{name}'. Mechanisms: {', '.join(NAMES)}.")
@@ -222,22 +244,30 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     check_epsilon(epsilon)
     if math.isinf(epsilon):
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
-    if not terms.gaussian and delta is not None:
-        raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
-    spent = _with_delta(name, terms, epsilon, delta) if terms.gaussian else _pure(terms, epsilon)
-    return _card(name, terms, spent, delta or 0.0)
+    if not (terms.gaussian or terms.smooth):
+        if delta is not None:
+            raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
+        return _card(name, terms, _pure(terms, epsilon), 0.0)
+    if delta is None or not 0 < delta < 1:
+        raise ConfigError(
+            f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
+        )
+    price = _smooth if terms.smooth else _gaussian
+    return _card(name, terms, price(terms, epsilon, delta), delta)
 
 
 def _pure(terms: _Terms, epsilon: float) -> float:
     return PureAccountant().add(terms.build(epsilon).event).epsilon()
 
 
-def _with_delta(name: str, terms: _Terms, epsilon: float, delta: float | None) -> float:
-    if delta is None or not 0 < delta < 1:
-        raise ConfigError(
-            f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
-        )
-    noise = smallest_noise(Gaussian, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+def _smooth(terms: _Terms, epsilon: float, delta: float) -> float:
+    return BasicAccountant().add(terms.build(epsilon, delta).event).epsilon(delta)
+
+
+def _gaussian(terms: _Terms, epsilon: float, delta: float) -> float:
+    noise = smallest_noise(
+        DiscreteGaussian, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant
+    )
     return ZCDPAccountant().add(terms.build(noise).event).epsilon(delta)
 
 
@@ -257,8 +287,8 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float) -> Guarantee:
         epsilon=epsilon,
         delta=delta,
         lifetime=(
-            f"this is {terms.released}; n calls about the same {unit} cost n times: "
-            "tacit.accounting adds them up"
+            f"no epsilon over a lifetime: this one is per release, that is {terms.released}; n "
+            f"calls about the same {unit} cost n times as much, which tacit.accounting adds up"
         ),
         assumptions=(
             f"public parameters, here: {terms.parameters}; others change the noise, not epsilon",

@@ -22,9 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.accounting.events import Event, NonPrivate
-from tacit.accounting.zcdp import ZCDPAccountant
-from tacit.errors import DataError
+from tacit.accounting import Accountant, BasicAccountant, Event, NonPrivate, ZCDPAccountant
+from tacit.errors import DataError, PrivacyError
 from tacit.randomness import replay, secure, simulation
 
 
@@ -98,8 +97,8 @@ class MechanismConformance:
         """An accountant knows the event and gives it a finite price."""
         event = self.make().event
         assert isinstance(event, Event), "event is a tacit.accounting event"
-        spent = ZCDPAccountant().add(event).epsilon(1e-6)
-        assert math.isfinite(spent), "the event has no finite price"
+        prices = [_price(accountant, event) for accountant in (ZCDPAccountant, BasicAccountant)]
+        assert math.isfinite(min(prices)), "the event has no finite price"
 
     def test_twin_costs_infinity(self) -> None:
         """Without noise the event says so."""
@@ -150,6 +149,14 @@ class MechanismConformance:
     def _text(self, mechanism: Any, source: Any = None) -> str:
         made = self.release(mechanism, np.array(self.datasets[0]), source)
         return json.dumps(np.asarray(made).tolist())
+
+
+def _price(accountant: type[Accountant], event: Event) -> float:
+    """Epsilon at delta 1/2; infinite if the accountant does not know the event."""
+    try:
+        return accountant().add(event).epsilon(0.5)
+    except PrivacyError:
+        return math.inf
 
 
 def _in_child(make: Callable[[], str]) -> str:

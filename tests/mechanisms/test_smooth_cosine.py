@@ -1,0 +1,165 @@
+"""The smooth release of a cosine keeps its pair of epsilon and delta, by exact sums."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.accounting import SmoothSensitivity
+from tacit.errors import ConfigError, DataError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.cosine import cosine, turns
+from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
+
+PEOPLE = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=30)
+CLAIMS = st.sampled_from([(0.5, 1e-2), (1.0, 1e-3), (2.0, 0.05), (8.0, 0.4)])
+
+
+def distribution(mechanism, pair):
+    """The place and the scale that the call gives to its sampler, as it computes them."""
+    asked = []
+
+    def record(values, scale):
+        asked.append((int(values[0]), scale))
+        return values
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(samplers, "discrete_laplace", record)
+        mechanism(pair)
+    return asked[0]
+
+
+def delta(first, second, epsilon):
+    """Exact for two discrete Laplace distributions: the sum of P - e^epsilon Q where positive."""
+    reach = math.ceil(60 * max(first[1], second[1])) + abs(first[0] - second[0])
+    outputs = np.arange(first[0] - reach, first[0] + reach + 1)
+    p, q = (
+        np.tanh(1 / (2 * scale)) * np.exp(-np.abs(outputs - place) / scale)
+        for place, scale in (first, second)
+    )
+    return np.maximum(p - math.exp(epsilon) * q, 0).sum()
+
+
+@settings(deadline=None)
+@given(PEOPLE, CLAIMS, st.sampled_from([1, 2, 3]), st.sampled_from([1, 4, 50]))
+def test_claim_holds_exactly(people, claim, bound, halves):
+    """One person goes or comes: the delta of the two distributions that are really drawn from is
+    at or below the claimed one, in both directions."""
+    mechanism = SmoothCosineRelease(*claim, bound, halves)
+    pair = np.array(people).T
+    one, other = (distribution(mechanism, data) for data in (pair, pair[:, 1:]))
+    assert delta(one, other, claim[0]) <= claim[1]
+    assert delta(other, one, claim[0]) <= claim[1]
+
+
+def test_all_small_neighbours():
+    """Every data set of up to four people with ratings -1, 0 and 1, and each of them gone."""
+    mechanism = SmoothCosineRelease(1.0, 1e-3, 1, 8)
+    kinds = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    worst, cache = 0.0, {}
+
+    def drawn(people):
+        if people not in cache:
+            data = np.array(people, dtype=np.int64).reshape(-1, 2).T
+            cache[people] = distribution(mechanism, data)
+        return cache[people]
+
+    for size in (1, 2, 3, 4):
+        for people in combinations_with_replacement(kinds, size):
+            for gone in range(size):
+                pair = drawn(people), drawn((*people[:gone], *people[gone + 1 :]))
+                worst = max(worst, delta(*pair, 1.0), delta(*pair[::-1], 1.0))
+    assert 0 <= worst <= 1e-3
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_local_noise_alone_would_break_the_claim(count, monkeypatch):
+    """With the scale that these data need, not smoothed, the same sum catches the same call."""
+    mechanism = SmoothCosineRelease(1.0, 1e-6, 1, 1000)
+    pair = np.ones((2, count), dtype=np.int64)
+    smooth = [distribution(mechanism, data) for data in (pair, pair[:, 1:])]
+    assert max(delta(*smooth, 1.0), delta(*smooth[::-1], 1.0)) <= 1e-6
+
+    def needed_here(self, data):
+        move = min(turns(data, self.bound, 1)[0], 2.0) * self.halves
+        return int(np.searchsorted(self._reaches, np.ceil(move) + 1))
+
+    monkeypatch.setattr(SmoothCosineRelease, "rung", needed_here)
+    local = [distribution(mechanism, data) for data in (pair, pair[:, 1:])]
+    assert max(delta(*local, 1.0), delta(*local[::-1], 1.0)) > 1e-6
+
+
+@settings(deadline=None)
+@given(PEOPLE, CLAIMS, st.sampled_from([1, 2, 3]))
+def test_one_rung_at_most(people, claim, bound):
+    """One person moves the scale by one rung at most, and the cosine within its reach."""
+    mechanism = SmoothCosineRelease(*claim, bound)
+    pair = np.clip(np.array(people).T, -bound, bound)
+    both = pair, pair[:, 1:]
+    rungs = [mechanism.rung(data) for data in both]
+    moved = abs(round(cosine(both[0]) * (1 << 20)) - round(cosine(both[1]) * (1 << 20)))
+    assert abs(rungs[0] - rungs[1]) <= 1
+    assert moved <= claim[0] / 2 * mechanism.scales[min(rungs)]
+
+
+@pytest.mark.parametrize("claim", [(0.01, 1e-9), (1.0, 1e-6), (50.0, 0.5)])
+@pytest.mark.parametrize("halves", [1, 1 << 30])
+def test_ladder(claim, halves):
+    """Rungs lie at most 1 + epsilon / (2 ln(2 / delta)) apart, and reach what turns it round."""
+    mechanism = SmoothCosineRelease(*claim, 1, halves)
+    ratios = mechanism.scales[1:] / mechanism.scales[:-1]
+    assert 1 < ratios.min() <= ratios.max() <= 1 + claim[0] / (2 * math.log(2 / claim[1]))
+    assert mechanism.scales[-1] * claim[0] / 2 >= 2 * halves + 1
+    assert (
+        mechanism.scales[mechanism.rung(np.zeros((2, 1), dtype=np.int64))]
+        >= 4 * halves / (claim[0])
+    )
+
+
+def test_many_ratings_are_released_well():
+    """At (1, 1e-6) with 40,000 ratings of two equal items, the scale is 0.02, not 4."""
+    mechanism = SmoothCosineRelease(1.0, 1e-6, 1)
+    scale = mechanism.scales[mechanism.rung(np.ones((2, 40_000), dtype=np.int64))]
+    assert 0.01 < scale / mechanism.halves < 0.025
+
+
+def test_ratings_beyond_the_bound_are_clamped():
+    """A giant rating counts as the bound, in the cosine and in its noise."""
+    mechanism = SmoothCosineRelease(1.0, 1e-6, 2)
+    wild, tame = (np.array([[value, 1], [1, 2]]) for value in (10**9, 2))
+    assert distribution(mechanism, wild) == distribution(mechanism, tame)
+
+
+def test_event():
+    """What one cosine costs is the pair asked for."""
+    assert SmoothCosineRelease(0.5, 1e-6, 2).event == SmoothSensitivity(0.5, 1e-6)
+
+
+@pytest.mark.parametrize("ratings", [np.zeros(3), np.zeros((3, 2)), np.full((2, 2), 0.5)])
+def test_odd_ratings_are_refused(ratings):
+    """Two rows of whole numbers."""
+    with pytest.raises(DataError):
+        SmoothCosineRelease(1.0, 1e-6, 2)(ratings)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (0.0, 1e-6, 2),
+        (1e-4, 1e-6, 2),
+        (1.0, 0.0, 2),
+        (1.0, 0.6, 2),
+        (1.0, math.nan, 2),
+        (1.0, 1e-6, 0),
+        (1.0, 1e-6, 2, 0),
+    ],
+)
+def test_fields_in_range(fields):
+    """A field that makes no sense, or makes the ladder endless, is refused."""
+    with pytest.raises(ConfigError):
+        SmoothCosineRelease(*fields)
