@@ -85,6 +85,46 @@ def test_no_field_has_a_default(field):
         Guarantee(**given)
 
 
+def test_a_lifetime_has_its_own_numbers():
+    """Both pairs are stated side by side, for a machine too."""
+    stated = card(lifetime_epsilon=10.0, lifetime_delta=1e-6).to_dict()
+    assert (stated["epsilon"], stated["delta"]) == (1.0, 0.0)
+    assert (stated["lifetime_epsilon"], stated["lifetime_delta"]) == (10.0, 1e-6)
+
+
+def test_an_unbounded_lifetime_is_said():
+    """Without a bound over a lifetime both numbers are null, whatever one release costs."""
+    assert card().to_dict()["lifetime_epsilon"] is card().to_dict()["lifetime_delta"] is None
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ((2.0, None), "or neither"),
+        ((None, 0.0), "or neither"),
+        ((0.5, 0.0), "at least what one release"),
+        ((math.inf, 0.0), "finite"),
+        ((2.0, 1.5), "between 0 and 1"),
+    ],
+)
+def test_lifetime_in_range(pair, said):
+    """Half a pair, less than one release costs, or no number is refused."""
+    with pytest.raises(ConfigError, match=said):
+        card(lifetime_epsilon=pair[0], lifetime_delta=pair[1])
+
+
+def test_no_lifetime_without_a_release():
+    """What has no epsilon per release has none for a lifetime."""
+    with pytest.raises(ConfigError, match="per release"):
+        card(
+            epsilon=None,
+            delta=None,
+            basis=Basis.MEASURED,
+            lifetime_epsilon=1.0,
+            lifetime_delta=0.0,
+        )
+
+
 def test_plain_values():
     """A card with everything in it survives JSON without loss."""
     full = card(

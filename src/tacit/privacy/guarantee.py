@@ -58,7 +58,11 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """One guarantee for one group of people. epsilon in nats; None means: no epsilon, measured."""
+    """One guarantee for one group of people. epsilon in nats; None means: no epsilon, measured.
+
+    epsilon, delta: per release. lifetime_epsilon, lifetime_delta: of everything that is ever
+    released about one unit; None: nothing bounds it, and `lifetime` says how it grows.
+    """
 
     name: str
     sentence: str
@@ -75,20 +79,36 @@ class Guarantee:
     sources: tuple[str, ...]
     claims: tuple[Claim, ...] = ()
     measurements: tuple[Measurement, ...] = field(default=())
+    lifetime_epsilon: float | None = None
+    lifetime_delta: float | None = None
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) != (self.delta is None):
             raise ConfigError("A guarantee states epsilon and delta together, or neither.")
         if self.epsilon is None and self.basis in (Basis.PROVED, Basis.EXACT):
             raise ConfigError("A guarantee without an epsilon cannot be called proved or exact.")
-        if self.epsilon is not None and not (
-            0 <= self.epsilon < math.inf and 0 <= (self.delta or 0) <= 1
-        ):
-            raise ConfigError("A guarantee needs a finite epsilon >= 0 and delta between 0 and 1.")
+        for epsilon in (self.epsilon, self.lifetime_epsilon):
+            if epsilon is not None and not 0 <= epsilon < math.inf:
+                raise ConfigError("A guarantee needs a finite epsilon >= 0.")
+        for delta in (self.delta, self.lifetime_delta):
+            if delta is not None and not 0 <= delta <= 1:
+                raise ConfigError("A guarantee needs a delta between 0 and 1.")
+        self._check_lifetime()
         if not self.sentence or not self.not_covered or not self.sources:
             raise ConfigError(
                 "A guarantee says what it means, what it does not cover, and its source."
             )
+
+    def _check_lifetime(self) -> None:
+        epsilon, delta = self.lifetime_epsilon, self.lifetime_delta
+        if (epsilon is None) != (delta is None):
+            raise ConfigError("A guarantee states epsilon and delta of a lifetime, or neither.")
+        if epsilon is None or delta is None:
+            return
+        if self.epsilon is None or self.delta is None:
+            raise ConfigError("Without an epsilon per release there is none for a lifetime.")
+        if epsilon < self.epsilon or delta < self.delta:
+            raise ConfigError("A lifetime costs at least what one release costs.")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -103,6 +123,8 @@ class Guarantee:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "lifetime": self.lifetime,
+            "lifetime_epsilon": self.lifetime_epsilon,
+            "lifetime_delta": self.lifetime_delta,
             "assumptions": list(self.assumptions),
             "not_covered": list(self.not_covered),
             "sources": list(self.sources),
