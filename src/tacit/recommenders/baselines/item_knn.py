@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.data.domains import within
 from tacit.data.ratings import Ratings
@@ -24,6 +23,7 @@ from tacit.recommenders.baselines.baseline import (
     with_values,
 )
 from tacit.recommenders.baselines.item_mean import ItemMean
+from tacit.recommenders.baselines.most_alike import most_alike
 from tacit.recommenders.files import shaped
 
 
@@ -31,8 +31,8 @@ class ItemKNN(Baseline):
     """Item means plus weighted deviations from the means of similar items the person rated.
 
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
-    algorithms (WWW 2001): adjusted cosine, k nearest items. Neighbours are the nearest by absolute
-    similarity; where she rated none of them, the item's mean stands. No privacy.
+    algorithms (WWW 2001): adjusted cosine, the k most alike items, none of negative similarity.
+    Where she rated none of them, the item's mean stands. No privacy.
 
     domain: learn from and recommend items of this one alone; None: all items, of whatever domain.
     significance: co-raters below which a similarity is scaled down; 0 switches it off.
@@ -61,16 +61,8 @@ class ItemKNN(Baseline):
         chosen = ratings if self.domain is None else within(ratings, self.domain)
         self._learn_items(chosen)
         self.means_ = ItemMean(damping=0.0).fit(chosen).means_
-        every = np.arange(chosen.n_items, dtype=np.int32)
-        found = self._engine().neighbours(
-            _centred(chosen, self.means_),
-            of=every,
-            among=every,
-            k=self.k,
-            significance=self.significance,
-            counts=self.significance > 0,
-        )
-        self.similar_ = _as_matrix(found.items, found.similarities, chosen.n_items)
+        table = _centred(chosen, self.means_)
+        self.similar_ = most_alike(self._engine(), table, k=self.k, significance=self.significance)
         return self
 
     def _score(self, history: History) -> Floats:
@@ -102,14 +94,3 @@ def _centred(ratings: Ratings, means: Floats) -> Table:
     """Stars minus the person's mean."""
     centred = ratings.values - person_means(ratings)[ratings.users]
     return Table(with_values(ratings.matrix, centred), ratings.values >= means[ratings.items])
-
-
-def _as_matrix(items: NDArray[np.int32], similarities: Floats, width: int) -> sparse.csr_array:
-    """(items, items): row i holds the similarities of the neighbours of i."""
-    there = items >= 0
-    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    matrix = sparse.csr_array(
-        (similarities[there], items[there], offsets), shape=(len(items), width)
-    )
-    matrix.sort_indices()
-    return matrix
