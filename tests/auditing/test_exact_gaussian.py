@@ -1,0 +1,83 @@
+"""Discrete Gaussian noise: exact sums, near the continuous formula where the grid is fine."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit.accounting.events import Gaussian
+from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.auditing import exact_gaussian, gaussian
+from tacit.errors import ConfigError
+
+
+def directly(step, sigma, epsilon):
+    """delta by its definition: how much of P lies above e^epsilon Q."""
+    k = np.arange(-60, 61)
+    p, q = (np.exp(-((k - centre) ** 2) / (2 * sigma**2)) for centre in (0, step))
+    return float(np.maximum(p / p.sum() - math.exp(epsilon) * q / q.sum(), 0).sum())
+
+
+@pytest.mark.parametrize(("step", "sigma"), [(1, 0.5), (1, 1.0), (2, 3.0), (-3, 2.0)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
+def test_delta_is_the_sum_of_its_definition(step, sigma, epsilon):
+    """One noise, few steps: the same number as by summing P - e^epsilon Q."""
+    found = exact_gaussian.delta_of([step], [sigma], epsilon)
+    assert found == pytest.approx(directly(step, sigma, epsilon), rel=1e-9, abs=1e-14)
+
+
+def test_epsilon_undoes_delta():
+    """epsilon_of is the inverse of delta_of."""
+    epsilon = exact_gaussian.epsilon_of([1, 2], [2.0, 2.0], 1e-5)
+    assert exact_gaussian.delta_of([1, 2], [2.0, 2.0], epsilon) == pytest.approx(1e-5, rel=1e-6)
+
+
+@pytest.mark.parametrize("sigma", [32.0, 256.0])
+def test_fine_grids_are_continuous(sigma):
+    """From sigma 32 on, the continuous formula is right to a ten-thousandth."""
+    fine = exact_gaussian.epsilon_of([int(sigma)], [sigma], 1e-5)
+    assert fine == pytest.approx(gaussian.epsilon_of(1.0, 1e-5), rel=1e-4)
+
+
+def test_coarse_grids_are_not():
+    """At sigma 1 and one step the discrete noise loses 1 % more than the formula says."""
+    coarse = exact_gaussian.epsilon_of([1], [1.0], 1e-5)
+    assert coarse > 1.01 * gaussian.epsilon_of(1.0, 1e-5)
+    assert coarse <= ZCDPAccountant().add(Gaussian(1.0)).epsilon(1e-5)
+
+
+def test_two_noises_add_up():
+    """Two noises that move by one step are one that moves by one at sigma / sqrt(2), nearly."""
+    both = exact_gaussian.epsilon_of([40, 40], [64.0, 64.0], 1e-5)
+    assert both == pytest.approx(gaussian.epsilon_of(40 * math.sqrt(2) / 64, 1e-5), rel=1e-4)
+
+
+def test_noises_with_different_sigmas():
+    """Half the variance off the diagonal counts twice."""
+    found = exact_gaussian.epsilon_of([25, 25, 25], [64.0, 64.0, 64.0 / math.sqrt(2)], 1e-5)
+    assert found == pytest.approx(gaussian.epsilon_of(50 / 64, 1e-5), rel=1e-4)
+
+
+def test_nothing_moves():
+    """Equal inputs lose nothing."""
+    assert exact_gaussian.epsilon_of([0, 0], [1.0, 1.0], 1e-5) == 0
+
+
+@pytest.mark.parametrize(
+    ("steps", "sigmas", "delta", "said"),
+    [
+        ([1], [1.0], 0.0, "delta"),
+        ([1, 1], [1.0, math.pi], 1e-5, "simple ratio"),
+        ([10**6, 10**6 + 1], [1e3, 1e3], 1e-5, "too many steps"),
+    ],
+)
+def test_what_cannot_be_summed_is_refused(steps, sigmas, delta, said):
+    """No delta, sigmas in no simple ratio and a sum that is too long."""
+    with pytest.raises(ConfigError, match=said):
+        exact_gaussian.epsilon_of(steps, sigmas, delta)
+
+
+def test_tail():
+    """Half of the noise, and half of what lies at zero, is at least zero."""
+    at_zero = exact_gaussian.masses(1.0)[1].max()
+    assert exact_gaussian.at_least(0, 1.0) == pytest.approx(0.5 + at_zero / 2)
