@@ -1,20 +1,25 @@
 """The rule engine: an upper bound on the loss of a release, from what it is made of.
 
-A release is described by the five words below. Nobody has to find the bad pair of inputs: a raw
-private value, noise whose size comes from the data, or a branch on private data with different
-sides is infinite whatever the rest does. It judges the description; that the code does what the
-description says is for the empirical audit to contradict.
+A release is described by the words below. Nobody has to find the bad pair of inputs: a raw private
+value, noise whose size comes from the data, or a branch on private data is infinite whatever the
+rest does. Which branch ran is visible in time, in errors and in what is missing, so it is no excuse
+that both sides look alike. A condition is free if it is public; if it is itself released with
+noise, that release is paid for. The engine judges the description; that the code does what the
+description says is for samples to contradict.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class Public:
-    """A constant, or something computed from what is public."""
+    """A constant, or something computed from what is public or released."""
 
     value: object = None
 
@@ -33,6 +38,61 @@ class Noised:
     scale: float
     scale_is_public: bool = True
 
+    def __post_init__(self) -> None:
+        _check_distance(self.distance)
+        _check_scale("scale", self.scale)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Randomized response: the true one of `categories` with chance `truth`, or any other."""
+
+    truth: Fraction
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.truth <= 1:
+            raise ConfigError(f"truth is a chance, between 0 and 1; got {self.truth}.")
+        if self.categories < 2:
+            raise ConfigError(f"There are at least 2 categories; got {self.categories}.")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One candidate, with chances that rise by e^rate per step of its score, or a noisy max.
+
+    distance: how far one score moves. monotonic: no two scores ever move apart.
+    candidates_are_public: none is left out or added because of the data.
+    """
+
+    distance: float
+    rate: float
+    monotonic: bool = False
+    candidates_are_public: bool = True
+
+    def __post_init__(self) -> None:
+        _check_distance(self.distance)
+        if math.isnan(self.rate) or self.rate < 0:
+            raise ConfigError(f"rate is a number of at least 0; got {self.rate}.")
+
+
+@dataclass(frozen=True)
+class FirstPast:
+    """Which count is the first past a threshold, both with Laplace noise; then nothing more.
+
+    distance: how far one count moves. monotonic: all counts move in the same direction.
+    """
+
+    distance: float
+    threshold_scale: float
+    count_scale: float
+    monotonic: bool = False
+
+    def __post_init__(self) -> None:
+        _check_distance(self.distance)
+        _check_scale("threshold_scale", self.threshold_scale)
+        _check_scale("count_scale", self.count_scale)
+
 
 @dataclass(frozen=True)
 class Branch:
@@ -50,7 +110,7 @@ class Together:
     parts: tuple[Rule, ...]
 
 
-Rule = Public | Private | Noised | Branch | Together
+Rule = Public | Private | Noised | Answered | Chosen | FirstPast | Branch | Together
 
 
 def upper_bound(rule: Rule) -> float:
@@ -61,12 +121,32 @@ def upper_bound(rule: Rule) -> float:
         case Private():
             return math.inf
         case Noised(distance, scale, public):
-            if not public or scale <= 0:
+            return distance / scale if public and scale > 0 else math.inf
+        case Answered(truth, categories):
+            lie = (1 - truth) / (categories - 1)
+            if lie == 0 or truth == 0:
                 return math.inf
-            return distance / scale
+            return abs(math.log(truth / lie))
+        case Chosen(distance, rate, monotonic, public):
+            if not public or math.isinf(rate):
+                return math.inf
+            return (1 if monotonic else 2) * distance * rate
+        case FirstPast(distance, threshold, count, monotonic):
+            if threshold == 0 or count == 0:
+                return math.inf
+            return distance / threshold + (1 if monotonic else 2) * distance / count
         case Branch(condition, then, otherwise):
-            if then == otherwise:
-                return upper_bound(then)
             return upper_bound(condition) + max(upper_bound(then), upper_bound(otherwise))
         case Together(parts):
-            return sum(upper_bound(part) for part in parts)
+            return sum((upper_bound(part) for part in parts), 0.0)
+
+
+def _check_distance(distance: float) -> None:
+    if not (math.isfinite(distance) and distance >= 0):
+        raise ConfigError(f"A distance of neighbours is a finite number of at least 0: {distance}.")
+
+
+def _check_scale(name: str, scale: float) -> None:
+    """0 is allowed: noise that is missing is what the engine is asked about."""
+    if not (math.isfinite(scale) and scale >= 0):
+        raise ConfigError(f"{name} is a finite number, or 0 where noise is missing; got {scale}.")

@@ -1,0 +1,85 @@
+"""The rule engine: what a described release can cost at most, and what no number bounds."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from tacit.auditing.designs import PUBLISHED
+from tacit.auditing.rules import (
+    Answered,
+    Branch,
+    Chosen,
+    FirstPast,
+    Noised,
+    Private,
+    Public,
+    Together,
+    upper_bound,
+)
+from tacit.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        (Public(5), 0),
+        (Private(), math.inf),
+        (Noised(2, 4), 0.5),
+        (Noised(1, 0), math.inf),
+        (Noised(1, 1, scale_is_public=False), math.inf),
+        (Answered(Fraction(3, 4)), math.log(3)),
+        (Answered(Fraction(1)), math.inf),
+        (Answered(Fraction(0), 3), math.inf),
+        (Chosen(1, 0.5), 1),
+        (Chosen(1, 0.5, monotonic=True), 0.5),
+        (Chosen(1, 0.5, candidates_are_public=False), math.inf),
+        (Chosen(0, math.inf), math.inf),
+        (FirstPast(1, 2, 4), 1),
+        (FirstPast(1, 2, 2, monotonic=True), 1),
+        (FirstPast(1, 2, 0), math.inf),
+        (FirstPast(1, 0, 4), math.inf),
+        (Branch(Public(), Noised(1, 2), Noised(1, 1)), 1),
+        (Branch(Noised(1, 2), Noised(1, 1), Public()), 1.5),
+        (Together((Noised(1, 2), Noised(1, 4))), 0.75),
+        (Together((Noised(1, 2), Branch(Private(), Public(1), Noised(1, 1)))), math.inf),
+    ],
+)
+def test_rules(rule, cost):
+    """A raw value, noise sized by the data and candidates from the data cost infinity."""
+    assert upper_bound(rule) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("side", [Public("same"), Noised(1, 1), Private()])
+def test_branch_on_private_data(side):
+    """It is infinite even if both sides look alike: which of them ran is visible."""
+    assert upper_bound(Branch(Private(), side, side)) == math.inf
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Noised(-1, 1),
+        lambda: Noised(math.nan, 1),
+        lambda: Noised(math.inf, 1),
+        lambda: Noised(1, -1),
+        lambda: Noised(1, math.inf),
+        lambda: Chosen(1, math.nan),
+        lambda: Chosen(-1, 1),
+        lambda: FirstPast(1, math.nan, 1),
+        lambda: FirstPast(1, 1, -2),
+        lambda: Answered(Fraction(3, 2)),
+        lambda: Answered(Fraction(1, 2), 1),
+    ],
+)
+def test_descriptions_are_checked(wrong):
+    """A negative distance, a scale that is no number and an impossible chance are refused."""
+    with pytest.raises(ConfigError):
+        wrong()
+
+
+def test_published_designs():
+    """Two of the published designs hold, two cost 1.75 and 2 of 1, and five have no bound."""
+    known = [design.bound for design in PUBLISHED]
+    assert sorted(known) == pytest.approx([1, 1, 1.75, 2] + [math.inf] * 5)
+    assert all(design.epsilon == 1 for design in PUBLISHED)
