@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tacit.auditing import exact_gaussian
 from tacit.auditing.empirical import audit, best_event, bound, clopper_pearson, ideal_bound
 from tacit.auditing.gaussian import audit_gaussian, delta_of, epsilon_of
-from tacit.auditing.verdicts import judge
+from tacit.auditing.verdicts import Checked, judge
 from tacit.errors import ConfigError
-from tacit.mechanisms.randomized_response import BitRelease
+from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import secure
 
 
@@ -39,6 +40,106 @@ def test_alarms_are_rare():
         found = audit(bits(epsilon, 1), bits(epsilon, 0), samples=1_000, alpha=0.01)
         alarms += found.lower_bound > epsilon
     assert alarms <= 40
+
+
+def test_alarms_are_rare_with_several_features():
+    """2,400 audits of three answers by four features, events sought in each: at most 40 alarms."""
+    features = {
+        "first": lambda rows: rows[:, 0],
+        "second": lambda rows: rows[:, 1],
+        "sum": lambda rows: rows.sum(axis=1),
+        "as one number": lambda rows: rows @ np.array([25, 5, 1]),
+    }
+
+    def answers(epsilon, first):
+        release = KaryResponse(epsilon, 5)
+        return lambda n: release(np.tile([first, 2, 4], (n, 1)), secure())
+
+    alarms = 0
+    for number in range(2_400):
+        epsilon = (0.1, 0.5, 1.0, 2.0)[number % 4]
+        found = audit(
+            answers(epsilon, 0),
+            answers(epsilon, 1),
+            samples=400,
+            alpha=0.01,
+            features=features,
+        )
+        alarms += found.lower_bound > epsilon
+    assert alarms <= 40
+
+
+def test_alarms_are_rare_at_a_delta():
+    """2,400 audits of noise that fails with the chance delta, and is charged for it: at most 40."""
+
+    def failing(bit):
+        release = BitRelease(1.0)
+
+        def drawn(n):
+            fails = np.random.default_rng().random(n) < 0.05
+            return np.where(fails, 2 + bit, release(np.full(n, bit), secure()))
+
+        return drawn
+
+    alarms = sum(
+        audit(failing(1), failing(0), samples=400, alpha=0.01, delta=0.05).lower_bound > 1.0
+        for _ in range(2_400)
+    )
+    assert alarms <= 40
+
+
+@pytest.mark.parametrize("mu", [0.3, 2.0])
+def test_gaussian_alarms_are_rare(mu):
+    """2,400 Gaussian audits of Gaussian noise at alpha 1 % raise at most 40 alarms."""
+    generator = np.random.default_rng()
+    alarms = sum(
+        audit_gaussian(
+            lambda n: generator.normal(0, 1, n),
+            lambda n: generator.normal(mu, 1, n),
+            samples=400,
+            delta=1e-5,
+            alpha=0.01,
+        ).mu
+        > mu
+        for _ in range(2_400)
+    )
+    assert alarms <= 40
+
+
+def test_gaussian_alarms_are_rare_on_the_coarsest_grid():
+    """2,400 Gaussian audits of discrete noise with sigma 32, as coarse as allowed: at most 40."""
+    integers, chances = exact_gaussian.masses(32.0)
+    generator = np.random.default_rng()
+    alarms = sum(
+        audit_gaussian(
+            lambda n: generator.choice(integers, n, p=chances),
+            lambda n: generator.choice(integers, n, p=chances) + 32,
+            samples=400,
+            delta=1e-5,
+            alpha=0.01,
+            sigma_in_steps=32.0,
+        ).mu
+        > 1
+        for _ in range(2_400)
+    )
+    assert alarms <= 40
+
+
+def test_a_set_of_values_is_not_chosen_by_chance():
+    """Among a thousand values that say nothing, one that says something is the event."""
+    generator = np.random.default_rng(0)
+    a, b = (generator.integers(0, 1_000, 6_000) for _ in range(2))
+    a[::3], b[::6] = 1_000, 1_000
+    event = best_event("release", a, b)
+    assert event.holds(a).mean() == pytest.approx(1 / 3, abs=0.02)
+    assert event.holds(b).mean() == pytest.approx(1 / 6, abs=0.02)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 31.0, math.nan])
+def test_gaussian_audit_refuses_a_coarse_grid(sigma):
+    """Discrete noise over few steps is not Gaussian enough, and the words say what to do."""
+    with pytest.raises(ConfigError, match=r"use audit\(\) with a delta"):
+        audit_gaussian(normal(0, 1), normal(1, 1), samples=1_000, delta=1e-5, sigma_in_steps=sigma)
 
 
 def test_limits_are_clopper_and_pearsons():
@@ -72,23 +173,33 @@ def test_more_noise_than_claimed_is_weak():
     """A mechanism that claims 1 and spends 0.5 passes, and the pass is called weak."""
     p = float(BitRelease(1.0).truth)
     ideal = ideal_bound(p, 1 - p, samples=100_000)
-    found = audit(bits(0.5, 1), bits(0.5, 0), samples=100_000)
-    assert judge(1.0, lower_bound=found.lower_bound, ideal=ideal) == "weak audit"
+    evidence = audit(bits(0.5, 1), bits(0.5, 0), samples=100_000)
+    one = Checked("pair", 1.0, None, evidence.lower_bound, ideal, 100_000)
+    assert judge(1.0, [one]) == "weak audit"
+
+
+def found(exact=1.0, lower_bound=0.97, ideal=0.96, differences=()):
+    return Checked("pair", exact, None, lower_bound, ideal, 1_000, differences)
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict"),
+    ("pairs", "verdict"),
     [
-        ({"exact": 1.0, "lower_bound": 0.97, "ideal": 0.96}, "no violation found"),
-        ({"exact": 1.0 + 1e-12}, "no violation found"),
-        ({"exact": math.inf}, "violation"),
-        ({"lower_bound": 1.001}, "violation"),
-        ({"exact": 1.0, "lower_bound": 0.5, "ideal": 0.9}, "weak audit"),
+        ([found()], "no violation found"),
+        ([found(exact=1.0 + 1e-12)], "no violation found"),
+        ([found(exact=math.inf)], "violation"),
+        ([found(lower_bound=1.001)], "violation"),
+        ([found(), found(exact=1.1)], "violation"),
+        ([found(differences=("the draws",))], "violation"),
+        ([found(lower_bound=0.5, ideal=0.9)], "weak audit"),
+        ([found(), found(lower_bound=0.5, ideal=0.9)], "weak audit"),
+        ([found(lower_bound=0.0, ideal=0.0)], "weak audit"),
+        ([found(), found(lower_bound=0.0, ideal=0.0)], "no violation found"),
     ],
 )
-def test_verdicts(found, verdict):
-    """Above the claim is a violation, far below the ideal is weak, else none was found."""
-    assert judge(1.0, **found) == verdict
+def test_verdicts(pairs, verdict):
+    """Above the claim on any pair is a violation; below the ideal on any, or low on all, weak."""
+    assert judge(1.0, pairs) == verdict
 
 
 def test_events_find_nan():

@@ -1,27 +1,23 @@
 """The shipped mechanisms, audited through their own calls."""
 
-from functools import partial
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
 
 from tacit.auditing import exact
-from tacit.auditing.shipped import (
-    BENCH,
-    EPSILONS,
-    bit_release,
-    kary_response,
-    laplace_release,
-    run,
-    selection,
-    top_selection,
-    tree_counter,
-)
+from tacit.auditing.bench import run
+from tacit.auditing.rules import upper_bound
+from tacit.auditing.shipped import BENCH, EPSILONS
+from tacit.auditing.shipped_choices import bit_release, kary_response, selection, top_selection
+from tacit.auditing.shipped_noise import gaussian_pair, gaussian_release, laplace_release
+from tacit.auditing.shipped_streams import gate_pair, threshold_gate, tree_counter
 from tacit.mechanisms.cosine import CosineRelease
+from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.threshold import ThresholdGate
 from tacit.randomness import secure
 
 EVERY = [
@@ -32,16 +28,44 @@ EVERY = [
 
 
 @pytest.mark.parametrize("make", EVERY)
+def test_there_are_five_pairs(make):
+    """Each mechanism stands on the bench with at least five pairs of neighbours."""
+    names = [pair.name for pair in make().pairs]
+    assert len(set(names)) == len(names) >= 5
+
+
+@pytest.mark.parametrize("make", EVERY)
 def test_exact_loss_is_within_the_claim(make):
-    """From the parameters really used, the loss is above zero and at or below the claim."""
+    """As read from the running code, the loss is above zero and at or below the claim."""
     subject = make()
-    assert 0 < subject.exact <= subject.epsilon * (1 + 1e-9)
+    for pair in subject.pairs:
+        assert 0 < pair.exact <= subject.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_the_worst_pair_is_near_the_claim(make):
+    """Some pair shows more than seven tenths of what is claimed."""
+    subject = make()
+    assert max(pair.exact for pair in subject.pairs) > 0.7 * subject.epsilon
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_rules_allow_what_is_lost_and_no_more_than_the_claim(make):
+    """The description's bound lies between the exact loss and the claim; Gaussians have none."""
+    subject = make()
+    for pair in subject.pairs:
+        assert (pair.rule is None) == (subject.delta > 0)
+        if pair.rule is not None:
+            bound = upper_bound(pair.rule)
+            assert pair.exact * (1 - 1e-9) <= bound <= subject.epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("make", EVERY)
 def test_samples_are_within_the_claim(make):
-    """A short audit of the running code finds no violation."""
-    assert run(make(), samples=20_000).verdict != "violation"
+    """A short audit of the running code finds no violation on any pair."""
+    audit = run(make(), samples=20_000)
+    assert audit.verdict != "violation"
+    assert audit.lower_bound == max(pair.lower_bound for pair in audit.pairs)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -53,17 +77,77 @@ def test_responses_are_audited_well(make, epsilon):
     assert 0.8 <= found.tightness <= 1
 
 
-@pytest.mark.parametrize(
-    "make", [partial(laplace_release, 1.0), partial(selection, 1.0), partial(top_selection, 1.0)]
-)
+@pytest.mark.parametrize("make", [laplace_release, selection, top_selection])
 def test_audit_is_not_weak(make):
     """With samples enough, the bound is no lower than an ideal auditor's."""
-    assert run(make(), samples=200_000).verdict == "no violation found"
+    assert run(make(1.0), samples=400_000).verdict == "no violation found"
 
 
 def test_few_samples_are_called_weak():
     """A pass on which nothing rests says so."""
     assert run(tree_counter(1.0), samples=1_000).verdict == "weak audit"
+
+
+def test_a_violation_on_any_pair_counts():
+    """A subject with one bad pair among good ones is a violation, and the pair is named."""
+    good = bit_release(1.0)
+    bad = replace(bit_release(2.0).pairs[0], name="bad")
+    audit = run(replace(good, pairs=(*good.pairs, bad)), samples=20_000)
+    assert (audit.verdict, audit.pair, audit.exact) == ("violation", "bad", pytest.approx(2.0))
+
+
+def test_half_the_threshold_noise_fails_on_the_bench():
+    """A gate that halves its threshold noise is a violation on the pair of the bench."""
+
+    class Half(ThresholdGate):
+        @property
+        def threshold_scale(self):
+            return super().threshold_scale / 2
+
+    subject = threshold_gate(1.0)
+    pair = gate_pair("half", Half(1.0, 1), [1] * 10 + [0], [0] * 10 + [1])
+    assert run(replace(subject, pairs=(pair,)), samples=1_000).verdict == "violation"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"stops": "above"},
+        {"stops": "below"},
+        {"monotonic": True},
+        {"sensitivity": 2},
+    ],
+)
+def test_gate_samples_follow_the_exact_distribution(settings):
+    """The chances of each stopping time are those of the sum over the threshold's noise."""
+    gate = ThresholdGate(2.0, 0, **settings)
+    pair = gate_pair("gate", gate, [1, -1, 1], [0, 0, 0])
+    stops = np.array([gate(pair.a) for _ in range(2_000)])
+    for time, chance in pair.chances[0].items():
+        assert (stops == time).mean() == pytest.approx(chance, abs=6 * 0.5 / 2_000**0.5)
+
+
+def test_a_coarse_gaussian_is_audited_by_events():
+    """On a grid of one step no Gaussian is assumed, and the exact loss is the discrete one."""
+    coarse = {pair.name: pair for pair in gaussian_release().pairs}["grid of one step"]
+    fine = gaussian_release().pairs[0]
+    assert coarse.mu is None
+    assert coarse.chances[0]
+    assert fine.mu == pytest.approx(1, abs=1e-6)
+    assert coarse.exact > 1.01 * fine.exact
+
+
+def test_a_gaussian_with_too_little_noise_is_above_its_claim():
+    """The sigma that the code asks for counts, not the one it states."""
+
+    class Half(GaussianRelease):
+        @property
+        def sigma(self):
+            return super().sigma / 2
+
+    release = Half(1.0, 1, -8, 8, 2.0**-8)
+    pair = gaussian_pair("half", release, [1.0], [0.0], share=1, at_once=True)
+    assert pair.exact > 2 * gaussian_release().epsilon
 
 
 def test_bit_release_at_ln_3():
@@ -97,13 +181,6 @@ def test_noisy_max_is_permute_and_flip():
     chances = exact.permute_and_flip(float(choice.rate), (0, 1, 2))
     for one, chance in chances.items():
         assert (drawn == one).mean() == pytest.approx(chance, abs=6 * 0.5 / 5_000**0.5)
-
-
-def test_tree_of_two_steps():
-    """The shipped counter charges two levels at a horizon of two, and one level would cost 2."""
-    counter = TreeCounter(1.0, horizon=2)
-    assert exact.tree(counter.levels, 1, counter.scale) <= 1
-    assert exact.tree(2, 1, counter.scale / 2) == pytest.approx(2)
 
 
 def test_cosine_on_all_small_tables():

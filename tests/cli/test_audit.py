@@ -1,10 +1,13 @@
 """`tacit audit`: the table, the JSON and the exit codes."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tacit.auditing import planted, shipped
+from tacit.auditing.shipped_choices import bit_release
 from tacit.cli.app import main
 
 FIELDS = {
@@ -18,11 +21,13 @@ FIELDS = {
     "samples",
     "alpha",
     "verdict",
+    "pair",
+    "pairs",
 }
 
 
 def test_json_of_one_mechanism(capsys):
-    """One mechanism at each epsilon, with the published fields and nothing else."""
+    """One mechanism at each epsilon, with the published fields and the pairs."""
     assert main(["audit", "bit-release", "--samples", "100000", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result) == {"audits"}
@@ -44,23 +49,72 @@ def test_table_for_a_person(capsys):
 
 def test_planted_bugs_are_listed(capsys, monkeypatch):
     """With --planted every bug comes with its tool, and every twin with its alarm."""
-    monkeypatch.setattr(planted, "BUGS", planted.BUGS[8:9])
+    (off_by_one,) = (bug for bug in planted.BUGS if bug.name == "bit probability off by one")
+    monkeypatch.setattr(planted, "BUGS", (off_by_one,))
     assert main(["audit", "bit-release", "--samples", "1000", "--planted", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     (bug,), (twin,) = result["planted"], result["clean"]
     assert bug["bug"] == "bit probability off by one"
-    assert (bug["caught"], bug["by"]) == (True, "exact")
+    assert (bug["caught"], bug["by"], bug["rules"]) == (True, "exact", True)
     assert bug["lower_bound"] == pytest.approx(1.1196, abs=1e-4)
     assert twin == {"mechanism": "bit probability off by one, repaired", "alarm": False}
 
 
 def test_violation_is_exit_code_1(capsys, monkeypatch):
     """A shipped mechanism that claims less than it spends makes the command fail."""
-    subject = shipped.bit_release(2.0)
-    wrong = shipped.Subject(**{**vars(subject), "epsilon": 1.0})
+    wrong = replace(bit_release(2.0), epsilon=1.0)
     monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "mechanisms", "--samples", "10000"]) == 1
     assert "violations found" in capsys.readouterr().out
+
+
+def test_everything_end_to_end(capsys):
+    """The quick profile: all mechanisms on few samples, every bug caught, every twin quiet."""
+    assert main(["audit", "mechanisms", "--planted", "--samples", "2000", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert {audit["mechanism"] for audit in result["audits"]} == set(shipped.BENCH)
+    assert all(audit["verdict"] != "violation" for audit in result["audits"])
+    assert all(len(audit["pairs"]) >= 5 for audit in result["audits"])
+    assert len(result["planted"]) == len(planted.BUGS) >= 20
+    assert all(bug["caught"] for bug in result["planted"])
+    assert not any(twin["alarm"] for twin in result["clean"])
+
+
+def weak_bench(monkeypatch):
+    """A bit release that claims 20 times what it spends, with the samples that it always gets."""
+    subject = bit_release(0.5)
+    pairs = tuple(replace(pair, share=1_000) for pair in subject.pairs)
+    weak = replace(subject, epsilon=10.0, pairs=pairs)
+    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: weak,)})
+
+
+def test_weak_audit_is_exit_code_1(capsys, monkeypatch):
+    """With the default samples a weak audit is a failure, and the output says so."""
+    weak_bench(monkeypatch)
+    assert main(["audit", "mechanisms"]) == 1
+    assert "1 weak: the auditor saw less than it should have." in capsys.readouterr().out
+
+
+def test_weak_audit_of_few_samples_is_no_failure(capsys, monkeypatch):
+    """Somebody who asked for fewer samples gets the verdict, the reason and exit code 0."""
+    weak_bench(monkeypatch)
+    assert main(["audit", "mechanisms", "--samples", "999999"]) == 0
+    assert "1 weak: fewer --samples than by default" in capsys.readouterr().out
+
+
+def test_differences_are_named(capsys, monkeypatch):
+    """What the grey-box audit saw stands under the table."""
+    subject = bit_release(1.0)
+
+    def telling(data, source):
+        if np.asarray(data).ravel()[0]:
+            source.words(1)
+        return subject.pairs[0].call(data, source)
+
+    wrong = replace(subject, pairs=(replace(subject.pairs[0], call=telling),))
+    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: wrong,)})
+    assert main(["audit", "mechanisms", "--samples", "1000"]) == 1
+    assert "bit-release, one bit: the draws: 1 words, 1 words against" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

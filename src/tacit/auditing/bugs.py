@@ -13,39 +13,50 @@ from typing import Any, Literal, Protocol
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
+from tacit.auditing.bench import Pair
 from tacit.auditing.empirical import Feature, audit, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of
 from tacit.auditing.greybox import Tape, differences
-from tacit.auditing.verdicts import judge
+from tacit.auditing.rules import Private, Rule, upper_bound
+from tacit.auditing.verdicts import exceeds
 
-Tool = Literal["exact", "empirical", "grey-box"]
+Tool = Literal["exact", "empirical", "grey-box", "rules"]
+Described = Callable[[bool], Rule]
 
 
 @dataclass(frozen=True)
 class Caught:
-    """by: the tool. lower_bound: of epsilon, nats; the exact loss if exact, None if grey-box."""
+    """by: the tool. lower_bound: of epsilon, nats; the exact loss if exact, None if grey-box.
+
+    rules: whether the rule engine, too, finds no bound within the claim; None if not described.
+    """
 
     bug: str
     caught: bool
     by: Tool
     lower_bound: float | None
+    rules: bool | None
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """The clean twin of a bug; alarm: whether the same tool called it broken."""
+    """The clean twin of a bug; alarm: whether the same tool, or the rules, called it broken."""
 
     mechanism: str
     alarm: bool
 
 
 class Bug(Protocol):
-    """What a bug of any of the four classes below can be asked."""
+    """What a bug of any of the classes below can be asked."""
 
     @property
     def name(self) -> str: ...
     @property
     def tool(self) -> Tool: ...
+    @property
+    def described(self) -> Described | None: ...
+    @property
+    def epsilon(self) -> float: ...
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Audit the faulty mechanism or its twin: whether it is called broken, and the bound."""
 
@@ -60,7 +71,8 @@ class Sampled:
     b: Any
     epsilon: float = 1.0
     features: Mapping[str, Feature] = field(default_factory=lambda: {"release": itself})
-    samples: int = 200_000
+    samples: int = 50_000
+    described: Described | None = None
     tool: Tool = "empirical"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
@@ -70,7 +82,7 @@ class Sampled:
             samples=self.samples,
             features=self.features,
         ).lower_bound
-        return judge(self.epsilon, lower_bound=found) == "violation", found
+        return found > self.epsilon, found
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,12 @@ class Normal:
     mu: float = 1.0
     delta: float = 1e-5
     samples: int = 200_000
+    described: Described | None = None
     tool: Tool = "empirical"
+
+    @property
+    def epsilon(self) -> float:
+        return epsilon_of(self.mu, self.delta)
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         found = audit_gaussian(
@@ -93,8 +110,7 @@ class Normal:
             samples=self.samples,
             delta=self.delta,
         ).lower_bound
-        claimed = epsilon_of(self.mu, self.delta)
-        return judge(claimed, lower_bound=found) == "violation", found
+        return found > self.epsilon, found
 
 
 @dataclass(frozen=True)
@@ -105,30 +121,67 @@ class Enumerated:
     distribution: Callable[[Any, bool], Mapping[Hashable, exact.Chance]]
     pairs: Sequence[tuple[Any, Any]]
     epsilon: float
+    described: Described | None = None
     tool: Tool = "exact"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         found = exact.worst_loss(lambda data: self.distribution(data, bug), self.pairs)
-        return judge(self.epsilon, exact=found) == "violation", found
+        return exceeds(self.epsilon, found), found
+
+
+@dataclass(frozen=True)
+class OnTheBench:
+    """pair(bug): a shipped mechanism, one of its properties overridden if `bug`, read by a tap."""
+
+    name: str
+    pair: Callable[[bool], Pair]
+    epsilon: float = 1.0
+    tool: Tool = "exact"
+
+    @property
+    def described(self) -> Described:
+        return lambda bug: self.pair(bug).rule or Private()
+
+    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+        found = self.pair(bug).exact
+        return exceeds(self.epsilon, found), found
 
 
 @dataclass(frozen=True)
 class Watched:
-    """release(input, tape, bug): one release, its randomness from the tape."""
+    """release(input, tape, bug): one release, its randomness from the tape.
+
+    pairs: of neighbouring inputs, one of which has to tell.
+    """
 
     name: str
     release: Callable[[Any, Tape, bool], object]
-    a: Any
-    b: Any
+    pairs: Sequence[tuple[Any, Any]]
+    described: Described | None = None
+    epsilon: float = 1.0
     tool: Tool = "grey-box"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = differences(lambda data, tape: self.release(data, tape, bug), self.a, self.b)
-        return bool(found), None
+        def release(data: Any, tape: Tape) -> object:
+            return self.release(data, tape, bug)
+
+        return any(differences(release, a, b) for a, b in self.pairs), None
 
 
 def examine(bug: Bug) -> tuple[Caught, Quiet]:
-    """Audit the faulty mechanism and its clean twin with the same tool."""
+    """Audit the faulty mechanism and its clean twin with the same tool, and by rules."""
     caught, found = bug.alarm(True)
-    alarm, _ = bug.alarm(False)
-    return Caught(bug.name, caught, bug.tool, found), Quiet(f"{bug.name}, repaired", alarm)
+    refused = ruled_out(bug, True)
+    by = "rules" if refused and not caught else bug.tool
+    alarm = bug.alarm(False)[0] or bool(ruled_out(bug, False))
+    return (
+        Caught(bug.name, caught or bool(refused), by, found, refused),
+        Quiet(f"{bug.name}, repaired", alarm),
+    )
+
+
+def ruled_out(bug: Bug, faulty: bool) -> bool | None:
+    """Whether the rules find no bound within the claim; None if the bug is not described."""
+    if bug.described is None:
+        return None
+    return exceeds(bug.epsilon, upper_bound(bug.described(faulty)))

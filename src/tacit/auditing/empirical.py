@@ -177,12 +177,7 @@ def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) 
         scores = _scores(in_a, in_b, trials, delta)
         one = int(scores.argmax())
         candidates.append((float(scores[one]), Event(name, "in", values[one : one + 1])))
-        order = np.argsort(-(in_a + 1) / (in_b + 1), kind="stable")
-        scores = _scores(in_a[order].cumsum(), in_b[order].cumsum(), trials, delta)
-        upto = int(scores.argmax())
-        candidates.append(
-            (float(scores[upto]), Event(name, "in", np.sort(values[order[: upto + 1]])))
-        )
+        candidates.append(_set_event(name, values, (a, b), trials // 2, delta))
     from_a = in_a[::-1].cumsum()[::-1][keep]
     from_b = in_b[::-1].cumsum()[::-1][keep]
     scores = _scores(from_a, from_b, trials, delta)
@@ -190,6 +185,31 @@ def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) 
     at = values[keep[place] : keep[place] + 1]
     candidates.append((float(scores[place]), Event(name, "at least", at)))
     return max(candidates, key=lambda candidate: candidate[0])[1]
+
+
+def _set_event(
+    name: str,
+    values: NDArray[Any],
+    seen: tuple[NDArray[Any], NDArray[Any]],
+    trials: int,
+    delta: float,
+) -> tuple[float, Event]:
+    """The values whose ratio of counts passes a limit, and the score of that set.
+
+    Ordered by one half of the pilot and scored by the other: among many values some are more
+    frequent under one neighbour by chance alone. trials: of half a pilot, NaN included.
+    """
+    in_a, in_b = (_times(values, part[: len(part) // 2]) for part in seen)
+    order = np.argsort(-(in_a + 1) / (in_b + 1), kind="stable")
+    of_a, of_b = (_times(values, part[len(part) // 2 :])[order].cumsum() for part in seen)
+    scores = _scores(of_a, of_b, trials, delta)
+    upto = int(scores.argmax())
+    return float(scores[upto]), Event(name, "in", np.sort(values[order[: upto + 1]]))
+
+
+def _times(values: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int64]:
+    """How often each of the sorted `values` was seen."""
+    return np.bincount(np.searchsorted(values, seen), minlength=len(values)).astype(np.int64)
 
 
 def _counted(

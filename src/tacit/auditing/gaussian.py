@@ -6,7 +6,10 @@ Rule     A threshold, chosen on one half of the samples, is a test of "the first
          "the second". Clopper-Pearson limits of its two error rates bound mu from below, and mu
          gives epsilon at the claimed delta.
 Assumes  that the mechanism IS Gaussian: only then does mu say everything. For any other mechanism
-         the bound on mu holds, its epsilon does not.
+         the bound on mu holds, its epsilon does not. Discrete Gaussian noise is no exception: its
+         error rates are those of a continuous one but for a share of 1 / (24 sigma^2) of mu, with
+         sigma in steps of its grid. So noise that spans few steps is refused; `empirical.audit`
+         with a delta assumes nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from scipy import optimize, special, stats
 
 from tacit.auditing.empirical import ALPHA, Release
 from tacit.errors import ConfigError
+
+LEAST_STEPS = 32
+"""Of sigma: from here on a grid is fine, and mu is right to 5 parts in 100,000."""
 
 _THRESHOLDS = 400
 
@@ -37,12 +43,25 @@ class GaussianEvidence:
 
 
 def audit_gaussian(
-    release_a: Release, release_b: Release, *, samples: int, delta: float, alpha: float = ALPHA
+    release_a: Release,
+    release_b: Release,
+    *,
+    samples: int,
+    delta: float,
+    alpha: float = ALPHA,
+    sigma_in_steps: float = math.inf,
 ) -> GaussianEvidence:
     """Bound mu with `samples` releases (one number each) of each of two neighbouring inputs.
 
     The neighbours are as far apart as the sensitivity allows; which is the larger does not matter.
+    sigma_in_steps: the claimed sigma in steps of the grid; infinite for continuous noise.
     """
+    if not sigma_in_steps >= LEAST_STEPS:
+        raise ConfigError(
+            f"The Gaussian audit takes noise for continuous, and a sigma of {sigma_in_steps:g} "
+            f"steps is too coarse for that: give it {LEAST_STEPS} or more, or use audit() with "
+            "a delta."
+        )
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
     pilot, count = samples // 2, samples - samples // 2

@@ -29,10 +29,11 @@ def audit(
 ) -> None:
     """Audit the shipped mechanisms by exact computation and by samples of the running code.
 
-    Exit code 1 if a violation was found, a planted bug was missed or its clean twin was not.
+    Exit code 1 if a violation was found, a planted bug was missed or its clean twin was not, or an
+    audit was weak although --samples was not below its default.
     """
     from tacit.auditing.planted import BUGS, examine
-    from tacit.auditing.shipped import BENCH, LEAST_SAMPLES, run
+    from tacit.auditing.shipped import BENCH, LEAST_SAMPLES, SAMPLES, run
 
     if what != ALL and what not in BENCH:
         raise ConfigError(f"No mechanism '{what}'. Choose {ALL} or one of: {', '.join(BENCH)}.")
@@ -51,20 +52,26 @@ def audit(
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
             result["clean"] = [asdict(twin) for _, twin in found]
-    output.emit(result, as_json=as_json, render=_show)
-    if not _well(result):
+    short = samples < SAMPLES
+    output.emit(result, as_json=as_json, render=lambda result: _show(result, short))
+    if not _well(result, short):
         raise typer.Exit(1)
 
 
-def _well(result: dict[str, Any]) -> bool:
+def _well(result: dict[str, Any], short: bool) -> bool:
     return (
         all(audit.verdict != "violation" for audit in result["audits"])
+        and (short or not _weak(result))
         and all(bug["caught"] for bug in result.get("planted", []))
         and not any(twin["alarm"] for twin in result.get("clean", []))
     )
 
 
-def _show(result: dict[str, Any]) -> None:
+def _weak(result: dict[str, Any]) -> int:
+    return sum(audit.verdict == "weak audit" for audit in result["audits"])
+
+
+def _show(result: dict[str, Any], short: bool) -> None:
     output.table(
         "",
         ("mechanism", "unit", "claim", "exact", "bound", "tight", "verdict"),
@@ -85,6 +92,16 @@ def _show(result: dict[str, Any]) -> None:
     output.console.print(
         f"{violations} violations found." if violations else "No violation found. That is no proof."
     )
+    for audit in result["audits"]:
+        for pair in audit.pairs:
+            for difference in pair.differences:
+                output.console.print(f"{audit.mechanism}, {pair.pair}: {difference}")
+    if weak := _weak(result):
+        output.console.print(
+            f"{weak} weak: fewer --samples than by default cannot do better."
+            if short
+            else f"{weak} weak: the auditor saw less than it should have. That is a failure."
+        )
     if "planted" not in result:
         output.next_step("Next:  tacit audit mechanisms --planted  shows what the auditor catches.")
         return
@@ -94,9 +111,10 @@ def _show(result: dict[str, Any]) -> None:
             "caught" if bug["caught"] else "MISSED",
             bug["by"],
             bug["lower_bound"],
+            {True: "yes", False: "no", None: None}[bug["rules"]],
             "ALARM" if twin["alarm"] else "quiet",
         )
         for bug, twin in zip(result["planted"], result["clean"], strict=True)
     ]
-    output.table("", ("planted bug", "result", "by", "bound", "clean twin"), rows)
+    output.table("", ("planted bug", "result", "by", "bound", "rules", "clean twin"), rows)
     output.next_step("Next:  tacit guarantee standard-scheme  reads what a design promises.")

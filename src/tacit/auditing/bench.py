@@ -1,0 +1,155 @@
+"""The audit's bench: a mechanism, pairs of neighbouring inputs, and every tool on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.auditing import exact
+from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound, itself
+from tacit.auditing.gaussian import audit_gaussian, ideal_gaussian
+from tacit.auditing.greybox import Tape, differences
+from tacit.auditing.rules import Rule, upper_bound
+from tacit.auditing.tap import Bulk, tapped
+from tacit.auditing.verdicts import Audit, Checked, judge
+from tacit.randomness import Source, secure
+
+SAMPLES = 1_000_000
+LEAST_SAMPLES = 1_000
+_BULK = 20_000
+_FEWEST = 100  # of a mechanism that gets a share of the samples
+
+Chances = Mapping[Hashable, exact.Chance]
+Call = Callable[[NDArray[Any], Source], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One shipped mechanism with its parameters, and two neighbouring inputs.
+
+    call: one release, or with `at_once` one for each row. exact: the loss, from what the running
+    code draws with. chances: of events under the two inputs. share: it gets samples / share.
+    mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
+    stream: called step by step, each draw a call of OpenDP; others draw their noise in bulk.
+    silent: the number of draws follows from what is released, so it may differ.
+    """
+
+    name: str
+    call: Call
+    a: NDArray[Any]
+    b: NDArray[Any]
+    exact: float
+    chances: tuple[Chances, Chances] = field(default_factory=lambda: ({}, {}))
+    feature: Feature = itself
+    share: int = 1
+    at_once: bool = False
+    mu: float | None = None
+    sigma_in_steps: float = 0.0
+    rule: Rule | None = None
+    stream: bool = False
+    silent: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What one line of the table is about. The first pair is the one with the most samples."""
+
+    mechanism: str
+    unit: str
+    adjacency: str
+    epsilon: float
+    pairs: tuple[Pair, ...]
+    delta: float = 0.0
+
+
+def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
+    """Draw, bound and judge; the pairs share alpha."""
+    level = alpha / len(subject.pairs)
+    checked = [_checked(pair, subject, samples, level) for pair in subject.pairs]
+    best = max(checked, key=lambda pair: pair.lower_bound)
+    return Audit(
+        subject.mechanism,
+        subject.unit,
+        subject.adjacency,
+        subject.epsilon,
+        subject.delta,
+        max(pair.exact for pair in checked),
+        best.lower_bound,
+        best.samples,
+        alpha,
+        judge(subject.epsilon, checked),
+        best.pair,
+        tuple(checked),
+    )
+
+
+def _checked(pair: Pair, subject: Subject, samples: int, alpha: float) -> Checked:
+    count = max(samples // pair.share, _FEWEST)
+    found, ideal = _found(pair, subject.delta, count, alpha)
+    bounded = None if pair.rule is None else upper_bound(pair.rule)
+    return Checked(pair.name, pair.exact, bounded, found, ideal, count, tuple(watched(pair)))
+
+
+def watched(pair: Pair) -> list[str]:
+    """What draws and errors tell, on the inputs and on the same inputs spoilt in one place."""
+
+    def release(data: NDArray[Any], tape: Tape) -> object:
+        return pair.call(data[None] if pair.at_once else data, tape)
+
+    found = [] if pair.silent else differences(release, pair.a, pair.b)
+    for spoilt in (np.nan, np.inf, 0.3):
+        found += differences(release, _spoilt(pair.a, spoilt), _spoilt(pair.b, spoilt), seeds=(0,))
+    return found
+
+
+def _spoilt(data: NDArray[Any], value: float) -> NDArray[np.float64]:
+    """The first entry replaced: where a stream looks first, so that nothing depends on a stop."""
+    numbers = data.astype(np.float64)
+    numbers.flat[0] = value
+    return numbers
+
+
+def _found(pair: Pair, delta: float, samples: int, alpha: float) -> tuple[float, float]:
+    """The bound, and what an ideal auditor reaches."""
+    a, b = (_releases(pair, data) for data in (pair.a, pair.b))
+    if pair.mu is not None:
+        gauss = audit_gaussian(
+            a, b, samples=samples, delta=delta, alpha=alpha, sigma_in_steps=pair.sigma_in_steps
+        )
+        return gauss.lower_bound, ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
+    evidence = audit(a, b, samples=samples, alpha=alpha, delta=delta)
+    return evidence.lower_bound, best_ideal(pair.chances, samples, alpha, delta)
+
+
+def best_ideal(
+    chances: tuple[Chances, Chances], samples: int, alpha: float, delta: float = 0.0
+) -> float:
+    """The largest ideal bound over the events whose chances are given."""
+    first, second = chances
+    pairs = [(float(first[event]), float(second.get(event, 0))) for event in first]
+    pairs += [(q, p) for p, q in pairs]
+    return max(
+        (
+            ideal_bound(p, q, samples=samples, alpha=alpha, delta=delta)
+            for p, q in pairs
+            if p - delta > q
+        ),
+        default=0.0,
+    )
+
+
+def _releases(pair: Pair, data: NDArray[Any]) -> Release:
+    def drawn(n: int) -> NDArray[Any]:
+        if pair.at_once:
+            copies = np.broadcast_to(data, (n, *data.shape))
+            return pair.feature(np.asarray(pair.call(copies, secure())))
+        if pair.stream:
+            return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
+        with tapped(Bulk(min(_BULK, n)).answer):
+            return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
+
+    return drawn

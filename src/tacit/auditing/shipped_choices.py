@@ -1,0 +1,254 @@
+"""Pairs for mechanisms that release one of several answers, or several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing import exact
+from tacit.auditing.bench import Pair, Subject
+from tacit.auditing.rules import Answered, Chosen, Together
+from tacit.auditing.tap import tapped
+from tacit.mechanisms.cosine import CosineRelease
+from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
+from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.topk import TopSelection
+
+Scores = list[float]
+
+
+def bit_release(epsilon: float) -> Subject:
+    release = BitRelease(epsilon)
+
+    def pair(name: str, bits: list[int], place: int, kind: str = "i8", share: int = 10) -> Pair:
+        return _response(name, release, release.truth, 2, bits, place, 1 - bits[place], kind, share)
+
+    pairs = (
+        pair("one bit", [1], 0, share=1),
+        pair("one of five ones", [1, 1, 1, 1, 1], 2),
+        pair("last of alternating bits", [0, 1, 0, 1], 3),
+        pair("only one set", [0, 0, 1, 0], 2),
+        pair("booleans", [1, 0], 0, "?"),
+        pair("floats", [1, 0], 1, "f8"),
+    )
+    return Subject("bit-release", "bit", "0 or 1", epsilon, pairs)
+
+
+def kary_response(epsilon: float) -> Subject:
+    def pair(
+        name: str, categories: int, answers: list[int], place: int, other: int, share: int = 10
+    ) -> Pair:
+        release = KaryResponse(epsilon, categories)
+        truth = release.truth
+        return _response(name, release, truth, categories, answers, place, other, "i8", share)
+
+    pairs = (
+        pair("first two of ten", 10, [0], 0, 1, share=1),
+        pair("last two of ten", 10, [9], 0, 8),
+        pair("two categories", 2, [0], 0, 1),
+        pair("first and last of three", 3, [0], 0, 2),
+        pair("five categories, one of three alike", 5, [3, 3, 3], 1, 4),
+        pair("fifty categories", 50, [20], 0, 40),
+    )
+    return Subject("kary-response", "answer", "any two answers", epsilon, pairs)
+
+
+def _response(
+    name: str,
+    release: BitRelease | KaryResponse,
+    truth: Any,
+    categories: int,
+    answers: list[int],
+    place: int,
+    other: int,
+    kind: str,
+    share: int,
+) -> Pair:
+    """Only the answer at `place` differs: `other` in the second input."""
+    a = np.array(answers)
+    b = a.copy()
+    b[place] = other
+    one, lie = answers[place], (1 - truth) / (categories - 1)
+    return Pair(
+        name,
+        release,
+        a.astype(kind),
+        b.astype(kind),
+        exact.response(truth, categories),
+        ({one: truth, other: lie}, {one: lie, other: truth}),
+        feature=lambda rows: rows[:, place],
+        share=share,
+        at_once=True,
+        rule=Answered(truth, categories),
+    )
+
+
+def selection(epsilon: float) -> Subject:
+    def pair(
+        name: str,
+        a: Scores,
+        b: Scores,
+        *,
+        upper: float = 1,
+        monotonic: bool = False,
+        share: int = 20,
+    ) -> Pair:
+        choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
+        weights = [_weights(choice, scores) for scores in (a, b)]
+        return Pair(
+            name,
+            choice,
+            np.array(a),
+            np.array(b),
+            exact.loss(*weights),
+            (_shares(weights[0]), _shares(weights[1])),
+            share=share,
+            at_once=True,
+            rule=Chosen(1, float(choice.rate), monotonic),
+        )
+
+    return _scored("selection", epsilon, pair, 4)
+
+
+def noisy_max(epsilon: float) -> Subject:
+    def pair(
+        name: str,
+        a: Scores,
+        b: Scores,
+        *,
+        upper: float = 1,
+        monotonic: bool = False,
+        share: int = 500,
+    ) -> Pair:
+        choice = NoisyMax(epsilon, len(a), 1, 0, upper, 1, monotonic)
+        chosen = []
+        for scores in (a, b):
+            with tapped() as heard:
+                choice(scores)
+            (asked,) = heard
+            chosen.append(exact.permute_and_flip(1 / asked.scale, asked.values[0].tolist()))
+        return Pair(
+            name,
+            lambda scores, _: choice(scores),
+            np.array(a),
+            np.array(b),
+            exact.loss(*chosen),
+            (chosen[0], chosen[1]),
+            share=share,
+            at_once=True,
+            rule=Chosen(1, 1 / asked.scale, monotonic),
+        )
+
+    return _scored("noisy-max", epsilon, pair, 100)
+
+
+def _scored(mechanism: str, epsilon: float, pair: Callable[..., Pair], share: int) -> Subject:
+    pairs = (
+        pair("ten candidates, one up", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, share=share),
+        pair("two candidates, crossing", [1.0, 0.0], [0.0, 1.0]),
+        pair("four candidates, one up", [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]),
+        pair("ties", [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),
+        pair("middle of six", [2.0, 3.0, 4.0, 5.0], [3.0, 2.0, 3.0, 4.0], upper=6),
+        pair("clamped", [50.0, 0.0, -9.0], [0.0, 1.0, -9.0]),
+        pair("monotonic, all but one up", [0.0] * 10, [0.0] + [1.0] * 9, monotonic=True),
+        pair("fifty candidates", [1.0] + [0.0] * 49, [0.0] + [1.0] * 49),
+    )
+    return Subject(mechanism, "scores", "each within the sensitivity", epsilon, pairs)
+
+
+def top_selection(epsilon: float) -> Subject:
+    def pair(
+        name: str, k: int, a: Scores, b: Scores, *, monotonic: bool = False, share: int = 20
+    ) -> Pair:
+        one = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
+        lists = [exact.peeling(list(_weights(one, scores).values()), k) for scores in (a, b)]
+        places = len(a) ** np.arange(k)
+        named: list[dict[Hashable, exact.Chance]] = [
+            {_named(chosen, places): chance for chosen, chance in part.items()} for part in lists
+        ]
+        rule = Together((Chosen(1, float(one.rate), monotonic),) * k)
+        return Pair(
+            name,
+            TopSelection(k, one),
+            np.array(a),
+            np.array(b),
+            exact.loss(*lists),
+            (named[0], named[1]),
+            feature=lambda chosen: np.asarray(chosen @ places),
+            share=share,
+            at_once=True,
+            rule=rule,
+        )
+
+    pairs = (
+        pair("two of four, halves crossing", 2, [1, 1, 0, 0], [0, 0, 1, 1], share=4),
+        pair("two of ten, one up", 2, [1.0] + [0.0] * 9, [0.0] + [1.0] * 9),
+        pair("one of six", 1, [1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1]),
+        pair("three of four", 3, [1, 1, 1, 0], [0, 0, 0, 1]),
+        pair("clamped", 2, [9, 0, 0, 0, 0], [0, 1, 1, 1, 1]),
+        pair("monotonic", 2, [0, 0, 0, 0, 0], [0, 1, 1, 1, 1], monotonic=True),
+    )
+    return Subject("top-selection", "scores", "each within the sensitivity", epsilon, pairs)
+
+
+def cosine_release(epsilon: float) -> Subject:
+    alike, mixed = np.ones((2, 20), dtype=np.int64), np.array([[1, 1, -1, 0], [1, -1, 1, 1]])
+
+    def pair(
+        name: str,
+        people: NDArray[Any],
+        one: list[int],
+        bound: int = 1,
+        halves: int = 4,
+        share: int = 1_000,
+    ) -> Pair:
+        release = CosineRelease(epsilon, bound=bound, halves=halves)
+        person = np.hstack([people, np.array(one)[:, None]])
+        # the integer weights that the call draws from
+        weights = [
+            _weights(release._selection, (-release.changes(data)).tolist())
+            for data in (people, person)
+        ]
+        return Pair(
+            name,
+            release,
+            people,
+            person,
+            exact.loss(*weights),
+            (_chances(weights[0], halves), _chances(weights[1], halves)),
+            feature=lambda cosines: np.asarray(np.rint(cosines * halves)),
+            share=share,
+            rule=Chosen(1, float(release._selection.rate)),
+        )
+
+    pairs = (
+        pair("twenty alike, one against", alike, [1, -1], share=200),
+        pair("nobody, then one", np.zeros((2, 1), dtype=np.int64), [1, 1]),
+        pair("few and mixed", mixed, [-1, 1]),
+        pair("one item only", mixed, [1, 0]),
+        pair("clamped", alike[:, :8], [7, -9]),
+        pair("bound 2, fine outputs", 2 * alike, [2, -2], bound=2, halves=20),
+    )
+    return Subject("cosine", "person", "comes or goes", epsilon, pairs)
+
+
+def _chances(weights: Mapping[Hashable, int], halves: int) -> dict[Hashable, float]:
+    """Of each output times `halves`."""
+    return {place - halves: chance for place, chance in enumerate(_shares(weights).values())}
+
+
+def _weights(choice: Selection, scores: Scores) -> dict[Hashable, int]:
+    return dict(enumerate(choice.weights(scores).tolist()))
+
+
+def _shares(weights: Mapping[Hashable, int]) -> dict[Hashable, float]:
+    whole = sum(weights.values())
+    return {candidate: weight / whole for candidate, weight in weights.items()}
+
+
+def _named(chosen: Hashable, places: NDArray[Any]) -> int:
+    """An ordered list as one number."""
+    return int(np.array(chosen) @ places)

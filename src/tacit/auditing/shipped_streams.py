@@ -1,0 +1,115 @@
+"""Pairs for mechanisms that answer one step at a time, in one call and as streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.auditing import exact
+from tacit.auditing.bench import Pair, Subject
+from tacit.auditing.rules import FirstPast
+from tacit.auditing.shipped_noise import laplace_pair
+from tacit.auditing.tap import tapped
+from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.tree import TreeCounter
+
+Steps = list[int]
+
+
+def tree_counter(epsilon: float) -> Subject:
+    def pair(
+        name: str, a: Steps, b: Steps, bound: int = 1, share: int = 500, stream: bool = False
+    ) -> Pair:
+        counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
+
+        def one_by_one(values: NDArray[Any]) -> ArrayLike:
+            run = counter.start()
+            return [run.add(value) for value in values]
+
+        return laplace_pair(
+            name,
+            one_by_one if stream else counter,
+            [float(value) for value in a],
+            [float(value) for value in b],
+            distance=counter.levels * bound,
+            share=share,
+            stream=stream,
+        )
+
+    pairs = (
+        pair("first of two steps", [1, 0], [0, 0], share=50),
+        pair("only step", [1], [0]),
+        pair("first of seven, bound 3", [3, 1, 2, 0, 3, 0, 1], [0, 1, 2, 0, 3, 0, 1], bound=3),
+        pair("fifth of eight", [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1, 1, 1]),
+        pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
+        pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0], share=2_000, stream=True),
+        pair("stream of two, bound 5", [0, 5], [0, 0], bound=5, share=2_000, stream=True),
+    )
+    return Subject("tree-counter", "step", "its value within the bound", epsilon, pairs)
+
+
+def threshold_gate(epsilon: float) -> Subject:
+    def pair(
+        name: str,
+        a: Steps,
+        b: Steps,
+        *,
+        threshold: int = 1,
+        share: int = 1_000,
+        stream: bool = False,
+        **settings: Any,
+    ) -> Pair:
+        gate = ThresholdGate(epsilon, threshold, **settings)
+        return gate_pair(name, gate, a, b, share=share, stream=stream)
+
+    up, down = [1] * 10 + [0], [0] * 10 + [1]
+    pairs = (
+        pair("three up, the last down", [1, 1, 1, 0], [0, 0, 0, 1], share=40),
+        pair("ten up, the last down", up, down),
+        pair(
+            "stops below", [-one for one in up], [-one for one in down], threshold=-1, stops="below"
+        ),
+        pair("monotonic", [0, 1, 0, 1, 0], [1, 2, 1, 2, 1], threshold=2, monotonic=True),
+        pair("monotonic, the last unmoved", up, [0] * 11, monotonic=True),
+        pair("sensitivity 3", [3, 3, 3, 0], [0, 0, 0, 3], threshold=3, sensitivity=3),
+        pair("ties at the threshold", [1, 1, 1], [1, 0, 2]),
+        pair("stream", [1, 1, 0], [0, 0, 1], share=2_000, stream=True),
+    )
+    return Subject("threshold-gate", "counts", "each within the sensitivity", epsilon, pairs)
+
+
+def gate_pair(
+    name: str, gate: ThresholdGate, a: Steps, b: Steps, *, share: int = 1_000, stream: bool = False
+) -> Pair:
+    """The exact loss is that of the scales the running gate asks for."""
+
+    def one_by_one(counts: NDArray[Any]) -> int:
+        run = gate.start()
+        stops = (place for place, count in enumerate(counts) if run.stops_at(count))
+        return next(stops, len(counts))
+
+    with tapped() as heard:
+        gate([gate.threshold - 9 if gate.stops == "above" else gate.threshold + 9])
+    threshold_scale, count_scale = (asked.scale for asked in heard)
+    sign = 1 if gate.stops == "above" else -1
+    stopping = [
+        exact.gate(
+            [sign * count for count in counts], sign * gate.threshold, threshold_scale, count_scale
+        )
+        for counts in (a, b)
+    ]
+    call = one_by_one if stream else gate
+    return Pair(
+        name,
+        lambda counts, _: call(counts),
+        np.array(a),
+        np.array(b),
+        exact.loss(*stopping),
+        (stopping[0], stopping[1]),
+        share=share,
+        rule=FirstPast(gate.sensitivity, threshold_scale, count_scale, gate.monotonic),
+        stream=stream,
+        silent=stream,
+    )
