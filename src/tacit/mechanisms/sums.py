@@ -1,0 +1,151 @@
+"""Sums over people of sparse tables, each person's table clipped as a whole, with noise once.
+
+Source       Dwork, Kenthapadi, McSherry, Mironov, Naor (2006), for sums with Gaussian noise;
+             discrete noise: Canonne, Kamath, Steinke (NeurIPS 2020).
+Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES, added or removed.
+Sensitivity  none is asked for: a person's entries are scaled to an L2 norm here, all together. Each
+             must be computed from that person's data and public or released values alone.
+Sampler      OpenDP's discrete Gaussian on integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.events import Event
+from tacit.errors import ConfigError, DataError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.gaussian import MARGIN, check_multiplier, gaussian_event
+from tacit.mechanisms.grid import finite
+from tacit.mechanisms.parameters import check_positive, check_whole
+
+_MOST_STEPS = 1 << 20  # so that 2**40 people still add up in 64 bits
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What some people add to a table: `values[j]` to row `places[j]`, on behalf of `people[j]`.
+
+    people, places: (entries,) integers, sorted by person, then place, each pair once. values:
+    (entries, width).
+    """
+
+    people: NDArray[np.integer]
+    places: NDArray[np.integer]
+    values: Floats
+
+
+@dataclass(frozen=True)
+class SumRelease:
+    """The sum of everybody's table of `rows` x `width`, plus noise.
+
+    noise_multiplier: sigma / norm, or 0 for the exact sum of the tables as they are. norm: the
+    largest L2 norm of one person's table; longer ones are scaled down. resolution: entries are
+    rounded towards zero to multiples of it.
+    """
+
+    noise_multiplier: float
+    rows: int
+    width: int = 1
+    norm: float = 1.0
+    resolution: float = 2.0**-12
+
+    def __post_init__(self) -> None:
+        check_multiplier(self.noise_multiplier)
+        check_whole("rows", self.rows, least=1)
+        check_whole("width", self.width, least=1)
+        check_positive("norm", self.norm)
+        check_positive("resolution", self.resolution)
+        if not 1 <= self.norm / self.resolution <= _MOST_STEPS:
+            raise ConfigError(f"norm is from 1 to {_MOST_STEPS} times the resolution.")
+
+    @property
+    def squared_norm(self) -> int:
+        """The largest squared norm of one person's table, in squared steps."""
+        return math.floor((Fraction(self.norm) / Fraction(self.resolution)) ** 2)
+
+    @property
+    def sigma(self) -> float:
+        """Of the noise, in steps: the steps of a person are at most `squared_norm` squared."""
+        return self.noise_multiplier * math.sqrt(self.squared_norm) * MARGIN
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise in each entry of the answer, in its own unit."""
+        return self.sigma * self.resolution
+
+    @property
+    def event(self) -> Event:
+        """What the whole sum costs."""
+        return gaussian_event(self.noise_multiplier)
+
+    def __call__(self, blocks: Iterable[Contributions]) -> Floats:
+        """(rows, width). A person is in one block only, and people ascend from block to block."""
+        if self.noise_multiplier == 0:
+            return self._sum(blocks, np.zeros((self.rows, self.width)))
+        total = self._sum(blocks, np.zeros((self.rows, self.width), dtype=np.int64))
+        return samplers.discrete_gaussian(total, self.sigma).astype(np.float64) * self.resolution
+
+    def _sum(self, blocks: Iterable[Contributions], total: NDArray[Number]) -> NDArray[Number]:
+        """In integers after clipping, or in floats as they come."""
+        last = -1
+        for block in blocks:
+            last = self._checked(block, last)
+            if len(block.people):
+                exact = total.dtype == np.float64
+                values = finite(block.values) if exact else self.clipped(block)
+                np.add.at(total, block.places, values)
+        return total
+
+    def clipped(self, block: Contributions) -> Ints:
+        """The entries in whole steps; each person's have a squared sum of `squared_norm` at most.
+
+        A person's scale depends on her own entries alone.
+        """
+        values = finite(block.values)
+        owner = _ranks(block.people)
+        largest = np.zeros(owner[-1] + 1)
+        np.maximum.at(largest, owner, np.abs(values).max(axis=1))
+        units = values / np.where(largest > 0, largest, 1)[owner, None]  # no square overflows
+        lengths = np.sqrt(np.bincount(owner, (units**2).sum(axis=1)))
+        scale = np.minimum(largest, self.norm / np.maximum(lengths, 1))
+        steps: Ints = np.trunc(units * scale[owner, None] / self.resolution).astype(np.int64)
+        # Floats may have left a person a trifle too long; whether it is, integers say exactly.
+        while (over := self._squares(steps, owner) > self.squared_norm).any():
+            steps = np.where(over[owner, None], steps - np.sign(steps), steps)
+        return steps
+
+    def _squares(self, steps: Ints, owner: Ints) -> Ints:
+        """Exact: floats hold integers below 2^53, and a person's sum is near 2^40 at most."""
+        return np.bincount(owner, (steps**2).sum(axis=1)).astype(np.int64)
+
+    def _checked(self, block: Contributions, last: int) -> int:
+        """The last person so far. Twice the same row for one person would pass the clipping."""
+        people, places = block.people.astype(np.int64), block.places.astype(np.int64)
+        if block.values.shape != (len(people), self.width) or places.shape != people.shape:
+            raise DataError("the contributions have another shape", expected=f"width {self.width}")
+        if not len(people):
+            return last
+        if places.min() < 0 or places.max() >= self.rows:
+            raise DataError("a place is none of the table's rows", expected=f"0 to {self.rows - 1}")
+        keys = people * self.rows + places
+        if people[0] <= last or not (keys[1:] > keys[:-1]).all():
+            raise DataError("contributions are sorted by person, then place, each pair once")
+        return int(people[-1])
+
+
+def _ranks(people: NDArray[np.integer]) -> Ints:
+    """0, 1, ... for the people of a sorted column."""
+    starts = np.concatenate([[False], people[1:] != people[:-1]])
+    return np.cumsum(starts).astype(np.int64)
