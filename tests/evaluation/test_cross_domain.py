@@ -12,9 +12,10 @@ from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation.cross_domain import METHODS, evaluate_cross_domain, steps
+from tacit.evaluation.cross_domain import evaluate_cross_domain, steps
 from tacit.evaluation.cross_domain_compare import mae_difference, ndcg_difference
 from tacit.evaluation.cross_domain_judge import Judged, judge_target
+from tacit.evaluation.cross_domain_methods import METHODS
 from tacit.recommenders.base import ItemRecommender
 
 CHEAP = ("item-average", "popularity", "mf")

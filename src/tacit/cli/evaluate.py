@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import hiding_tables, options, output
+from tacit.cli import hiding_tables, numbers, options, output
 from tacit.cli.output import JSON
 
 if TYPE_CHECKING:
+    from tacit.evaluation.cross_domain import CrossDomainTable
     from tacit.evaluation.hiding import HidingTable
 
 app = typer.Typer(help="Measure accuracy and attacks, release by release.", no_args_is_help=True)
@@ -98,6 +99,88 @@ def standard_scheme(
 
 @app.command()
 @options.reads_ratings
+def xmap(
+    source: options.Source,
+    from_domain: Annotated[str, typer.Option("--source", help="Domain where people are known.")],
+    to_domain: Annotated[str, typer.Option("--target", help="Domain where they are new.")],
+    k: Annotated[str, typer.Option("--k", help="Numbers of neighbours, with commas.")] = "10,20,50",
+    overlap: Annotated[
+        str, typer.Option(help="Shares of the people in both domains who stay in training.")
+    ] = "1",
+    profile_size: Annotated[
+        str, typer.Option(help="Ratings in the target that a test person keeps; 0: cold start.")
+    ] = "0",
+    method: Annotated[
+        list[str] | None, typer.Option(help="Only this method; repeat for several.")
+    ] = None,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Of X-Map: sound, published; repeat for both.")
+    ] = None,
+    epsilon: Annotated[str, typer.Option(help="Nats of the sound variant, with commas.")] = "1",
+    delta: Annotated[float, typer.Option(help="Of the sound variant, such as 1e-6.")] = 1e-6,
+    surface: Annotated[
+        str, typer.Option(help="Budgets of the published variant: every pair is measured.")
+    ] = "",
+    share: Annotated[float, typer.Option(help="Share of the people in both who are tested.")] = 0.2,
+    seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 5,
+    report: Report = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = 0,
+    as_json: JSON = False,
+) -> None:
+    """Predict stars in a domain where people have rated nothing yet.
+
+    X-Map with and without privacy, and its competitors, on the same people: error by k, overlap,
+    profile size and budget.
+    """
+    from tacit.evaluation.cross_domain import VARIANTS, evaluate_cross_domain, steps
+    from tacit.evaluation.cross_domain_methods import METHODS
+    from tacit.evaluation.manifest import manifest
+
+    if report is not None:
+        from tacit.writing import check_writable
+
+        check_writable(report)
+    settings: dict[str, Any] = {
+        "methods": tuple(method or METHODS),
+        "ks": numbers.integers(k, "--k"),
+        "overlaps": numbers.decimals(overlap, "--overlap"),
+        "profile_sizes": numbers.integers(profile_size, "--profile-size"),
+        "variants": tuple(variant or VARIANTS),
+        "epsilons": numbers.decimals(epsilon, "--epsilon"),
+        "delta": delta,
+        "surface": numbers.decimals(surface, "--surface") if surface else (),
+        "share": share,
+        "seeds": seeds,
+    }
+    ratings = source.read()
+    total = steps(**{name: settings[name] for name in ("overlaps", "profile_sizes", "seeds")})
+    with output.progress("Evaluating", total, quiet=as_json) as advance:
+        table = evaluate_cross_domain(
+            ratings,
+            from_domain,
+            to_domain,
+            first_seed=seed,
+            workers=workers,
+            progress=advance,
+            **settings,
+        )
+    made_with = manifest(
+        ratings, seed=seed, command=_command(), source=from_domain, target=to_domain, **settings
+    )
+    if report is not None:
+        from tacit.evaluation.cross_domain_report import write_report
+
+        write_report(table, made_with, report)
+
+    def show(_: dict[str, Any]) -> None:
+        _show_cross_domain(table, report)
+
+    output.emit(table.to_dict() | {"manifest": made_with}, as_json=as_json, render=show)
+
+
+@app.command()
+@options.reads_ratings
 def baselines(
     source: options.Source,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the lists.")] = 10,
@@ -134,6 +217,25 @@ def _show_hiding(table: HidingTable, report: Path | None) -> None:
         output.console.print(f"Wrote {report}", soft_wrap=True, markup=False)
         return
     output.next_step("Next:  --report out.html draws it;  --json prints every fold.")
+
+
+def _show_cross_domain(table: CrossDomainTable, report: Path | None) -> None:
+    from tacit.cli import cross_domain_tables
+    from tacit.evaluation.cross_domain_verdict import verdict
+
+    found = verdict(table)
+    output.console.print(f"{found.headline}. {found.sentence}", markup=False)
+    cross_domain_tables.everybody(table)
+    cross_domain_tables.moved(table)
+    output.console.print(
+        "MAE in stars, predictions not rounded. Intervals: over splits, and of differences over "
+        "people.",
+        style="dim",
+    )
+    if report is not None:
+        output.console.print(f"Wrote {report}", soft_wrap=True, markup=False)
+        return
+    output.next_step("Next:  --report out.html draws it;  --json prints every row.")
 
 
 def _show_baselines(result: dict[str, Any]) -> None:
