@@ -1,0 +1,19 @@
+"""Sketches: learn item clusters from a few private bits per person, trusting nobody.
+
+Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
+         (2012).
+
+paper                      here                                where
+S0, S, bit release         Device.report                       device.py
+H_u, sensing vectors       sensed_sets                         sensing.py
+B_i                        ItemCounts.printed, .normalised     server.py
+A_ij                       PairCounts.matrix                   server.py
+spectral step, k-means     pair_clusters, score_clusters       clustering.py
+alpha, beta, b             Blocks                              blocks.py
+theorems, theta, Q         bounds, planner                     theory.py, plan.py
+
+Deviations, each with its reason in the docs: sensed sets are drawn without putting back also in
+MaxSense and come from an affine permutation; scores are divided by how often an item was asked
+about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
+constants of the bounds, choice of L, confidence of labels, limits that a device pins.
+"""

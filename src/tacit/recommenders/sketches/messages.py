@@ -1,0 +1,300 @@
+"""What crosses between devices and the recommender in the sketches, and nothing else.
+
+Campaign   recommender -> device   one public question, the same for everybody
+Report     device -> recommender   randomised bits, once; 22 bytes (30 where pairs are chosen)
+Clusters   recommender -> device   the learned label and score of every item
+
+Fixed layouts of big-endian integers, so that a message has one spelling and two languages agree to
+the byte. Counts stay below 2^31 and fit a signed integer everywhere; chances are parts of 2^53,
+which every language holds exactly. A message is checked when it is made: what does not hold
+together raises MessageError, wherever it came from.
+Standard library only: the device half imports this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cached_property
+
+VERSION = 1
+MICRO = 1_000_000
+WHOLE = 1 << 53
+"""Chances are parts of this."""
+NO_NOISE = (1 << 31) - 1
+"""Stands for an infinite epsilon: the twin without noise, which devices refuse."""
+MOST = (1 << 31) - 1
+MOST_QUESTIONS = 32
+
+METHODS = ("multi-maxsense", "pairwise-preference", "pairwise-rated")
+"""multi-maxsense with one question is MaxSense; pairwise-rated shows which items were rated."""
+UNITS = ("user", "rating", "moved rating")
+"""What epsilon is for: everything a person rated; one rating more or less; one rating elsewhere."""
+
+_CAMPAIGN = struct.Struct(">4s4B5IiQQ16s32s")
+_REPORT = struct.Struct(">BB8sQI")
+_PAIR = struct.Struct(">II")
+_CLUSTERS = struct.Struct(">4sBBBx32sI")
+_MAGIC = b"tcit"
+_KIND_CAMPAIGN, _KIND_REPORT, _KIND_CLUSTERS = 1, 2, 3
+REPORT_BYTES, RATED_REPORT_BYTES = _REPORT.size, _REPORT.size + _PAIR.size
+_EXACT = Context(prec=60)
+
+ItemId = int | str
+
+
+class MessageError(ValueError):
+    """A message that is not exactly what this version writes."""
+
+
+def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
+    """How many of a report's bits two neighbouring inputs can differ in.
+
+    Each bit may cost epsilon over this. Sensed sets are disjoint, so one rating touches one of
+    them; under 'user', a device uses at most `rated` liked items, before and after. Random pairs
+    may share an item, so every unit is charged for all of them.
+    """
+    if method != "multi-maxsense":
+        return questions
+    return {"user": min(questions, 2 * rated), "rating": 1, "moved rating": min(questions, 2)}[unit]
+
+
+def catalogue_digest(items: Iterable[ItemId]) -> bytes:
+    """SHA-256 of the item ids in their order, integers and strings told apart."""
+    digest = hashlib.sha256()
+    for item in items:
+        text = f"i{item}" if type(item) is int else f"s{item}"
+        encoded = text.encode()
+        digest.update(len(encoded).to_bytes(4, "big") + encoded)
+    return digest.digest()
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One question to everybody.
+
+    items       size of the catalogue, whose ids in order have the SHA-256 `catalogue`
+    rated       w, items that a person is taken to have rated
+    theta       millionths; a sensed set holds theta * items / rated items. 0 for pairs
+    questions   bits in a report
+    epsilon     millionths of a nat, for the whole report and the stated unit
+    liked_from  thousandths of a star: ratings from here up are likes
+    truth       parts of 2^53: chance that a bit is released as it is
+    closes      Unix seconds; later reports do not count
+    seed        16 public bytes, from which the questions are drawn
+    """
+
+    method: str
+    unit: str
+    items: int
+    rated: int
+    theta: int
+    questions: int
+    epsilon: int
+    liked_from: int
+    truth: int
+    closes: int
+    seed: bytes
+    catalogue: bytes
+
+    def __post_init__(self) -> None:
+        require(self.method in METHODS and self.unit in UNITS, "a campaign names method and unit")
+        for name, least, most in (
+            ("items", 2, MOST),
+            ("rated", 1, MOST),
+            ("theta", 0, MOST),
+            ("questions", 1, MOST_QUESTIONS),
+            ("epsilon", 1, NO_NOISE),
+            ("liked_from", -MOST, MOST),
+            ("truth", WHOLE // 2, WHOLE),
+            ("closes", 0, WHOLE),
+        ):
+            require(is_integer(getattr(self, name), least, most), f"{name} is out of bounds")
+        require(self.rated <= self.items, "nobody rates more items than there are")
+        require(type(self.seed) is bytes and len(self.seed) == 16, "a seed has 16 bytes")
+        require(
+            type(self.catalogue) is bytes and len(self.catalogue) == 32,
+            "a catalogue is named by 32 bytes",
+        )
+        require((self.theta > 0) == self.senses, "theta is for sensed sets, and they need one")
+        once = self.method != "pairwise-rated" or self.questions == 1
+        require(once, "about one pair of rated items there is one question")
+        room = self.questions * self.set_size <= self.modulus if self.senses else True
+        require(room, "the sensed sets of one person do not fit into the catalogue")
+        require(self._keeps_epsilon(), "the chance of the truth is higher than epsilon allows")
+
+    @property
+    def senses(self) -> bool:
+        """Whether the questions are sensed sets, and not pairs."""
+        return self.method == "multi-maxsense"
+
+    @cached_property
+    def modulus(self) -> int:
+        """The smallest prime that is at least `items`: places on the wheel of sensed sets."""
+        candidate = self.items
+        while not _is_prime(candidate):
+            candidate += 1
+        return candidate
+
+    @cached_property
+    def set_size(self) -> int:
+        """Places in a sensed set: theta * modulus / rated, rounded, at least 1; 0 for pairs."""
+        if not self.senses:
+            return 0
+        return max(1, (self.modulus * self.theta + self.rated * MICRO // 2) // (self.rated * MICRO))
+
+    @property
+    def exposed_bits(self) -> int:
+        """How many bits two neighbouring inputs can differ in."""
+        return exposed_bits(self.method, self.unit, self.questions, self.rated)
+
+    @property
+    def likes_cap(self) -> int | None:
+        """A device uses at most so many liked items, or all of them (None)."""
+        return self.rated if self.senses and self.unit == "user" else None
+
+    @property
+    def report_bytes(self) -> int:
+        return RATED_REPORT_BYTES if self.method == "pairwise-rated" else REPORT_BYTES
+
+    def _keeps_epsilon(self) -> bool:
+        """exposed_bits * ln(truth / lie) <= epsilon, decided to 60 digits."""
+        if self.truth == WHOLE or self.epsilon == NO_NOISE:
+            return self.truth == WHOLE and self.epsilon == NO_NOISE
+        ratio = _EXACT.divide(Decimal(self.truth), Decimal(WHOLE - self.truth))
+        loss = _EXACT.multiply(Decimal(self.exposed_bits), _EXACT.ln(ratio))
+        return loss * MICRO <= self.epsilon
+
+    def encode(self) -> bytes:
+        return _CAMPAIGN.pack(
+            _MAGIC,
+            VERSION,
+            _KIND_CAMPAIGN,
+            METHODS.index(self.method),
+            UNITS.index(self.unit),
+            self.items,
+            self.rated,
+            self.theta,
+            self.questions,
+            self.epsilon,
+            self.liked_from,
+            self.truth,
+            self.closes,
+            self.seed,
+            self.catalogue,
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> Campaign:
+        require(len(data) == _CAMPAIGN.size, f"a campaign has {_CAMPAIGN.size} bytes")
+        magic, version, kind, method, unit, *rest = _CAMPAIGN.unpack(data)
+        require(magic == _MAGIC and kind == _KIND_CAMPAIGN, "expected a campaign")
+        require(version == VERSION, f"expected version {VERSION}, found {version}")
+        require(method < len(METHODS) and unit < len(UNITS), "a campaign names method and unit")
+        return cls(METHODS[method], UNITS[unit], *rest)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the bytes: names the campaign on devices."""
+        return hashlib.sha256(self.encode()).digest()
+
+    @property
+    def id(self) -> bytes:
+        """First 8 bytes of the digest: names the campaign in reports."""
+        return self.digest[:8]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What leaves the device, once: no user id, no rating, no time.
+
+    ticket: 64 bits, another in every campaign, from which the questions follow. bits: question q's
+    answer is bit q. pair: numbers of the two items, where the device chose them (pairwise-rated).
+    """
+
+    campaign: bytes
+    ticket: int
+    bits: int
+    pair: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        named = type(self.campaign) is bytes and len(self.campaign) == 8
+        require(named, "a report names its campaign in 8 bytes")
+        require(is_integer(self.ticket, 0, (1 << 64) - 1), "a ticket has 64 bits")
+        require(is_integer(self.bits, 0, (1 << MOST_QUESTIONS) - 1), "a report has 32 bits")
+        if self.pair is not None:
+            whole = type(self.pair) is tuple and len(self.pair) == 2
+            require(whole and all(is_integer(item, 0, MOST) for item in self.pair), "wrong pair")
+            require(self.pair[0] < self.pair[1], "a pair is two items in their order")
+
+    def encode(self) -> bytes:
+        head = _REPORT.pack(VERSION, _KIND_REPORT, self.campaign, self.ticket, self.bits)
+        return head if self.pair is None else head + _PAIR.pack(*self.pair)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Report:
+        sizes = (REPORT_BYTES, RATED_REPORT_BYTES)
+        require(len(data) in sizes, f"a report has {REPORT_BYTES} or {RATED_REPORT_BYTES} bytes")
+        version, kind, campaign, ticket, bits = _REPORT.unpack_from(data)
+        require(kind == _KIND_REPORT, "expected a report")
+        require(version == VERSION, f"expected version {VERSION}, found {version}")
+        chosen = len(data) == RATED_REPORT_BYTES
+        pair = _PAIR.unpack_from(data, REPORT_BYTES) if chosen else None
+        return cls(campaign, ticket, bits, pair)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """What was learned: labels (items,) one byte each; scores (items,) millionths.
+
+    A score orders items within a cluster, the higher the better liked. campaign: its digest.
+    """
+
+    campaign: bytes
+    labels: bytes
+    scores: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        named = type(self.campaign) is bytes and len(self.campaign) == 32
+        require(named, "clusters name their campaign in 32 bytes")
+        require(type(self.labels) is bytes and len(self.labels) > 1, "a label is a byte")
+        fits = type(self.scores) is tuple and len(self.scores) == len(self.labels)
+        require(fits and all(is_integer(score, -MOST, MOST) for score in self.scores), "no scores")
+
+    def encode(self) -> bytes:
+        head = _CLUSTERS.pack(_MAGIC, VERSION, _KIND_CLUSTERS, 0, self.campaign, len(self.labels))
+        return head + self.labels + struct.pack(f">{len(self.scores)}i", *self.scores)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Clusters:
+        require(len(data) >= _CLUSTERS.size, "clusters are cut short")
+        magic, version, kind, spare, campaign, items = _CLUSTERS.unpack_from(data)
+        require(magic == _MAGIC and kind == _KIND_CLUSTERS, "expected clusters")
+        require(version == VERSION, f"expected version {VERSION}, found {version}")
+        whole = len(data) == _CLUSTERS.size + 5 * items and spare == data[7] == 0
+        require(whole, "clusters have 5 bytes for each item")
+        labels = data[_CLUSTERS.size : _CLUSTERS.size + items]
+        return cls(campaign, labels, struct.unpack_from(f">{items}i", data, len(data) - 4 * items))
+
+
+def require(true: bool, what: str) -> None:
+    """MessageError saying `what` should be so."""
+    if not true:
+        raise MessageError(what)
+
+
+def is_integer(value: object, lowest: int, highest: int) -> bool:
+    """A whole number within bounds, ends included; 1.0 and True are none."""
+    return type(value) is int and lowest <= value <= highest
+
+
+def _is_prime(number: int) -> bool:
+    divisor = 2
+    while divisor * divisor <= number:
+        if number % divisor == 0:
+            return False
+        divisor += 1
+    return number > 1

@@ -1,0 +1,176 @@
+"""How many people it takes, at least and by each method, and which parameters to ask with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import ConfigError
+from tacit.recommenders.sketches import theory
+from tacit.recommenders.sketches.blocks import Blocks, example
+from tacit.recommenders.sketches.messages import MOST_QUESTIONS, UNITS, exposed_bits
+
+THETAS = np.geomspace(0.02, 8, 121)
+"""Expected number of a person's rated items in one sensed set, as tried by the planner."""
+
+
+@dataclass(frozen=True)
+class MethodPlan:
+    """One method. theta is None for pairs. users: inf where the method cannot work.
+
+    users_clt: the normal approximation, which experiments meet. users_theorem: proved to be enough;
+    None where the theorem leaves its constant open.
+    """
+
+    method: str
+    theta: float | None
+    questions: int
+    users_clt: float
+    users_theorem: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """lower_bounds: nobody can do with fewer people. methods: best first by `users_clt`."""
+
+    items: int
+    rated: int
+    epsilon: float
+    clusters: int
+    eta: float
+    unit: str
+    lower_bounds: dict[str, float]
+    methods: tuple[MethodPlan, ...]
+
+    @property
+    def best(self) -> MethodPlan:
+        """The method that needs the fewest people."""
+        return self.methods[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; None in the place of infinity."""
+        methods = [asdict(method) for method in self.methods]
+        for method in methods:
+            if math.isinf(method["users_clt"]):
+                method["users_clt"] = None
+            if method["users_theorem"] is not None and math.isinf(method["users_theorem"]):
+                method["users_theorem"] = None
+        return asdict(self) | {"methods": methods}
+
+
+def plan(
+    *,
+    items: int,
+    rated: int,
+    epsilon: float,
+    clusters: int = 2,
+    eta: float = 0.1,
+    unit: str = "user",
+    blocks: Blocks | None = None,
+) -> Plan:
+    """People needed until every item's label is right, but for a chance of eta.
+
+    rated: items that a person has rated, a random set. unit: what epsilon is for ('user', 'rating',
+    'moved rating'); the lower bounds are for 'user'. blocks: who likes what (default:
+    `blocks.example`, an assumption, on which the methods' numbers depend; lower bounds do not).
+    """
+    _check(items, rated, epsilon, eta, unit)
+    world = example(clusters) if blocks is None else blocks
+    if len(world.items) != clusters:
+        raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
+    methods = (
+        _sensing("maxsense", 1, items, rated, epsilon, eta, unit, world),
+        _multi(items, rated, epsilon, eta, unit, world),
+        MethodPlan(
+            "pairwise-preference",
+            None,
+            1,
+            theory.pairwise_users(
+                items, rated, epsilon, world.people, world.items, world.likes, eta
+            ),
+            None,
+        ),
+    )
+    return Plan(
+        items,
+        rated,
+        epsilon,
+        clusters,
+        eta,
+        unit,
+        {
+            "ldp": theory.ldp_bound(items, epsilon, eta),
+            "scarce": theory.scarce_bound(items, rated, epsilon, eta),
+            "adaptive": theory.adaptive_bound(items, rated, epsilon, eta),
+        },
+        tuple(sorted(methods, key=lambda method: (method.users_clt, method.questions))),
+    )
+
+
+def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
+    """What one bit may cost so that the whole report costs epsilon for the unit."""
+    return epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
+
+
+def _sensing(
+    method: str,
+    questions: int,
+    items: int,
+    rated: int,
+    epsilon: float,
+    eta: float,
+    unit: str,
+    world: Blocks,
+) -> MethodPlan:
+    """With the theta that needs the fewest people for this number of questions."""
+    eps = bit_epsilon(epsilon, questions, unit, rated)
+
+    def users(formula: str, theta: float) -> float:
+        D = theory.separation(theta, world.people, world.items, world.likes)  # noqa: N806
+        if formula == "theorem":
+            return theory.theorem_5_1(items, rated, eps, theta, D, eta, questions)
+        chances = theory.maxsense_chances(
+            items, rated, eps, theta, world.people, world.items, world.likes
+        )
+        share = float(world.items @ chances)
+        return theory.clt_users(items, rated, eps, theta, D, share, eta, questions)
+
+    # Disjoint sets of theta / rated of the items each, and none larger than the catalogue.
+    possible = [float(theta) for theta in THETAS if theta * questions <= rated]
+    if not possible:
+        return MethodPlan(method, float(THETAS[0]), questions, math.inf, math.inf)
+    theta = min(possible, key=lambda value: users("clt", value))
+    return MethodPlan(method, theta, questions, users("clt", theta), users("theorem", theta))
+
+
+def _multi(
+    items: int, rated: int, epsilon: float, eta: float, unit: str, world: Blocks
+) -> MethodPlan:
+    """Questions by what each is worth when all share epsilon, or more where they need not share."""
+    tried = {
+        questions
+        for questions in (2, 4, 8, 16, MOST_QUESTIONS)
+        if exposed_bits("multi-maxsense", unit, questions, rated) < questions
+    }
+    shared = theory.best_questions(epsilon, MOST_QUESTIONS) if unit == "user" else 1
+    plans = [
+        _sensing("multi-maxsense", questions, items, rated, epsilon, eta, unit, world)
+        for questions in sorted({1, shared, *tried})
+    ]
+    return min(plans, key=lambda found: found.users_clt)
+
+
+def _check(items: int, rated: int, epsilon: float, eta: float, unit: str) -> None:
+    if items < 2 or not 1 <= rated <= items:
+        raise ConfigError(
+            f"A plan needs at least 2 items and 1 to {items} rated ones; got {items} and {rated}."
+        )
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
+    if not 0 < eta < 0.5:
+        raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
+    if unit not in UNITS:
+        raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")

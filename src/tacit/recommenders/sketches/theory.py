@@ -1,0 +1,288 @@
+"""Closed formulas of the sketches: how many people are needed, at least and at most. No data.
+
+Source     Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
+           (2012). The public text has lost its formulas: orders follow from the surviving
+           arguments, constants are derived here (marked *).
+Notation   U people, N items, w rated items each, L item clusters with shares beta (L,), K classes
+           of people with shares alpha (K,), b (K, L) chances of a like, eta the chance of failure,
+           eps the loss of one person's whole report, rho = tanh(eps / 2) the signal left in a bit.
+           Success means that every item's label is right, up to names. Information is in nats.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+LN2 = math.log(2)
+
+
+# The release of one bit (Proposition 2.4)
+
+
+def truth(eps: float) -> float:
+    """Chance that a bit is released as it is: e^eps / (1 + e^eps)."""
+    return 1 / (1 + math.exp(-eps))
+
+
+def rho(eps: float) -> float:
+    """Proposition 2.4: P(S = 1) = 1 / (e^eps + 1) + rho P(S0 = 1), with rho = tanh(eps / 2)."""
+    return math.tanh(eps / 2)
+
+
+def unbiased(share: float, eps: float) -> float:
+    """The share of true ones that a share of released ones stands for, without bias."""
+    return (share - truth(-eps)) / rho(eps)
+
+
+# What one report can tell
+
+
+def information(eps: float) -> float:
+    """Lemma 3.1: a report under eps-local privacy tells at most eps nats about its person."""
+    return eps
+
+
+def sharper_information(eps: float) -> float:
+    """* The same for every eps: eps tanh(eps / 2), which is at most eps^2 / 2."""
+    return eps * math.tanh(eps / 2)
+
+
+def label_information(N: int, w: int, eps: float) -> float:
+    """* About the labels, Lemmas 4.1 and 4.5: (w / N) sinh^2(eps / 2) for any w and eps.
+
+    Sharper than Theorem 4.10, which has O(w / N) for w = o(N^(1/3)) and eps < ln 2.
+    """
+    return w / N * math.sinh(eps / 2) ** 2
+
+
+def one_item_information(N: int) -> float:
+    """Theorem 4.3: one bit without noise about one rated item tells at most 1 / N nats."""
+    return 1 / N
+
+
+def fano(told: float, log_hypotheses: float) -> float:
+    """Equation (2): chance of error, at least, after `told` bits about 2^log_hypotheses cases."""
+    return max(0.0, 1 - (told + 1) / log_hypotheses)
+
+
+def disjoint(N: int, w: int) -> float:
+    """Lemma 4.7, exactly: chance that two random sets of w items have none in common.
+
+    1 - (1 + o(1)) w^2 / N when w^2 = o(N).
+    """
+    if 2 * w > N:
+        return 0.0
+    return math.exp(2 * math.lgamma(N - w + 1) - math.lgamma(N + 1) - math.lgamma(N - 2 * w + 1))
+
+
+def binary_entropy(delta: float) -> float:
+    """Bits of a coin with chance delta."""
+    if delta in (0, 1):
+        return 0.0
+    return -(delta * math.log2(delta) + (1 - delta) * math.log2(1 - delta))
+
+
+# Fewest people, whatever one does
+
+
+def unknown_bits(N: int, eta: float, delta: float = 0.0) -> float:
+    """Bits that have to be learned: (1 - eta) N (1 - h2(delta)) - 1, at least 0.
+
+    delta: share of wrong labels that is tolerated, below 1/2 (A.1 to A.5).
+    """
+    return max(0.0, (1 - eta) * N * (1 - binary_entropy(delta)) - 1)
+
+
+def theorem_3_3(N: int, eps: float, eta: float, delta: float = 0.0) -> float:
+    """Fewest people for any learner, adaptive ones too: N ln 2 / eps in the order of N / eps."""
+    return unknown_bits(N, eta, delta) * LN2 / information(eps)
+
+
+def ldp_bound(N: int, eps: float, eta: float, delta: float = 0.0) -> float:
+    """* Theorem 3.3 with the sharper information; the stronger of the two at every eps."""
+    return unknown_bits(N, eta, delta) * LN2 / sharper_information(eps)
+
+
+def theorem_4_3(N: int, eta: float) -> float:
+    """Fewest people when each rated one item and tells one bit, even without noise: order N^2."""
+    return unknown_bits(N, eta) * LN2 / one_item_information(N)
+
+
+def scarce_bound(N: int, w: int, eps: float, eta: float) -> float:
+    """* Fewest people for learners that are not adaptive: order N^2 / w.
+
+    Implies Theorems 4.8 and 4.10 for private learners, at any w and eps.
+    """
+    return unknown_bits(N, eta) * LN2 / label_information(N, w, eps)
+
+
+def theorem_4_8_order(N: int, w: int) -> float:
+    """N^2 / w^2: one bit each without noise, w = o(N). The paper's constant is lost."""
+    return (N / w) ** 2
+
+
+def theorem_4_10_order(N: int, w: int) -> float:
+    """N^2 / w: eps below ln 2, w = o(N^(1/3)). `scarce_bound` is the same with a constant."""
+    return N**2 / w
+
+
+def adaptive_information(k: int, N: int, c: float) -> float:
+    """Lemma 6.4: what k adaptive questions about one rated item each tell: e^(c k / N) - 1."""
+    return math.expm1(c * k / N)
+
+
+def theorem_6_1(N: int, bits: float, c: float) -> float:
+    """Fewest people of one rated item for an adaptive learner of so many bits.
+
+    (N / c) ln(1 + bits ln 2): N log N for bits = N^g with any g > 0. c depends on eps and is
+    not in the surviving text.
+    """
+    return N / c * math.log1p(bits * LN2)
+
+
+def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
+    """* Fewest people for adaptive learners: (1 - 2 eta)^2 N^2 / (w^2 (e^eps - 1)^2).
+
+    Not in the paper; beyond Theorem 6.1 for w = 1. Each person answers once; from Duchi, Jordan,
+    Wainwright: Local privacy and statistical minimax rates (2013). eta below 1/2.
+    """
+    return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(eps))) ** 2
+
+
+# Pairwise-Preference
+
+
+def both_rated(N: int, w: int) -> float:
+    """c: chance that a random pair of items lies in a random set of w: w(w-1) / (N(N-1))."""
+    return w * (w - 1) / (N * (N - 1))
+
+
+def both_liked(alpha: Floats, b: Floats) -> Floats:
+    """(L, L) bhat: chance that one random person likes an item of each of two clusters."""
+    product: Floats = b.T @ (alpha[:, None] * b)
+    return product
+
+
+def pair_chances(N: int, w: int, eps: float, alpha: Floats, b: Floats) -> Floats:
+    """(L, L) P(S = 1 | clusters of the two items), ratings private."""
+    return truth(-eps) + rho(eps) * both_rated(N, w) * both_liked(alpha, b)
+
+
+def non_degenerate(chances: Floats, beta: Floats, tolerance: float = 1e-9) -> bool:
+    """Condition of Theorem 3.5 on Bt = P(S = 1 | l, l') beta_l'.
+
+    Eigenvalues of distinct absolute value, none 0, and rows of eigenvectors that differ pairwise.
+    """
+    root = np.sqrt(beta)
+    values, vectors = np.linalg.eigh(root[:, None] * chances * root[None, :])
+    sizes = np.sort(np.abs(values))
+    rows = vectors / root[:, None]
+    gaps = np.abs(rows[:, None, :] - rows[None, :, :]).max(axis=-1)[~np.eye(len(beta), dtype=bool)]
+    return bool(
+        sizes[0] > tolerance and np.all(np.diff(sizes) > tolerance) and np.all(gaps > tolerance)
+    )
+
+
+def theorem_3_5(N: int, w: int, eps: float, C: float) -> float:
+    """C N ln N / (rho c)^2 people are enough for Pairwise-Preference. The paper's C is not given.
+
+    * The dependence on eps and w is derived here.
+    """
+    return C * N * math.log(N) / (rho(eps) * both_rated(N, w)) ** 2
+
+
+def pairwise_users(
+    N: int, w: int, eps: float, alpha: Floats, beta: Floats, b: Floats, eta: float
+) -> float:
+    """* People that Pairwise-Preference needs, by the normal approximation; inf if degenerate.
+
+    (N - 1) s ln(N / eta) / (rho c mu)^2: s is the mean chance of a 1 and mu the smallest eigenvalue
+    of bhat diag(beta). The sum along an eigenvector of an item's row of counts is normal with mean
+    2 U rho c mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
+    """
+    liked = both_liked(alpha, b)
+    root = np.sqrt(beta)
+    mu = float(np.abs(np.linalg.eigvalsh(root[:, None] * liked * root[None, :])).min())
+    strength = rho(eps) * both_rated(N, w) * mu
+    if mu < 1e-12 or strength == 0:
+        return math.inf
+    share = float(beta @ pair_chances(N, w, eps, alpha, b) @ beta)
+    return (N - 1) * share * math.log(N / eta) / strength**2
+
+
+# MaxSense and Multi-MaxSense
+
+
+def no_hit(w: int, theta: float, beta: Floats, b: Floats) -> Floats:
+    """(K,) q: chance that a person of each class has no liked item in a sensed set."""
+    q: Floats = (1 - theta * (b @ beta) / w) ** w
+    return q
+
+
+def maxsense_chances(
+    N: int, w: int, eps: float, theta: float, alpha: Floats, beta: Floats, b: Floats
+) -> Floats:
+    """(L,) s: chance of a 1 from those asked about an item, by the item's cluster."""
+    q = no_hit(w, theta, beta, b)
+    chances: Floats = truth(-eps) + rho(eps) * (alpha @ (1 - q) + w / N * ((alpha * q) @ b))
+    return chances
+
+
+def separation(theta: float, alpha: Floats, beta: Floats, b: Floats) -> float:
+    """D(theta): least over two clusters of |sum_k alpha_k e^(-theta bbar_k) (b_kl - b_kl')|.
+
+    0 means that MaxSense cannot tell two clusters apart, whatever the number of people.
+    """
+    means = (alpha * np.exp(-theta * (b @ beta))) @ b
+    return float(np.diff(np.sort(means)).min()) if len(means) > 1 else math.inf
+
+
+def theorem_5_1(
+    N: int, w: int, eps: float, theta: float, D: float, eta: float, questions: int = 1
+) -> float:
+    """* People that are enough for MaxSense, by Chernoff, with chance 1 - eta. inf if D is 0.
+
+    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2); eta = N^-d in the paper's words. eps: of ONE bit.
+    With several questions (Theorem 5.3) an item lies in at most one of a person's sets, so that
+    people count once for each question.
+    """
+    strength = theta * w * (rho(eps) * D) ** 2 * questions
+    return math.inf if strength == 0 else 48 * N**2 * math.log(2 * N / eta) / strength
+
+
+def clt_users(
+    N: int, w: int, eps: float, theta: float, D: float, s: float, eta: float, questions: int = 1
+) -> float:
+    """* People that MaxSense needs, by the normal approximation, normalised scores.
+
+    8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps: of ONE
+    bit. s: chance of a 1.
+    """
+    strength = theta * w * (rho(eps) * D) ** 2 * questions
+    return math.inf if strength == 0 else 8 * s * (1 - s) * N**2 * math.log(N / eta) / strength
+
+
+def best_theta_one_class(bbar: float) -> float:
+    """* 1 / (2 bbar): the best theta for a small eps and one class of people."""
+    return 1 / (2 * bbar)
+
+
+def signal(questions: int, eps: float) -> float:
+    """What a person's report is worth when eps is shared: questions * tanh^2(eps / 2 questions)."""
+    return questions * math.tanh(eps / (2 * questions)) ** 2
+
+
+def best_questions(eps: float, most: int) -> int:
+    """* The number of questions that makes `signal` largest: about eps / 2.18 (sinh 2x = 4x).
+
+    One question up to eps 3.05; the reading ceil(eps) of Theorem 5.3 gets .74 of it at eps 2.
+    """
+    near = int(eps / 2.177)
+    return max(
+        (q for q in {1, near - 1, near, near + 1, near + 2, most} if 1 <= q <= most),
+        key=lambda q: (signal(q, eps), -q),
+    )

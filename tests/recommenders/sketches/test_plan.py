@@ -1,0 +1,110 @@
+"""The planner's numbers are the theory's, and its choices are the best it has."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.recommenders.sketches import theory
+from tacit.recommenders.sketches.blocks import Blocks, example
+from tacit.recommenders.sketches.plan import bit_epsilon, plan
+
+
+def method(found, name):
+    return next(m for m in found.methods if m.method == name)
+
+
+def test_lower_bounds_are_named():
+    """The three bounds under their names, as the theory has them."""
+    bounds = plan(items=100, rated=1, epsilon=1.0).lower_bounds
+    assert bounds == {
+        "ldp": theory.ldp_bound(100, 1.0, 0.1),
+        "scarce": theory.scarce_bound(100, 1, 1.0, 0.1),
+        "adaptive": theory.adaptive_bound(100, 1, 1.0, 0.1),
+    }
+
+
+@pytest.mark.parametrize(("items", "rated", "epsilon"), [(200, 20, 1), (60, 60, 1), (500, 5, 6)])
+def test_no_method_beats_the_bounds(items, rated, epsilon):
+    """Whatever is possible needs at least as many people as anybody does."""
+    found = plan(items=items, rated=rated, epsilon=epsilon)
+    assert found.best.users_clt > max(found.lower_bounds["ldp"], found.lower_bounds["scarce"])
+
+
+def test_theorem_needs_more_than_the_approximation():
+    """The proved number of people is above the one that experiments meet."""
+    found = method(plan(items=200, rated=20, epsilon=1.0), "maxsense")
+    assert found.users_theorem > found.users_clt
+
+
+def test_pairs_where_everything_is_rated_sets_where_little_is():
+    """Pairs win when everybody rated everything; sensed sets win when people rated little."""
+    assert plan(items=60, rated=60, epsilon=1.0).best.method == "pairwise-preference"
+    assert plan(items=1000, rated=20, epsilon=1.0).best.method != "pairwise-preference"
+
+
+def test_questions_for_a_person():
+    """Epsilon 6 shared by a person's answers: three questions, better than one."""
+    found = plan(items=200, rated=20, epsilon=6.0)
+    assert method(found, "multi-maxsense").questions == 3
+    assert method(found, "multi-maxsense").users_clt < method(found, "maxsense").users_clt
+
+
+def test_questions_for_a_rating():
+    """One rating touches one set: no bit has to share, and many questions pay."""
+    assert bit_epsilon(1.0, 8, "rating", 20) == 1.0
+    assert bit_epsilon(1.0, 8, "moved rating", 20) == 0.5
+    assert bit_epsilon(1.0, 8, "user", 2) == 0.25
+    found = plan(items=200, rated=20, epsilon=1.0, unit="rating")
+    assert method(found, "multi-maxsense").questions > 4
+
+
+def test_json_has_no_infinity():
+    """A method that cannot work has null for its number of people."""
+    one = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.2]]))
+    content = plan(items=60, rated=60, epsilon=1.0, blocks=one).to_dict()
+    json.dumps(content, allow_nan=False)
+    pairs = next(m for m in content["methods"] if m["method"] == "pairwise-preference")
+    assert pairs["users_clt"] is None
+    keys = {"method", "theta", "questions", "users_clt", "users_theorem"}
+    assert set(pairs) == keys
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 5])
+def test_examples_can_be_told_apart(clusters):
+    """MaxSense and pairs both have something to see in the assumed worlds."""
+    world = example(clusters)
+    assert theory.separation(1.0, world.people, world.items, world.likes) > 0.005
+    assert theory.non_degenerate(theory.both_liked(world.people, world.likes), world.items)
+    assert math.isfinite(plan(items=100, rated=100, epsilon=1.0, clusters=clusters).best.users_clt)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"items": 1},
+        {"rated": 0},
+        {"rated": 101},
+        {"epsilon": 0.0},
+        {"epsilon": math.inf},
+        {"eta": 0.5},
+        {"unit": "household"},
+        {"clusters": 1},
+    ],
+)
+def test_nonsense_is_refused(wrong):
+    """Parameters that make no sense are named."""
+    with pytest.raises(ConfigError):
+        plan(**{"items": 100, "rated": 10, "epsilon": 1.0} | wrong)
+
+
+def test_labels_of_blocks():
+    """Every cluster gets its share of the items, and none is left empty."""
+    world = Blocks(np.ones(1), np.array([0.3, 0.7]), np.array([[0.9, 0.2]]))
+    assert np.bincount(world.rows(10)).tolist() == [3, 7]
+    with pytest.raises(ConfigError, match="too few"):
+        Blocks(np.ones(1), np.array([0.01, 0.99]), np.array([[0.9, 0.2]])).rows(3)
