@@ -132,3 +132,71 @@ def test_real_data_is_described(run: Any, ml_100k: Path) -> None:
     code, text, _ = run("describe", ml_100k, "--json")
     assert code == 0
     assert json.loads(text)["user_attributes"]["gender"] == {"M": 670, "F": 273}
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> tuple[Path, Path]:
+    """Ratings of films 1 to 4 and a file of their genres, one unknown."""
+    ratings, items = tmp_path / "r.csv", tmp_path / "i.csv"
+    rows = [f"{user},{item},{1 + (user + item) % 5}" for user in (1, 2) for item in (1, 2, 3, 4)]
+    ratings.write_text("\n".join(["user,item,rating", *rows, "3,1,5", ""]))
+    items.write_text("item,kind\n1,Drama|War\n2,Comedy\n3,Drama\n4,\n")
+    return ratings, items
+
+
+def test_domains_writes_what_can_be_read_with_domains(
+    run: Any, tmp_path: Path, catalogue: tuple[Path, Path]
+) -> None:
+    """The written file has a domain for each item; what is of unknown genre is counted."""
+    ratings, items = catalogue
+    words = ("--items", items, "--genres", "kind", "--names", "sad, glad", "-o", tmp_path / "o.csv")
+    code, text, _ = run("domains", ratings, *words, "--json")
+    made = json.loads(text)
+    assert code == 0
+    assert made["domains"] == {
+        "glad": {"items": 1, "ratings": 2, "people": 2},
+        "sad": {"items": 2, "ratings": 5, "people": 3},
+    }
+    assert made["left_out"] == {"items": 1, "ratings": 2}
+    assert load(tmp_path / "o.csv", domain="domain").digest == made["digest"]
+    code, text, _ = run("describe", tmp_path / "o.csv", "--domain-column", "domain", "--json")
+    assert json.loads(text)["domains"] == made["domains"]
+
+
+def test_domains_names_the_next_command(
+    run: Any, tmp_path: Path, catalogue: tuple[Path, Path]
+) -> None:
+    """The summary for people says what was left out and how to go on."""
+    ratings, items = catalogue
+    words = ("--items", items, "--genres", "kind", "-o", tmp_path / "o.csv")
+    code, text, errors = run("domains", ratings, *words)
+    assert code == 0
+    shown = " ".join((text + errors).split())
+    assert "1 items of unknown genre with 2 ratings are left out" in shown
+    assert "--domain-column domain --source D1 --target D2" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("--names", "one"), 2, "FIRST,SECOND"),
+        (("--genres", "nothing"), 3, "no item metadata 'nothing'"),
+        (("-o", "o.xlsx"), 2, ".csv, .tsv, .parquet"),
+    ],
+)
+def test_domains_refuses_in_words(
+    run: Any,
+    tmp_path: Path,
+    catalogue: tuple[Path, Path],
+    words: tuple[str, ...],
+    code: int,
+    says: str,
+) -> None:
+    """A wrong option is named, and nothing is written."""
+    ratings, items = catalogue
+    given = ("--items", items, "--genres", "kind", "-o", tmp_path / "o.csv")
+    words = tuple(str(tmp_path / word) if word == "o.xlsx" else word for word in words)
+    found, _, errors = run("domains", ratings, *given, *words)
+    assert found == code
+    assert says in " ".join(errors.split())
+    assert not list(tmp_path.glob("o.*"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from tacit.data.ratings import Column, Ratings
 
-app = typer.Typer(help="Describe, download or generate ratings.", no_args_is_help=True)
+app = typer.Typer(help="Describe, download, generate or cut ratings.", no_args_is_help=True)
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
 _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
@@ -28,7 +29,10 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 @options.reads_ratings
 def describe(source: options.Source, as_json: JSON = False) -> None:
     """Count what a set of ratings holds, without showing one of them."""
-    result = {"path": str(source.path), **summary(source.read())}
+    ratings = source.read()
+    result = {"path": str(source.path), **summary(ratings)}
+    if source.columns["domain"] is not None:
+        result["domains"] = _domains(ratings)
     output.emit(result, as_json=as_json, render=_show)
 
 
@@ -115,6 +119,65 @@ def generate(
     output.emit(result, as_json=as_json, render=_show_files)
 
 
+@app.command()
+@options.reads_ratings
+def domains(
+    source: options.Source,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File to write: .csv, .tsv or .parquet.")
+    ],
+    genres: Annotated[
+        str, typer.Option(help="Column of the genres, joined by '|', in --items.")
+    ] = "genres",
+    names: Annotated[str, typer.Option(help="Names of the two domains.")] = "D1,D2",
+    as_json: JSON = False,
+) -> None:
+    """Cut a catalogue into two domains by genre.
+
+    A MovieLens folder brings genres; for a file name them with --items. Items of unknown genre are
+    left out.
+    """
+    from tacit.data import split_by_genre, write_ratings
+    from tacit.data.tabular import check_ending
+    from tacit.writing import check_writable
+
+    check_writable(out)
+    check_ending(out)
+    first, comma, second = (part.strip() for part in names.partition(","))
+    if not comma:
+        raise ConfigError(f"--names is written FIRST,SECOND; got {names!r}.")
+    ratings = source.read()
+    made = split_by_genre(ratings, column=genres, names=(first, second))
+    write_ratings(made, out)
+    result = {
+        "ratings_file": str(out),
+        "domains": _domains(made),
+        "left_out": {
+            "items": ratings.n_items - made.n_items,
+            "ratings": len(ratings) - len(made),
+        },
+        "digest": made.digest,
+    }
+    output.emit(result, as_json=as_json, render=_show_cut)
+
+
+def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
+    """Items, ratings and people of each domain."""
+    import numpy as np
+
+    from tacit.data import domain_names, within
+
+    parts = {name: within(ratings, name) for name in domain_names(ratings)}
+    return {
+        name: {
+            "items": part.n_items,
+            "ratings": len(part),
+            "people": int((np.diff(part.offsets) > 0).sum()),
+        }
+        for name, part in parts.items()
+    }
+
+
 def summary(ratings: Ratings) -> dict[str, Any]:
     """Counts and quantiles, ready for JSON."""
     import numpy as np
@@ -180,10 +243,33 @@ def _show(found: dict[str, Any]) -> None:
         ("", *columns),
         [(name, *(f"{spread[column]:g}" for column in columns)) for name, spread in spreads],
     )
+    if "domains" in found:
+        _show_domains(found["domains"])
     for name, values in found["user_attributes"].items():
         output.table(name, ("value", "people", "share"), _shares(values, found["users"]))
     if not found["user_attributes"]:
         output.next_step("No user attributes: name a file of them with --users FILE.")
+
+
+def _show_domains(found: dict[str, dict[str, int]]) -> None:
+    rows = [(name, *(f"{count:,}" for count in counts.values())) for name, counts in found.items()]
+    output.table("Domains", ("domain", "items", "ratings", "people"), rows)
+
+
+def _show_cut(result: dict[str, Any]) -> None:
+    _show_domains(result["domains"])
+    left, out = result["left_out"], result["ratings_file"]
+    output.console.print(
+        f"Written to {out}; {left['items']:,} items of unknown genre with {left['ratings']:,} "
+        "ratings are left out.",
+        soft_wrap=True,
+        markup=False,
+    )
+    first, second = map(shlex.quote, result["domains"])
+    output.next_step(
+        f"Next:  tacit fit remote-user {out} --domain-column domain --source {first} "
+        f"--target {second} -o model.tacit"
+    )
 
 
 def _show_download(result: dict[str, Any]) -> None:

@@ -158,6 +158,69 @@ def matrix_factorization(
     _fit_baseline("matrix-factorization", model, source, out, as_json)
 
 
+@app.command("user-average")
+@options.reads_ratings
+def user_average(source: options.Source, out: Out, as_json: JSON = False) -> None:
+    """Predict everybody's own mean. No privacy: a yardstick."""
+    from tacit.recommenders.baselines import UserAverage
+
+    _fit_baseline("user-average", UserAverage(), source, out, as_json)
+
+
+@app.command("user-item-mean")
+@options.reads_ratings
+def user_item_mean(
+    source: options.Source,
+    out: Out,
+    item_damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of an item.")] = 25.0,
+    user_damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of a person.")] = 10.0,
+    as_json: JSON = False,
+) -> None:
+    """Predict from the item's mean and the person's. No privacy: a yardstick."""
+    from tacit.recommenders.baselines import UserItemMean
+
+    model = UserItemMean(item_damping=item_damping, user_damping=user_damping)
+    _fit_baseline("user-item-mean", model, source, out, as_json)
+
+
+@app.command("item-knn")
+@options.reads_ratings
+def item_knn(
+    source: options.Source,
+    out: Out,
+    k: options.K = 50,
+    significance: Annotated[
+        int, typer.Option(min=0, help="Co-raters below which a similarity is scaled down.")
+    ] = 50,
+    of_domain: Annotated[
+        str | None, typer.Option("--domain", help="Only this domain; all items if left out.")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Predict from similar items, of one domain or of all. No privacy: a yardstick."""
+    from tacit.recommenders.baselines import ItemKNN
+
+    model = ItemKNN(k=k, significance=significance, domain=of_domain)
+    _fit_baseline("item-knn", model, source, out, as_json)
+
+
+@app.command("remote-user")
+@options.reads_ratings
+def remote_user(
+    source: options.Source,
+    out: Out,
+    from_domain: options.SourceDomain,
+    to_domain: options.TargetDomain,
+    k: options.K = 50,
+    as_json: JSON = False,
+) -> None:
+    """Ask people alike in one domain about another. No privacy: the model file holds ratings."""
+    from tacit.recommenders.baselines import RemoteUser
+
+    model = RemoteUser(source=from_domain, target=to_domain, k=k)
+    _fit_baseline("remote-user", model, source, out, as_json)
+
+
 def _fit_baseline(name: str, model: Any, source: options.Source, out: Path, as_json: bool) -> None:
     ratings = source.read()
     with output.progress("Fitting", None, quiet=as_json):

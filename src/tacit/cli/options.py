@@ -22,6 +22,9 @@ Attribute = Annotated[str, typer.Option(help="The user attribute to hide.")]
 Folds = Annotated[int, typer.Option(min=3, help="Folds by person.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same folds and releases.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")]
+K = Annotated[int, typer.Option("--k", min=1, help="How many neighbours.")]
+SourceDomain = Annotated[str, typer.Option("--source", help="Domain that people are known from.")]
+TargetDomain = Annotated[str, typer.Option("--target", help="Domain to recommend from.")]
 Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]
 
 
@@ -52,6 +55,10 @@ _COLUMNS = {
     "item": Annotated[str | None, typer.Option(help="Column of the item's id.")],
     "rating": Annotated[str | None, typer.Option(help="Column of the stars.")],
     "time": Annotated[str | None, typer.Option(help="Column of the time.")],
+    "domain": Annotated[
+        str | None,
+        typer.Option("--domain-column", help="Column of the item's domain, here or in --items."),
+    ],
     "delimiter": Annotated[
         str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
     ],

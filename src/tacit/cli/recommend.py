@@ -105,15 +105,16 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
     if path is None:
         return {}, 0
     given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
-    own = read_history(path, item_ids=model.item_ids_, **given)
-    known = set(model.item_ids_.tolist())
+    ids = getattr(model, "history_ids_", model.item_ids_)
+    own = read_history(path, item_ids=ids, **given)
+    known = set(ids.tolist())
     unknown = sum(item not in known for item in own)
     if own and unknown == len(own):
         raise DataError(
             "the model knows none of these items",
             path=path,
             found=next(iter(own)),
-            expected=f"ids such as {model.item_ids_[0]!r}",
+            expected=f"ids such as {ids[0]!r}",
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
     return own, unknown

@@ -98,6 +98,11 @@ class ItemRecommender:
     titles_: Mapping[Any, str]
     people_: Ratings | None = None
 
+    @property
+    def history_ids_(self) -> Column:
+        """Ids that a history may hold: those it recommends, unless it learns from others too."""
+        return self.item_ids_
+
     def recommend(
         self,
         user: Any = None,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.domains import domain_of, within
-from tacit.data.ratings import Ratings
+from tacit.data.ratings import Column, Ratings
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
@@ -66,6 +66,10 @@ class RemoteUser(Baseline):
         answers = here.values - person_means(both)[here.users]
         self.answers_ = with_values(here.matrix, answers)[asked]
         return self
+
+    @property
+    def history_ids_(self) -> Column:
+        return np.concatenate([self.source_ids_, self.item_ids_])
 
     def _score(self, history: History) -> Floats:
         there, here = as_row(history, self.source_ids_), as_row(history, self.item_ids_)

@@ -1,0 +1,73 @@
+"""Fitting the yardsticks from the command line, and asking them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.data import generate, with_domains, write_ratings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Ratings of books (even ids) and films (odd ids), and one person's history of books."""
+    ratings = generate(users=40, items=20, ratings=400, seed=2)
+    kinds = {item: ("books", "films")[item % 2] for item in ratings.item_ids.tolist()}
+    write_ratings(with_domains(ratings, kinds), tmp_path / "r.csv")
+    (tmp_path / "mine.csv").write_text("item,rating\n2,5\n4,1\n6,4\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run one command line; exit code, JSON or nothing, standard error."""
+
+    def runner(*words: object) -> tuple[int, Any, str]:
+        code = main([*map(str, words), "--json"])
+        out, errors = capsys.readouterr()
+        return code, json.loads(out) if out else None, errors
+
+    return runner
+
+
+@pytest.mark.parametrize(
+    ("words", "films_only"),
+    [
+        (("user-average",), False),
+        (("user-item-mean", "--item-damping", 3, "--user-damping", 1), False),
+        (("item-knn", "--k", 5, "--significance", 0), False),
+        (("item-knn", "--domain", "films"), True),
+        (("remote-user", "--source", "books", "--target", "films", "--k", 5), True),
+    ],
+)
+def test_fit_and_recommend(run: Any, folder: Path, words: Any, films_only: bool) -> None:
+    """The model serves a history; restricted to a domain, it recommends from it alone."""
+    name, *options = words
+    model = folder / "m.tacit"
+    given = (folder / "r.csv", "--domain-column", "domain", *options, "-o", model)
+    assert run("fit", name, *given)[0] == 0
+    history = () if name == "item-knn" and films_only else ("--history", folder / "mine.csv")
+    code, made, _ = run("recommend", model, *history, "-n", 8)
+    items = [entry["item_id"] for entry in made["items"]]
+    assert (code, len(items)) == (0, 8)
+    assert not films_only or all(item % 2 for item in items)
+
+
+def test_an_unknown_domain_is_refused(run: Any, folder: Path) -> None:
+    """The error lists the domains of the file."""
+    given = (folder / "r.csv", "--domain-column", "domain", "-o", folder / "m.tacit")
+    code, _, errors = run("fit", "item-knn", *given, "--domain", "games")
+    assert code == 3
+    assert "one of books, films" in " ".join(errors.split())
+
+
+def test_domains_have_to_be_named(run: Any, folder: Path) -> None:
+    """Without a domain column the error names the option."""
+    given = ("--source", "books", "--target", "films", "-o", folder / "m.tacit")
+    code, _, errors = run("fit", "remote-user", folder / "r.csv", *given)
+    assert code == 3
+    assert "--domain-column" in errors
