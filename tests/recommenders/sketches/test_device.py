@@ -1,0 +1,278 @@
+"""What a device answers, what it refuses, and that it answers once."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.recommenders.sketches import device as device_module
+from tacit.recommenders.sketches.campaigns import design
+from tacit.recommenders.sketches.device import Device, Limits, Refused, explain, new_secret
+from tacit.recommenders.sketches.messages import Clusters
+from tacit.recommenders.sketches.sensing import pairs, sensed_sets
+
+SECRET = bytes(range(32))
+ITEMS = list(range(40))
+ANY = Limits(epsilon=50, lifetime=500, units=("user", "rating", "moved rating"), rated_pairs=True)
+HISTORY = {3: 5.0, 17: 4.0, 20: 2.0, 39: 4.5, 99: 5.0}
+
+
+def honest(question):
+    """A coin that always tells the truth."""
+    return 0
+
+
+def imports(file):
+    """Modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(Path(file).read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def test_needs_the_standard_library_alone():
+    """The device, and every file of the package that it reaches, imports nothing from elsewhere."""
+    folder = Path(inspect.getfile(device_module)).parent
+    home = "tacit.recommenders.sketches."
+    reached, waiting = set(), {"device"}
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        for module in imports(folder / f"{name}.py"):
+            if module.startswith(home):
+                waiting |= {module.removeprefix(home)} - reached
+            else:
+                assert module.partition(".")[0] in sys.stdlib_module_names, (name, module)
+    assert reached == {"device", "messages", "sensing"}
+
+
+def test_bits_are_the_sketch(campaign):
+    """Without lies, bit q says whether a liked item lies in set q; others do not count."""
+    found = set()
+    for n in range(40):
+        made = campaign(questions=3, rated=8, seed=n.to_bytes(16, "big"))
+        report = Device(SECRET, {}, ANY, honest).report(made, ITEMS, HISTORY)
+        for q, members in enumerate(sensed_sets(made, report.ticket)):
+            hit = bool({3, 17, 39} & set(members))
+            assert report.bits >> q & 1 == hit
+            found.add(hit)
+    assert found == {True, False}
+
+
+def test_bits_of_pairs(campaign):
+    """Without lies, bit q says whether both items of pair q are liked."""
+    likes = dict.fromkeys(range(30), 5.0)
+    found = Counter()
+    for n in range(40):
+        made = campaign(method="pairwise-preference", questions=2, seed=n.to_bytes(16, "big"))
+        report = Device(SECRET, {}, ANY, honest).report(made, ITEMS, likes)
+        for q, pair in enumerate(pairs(made, report.ticket)):
+            assert report.bits >> q & 1 == (max(pair) < 30)
+            found[max(pair) < 30] += 1
+    assert min(found[True], found[False]) > 10
+
+
+def test_rated_pair(campaign):
+    """Asked about rated items, the device names two of them and never any other."""
+    seen = set()
+    for n in range(60):
+        made = campaign(method="pairwise-rated", seed=n.to_bytes(16, "big"))
+        report = Device(SECRET, {}, ANY, honest).report(made, ITEMS, HISTORY)
+        assert report.bits == (20 not in report.pair)
+        seen.add(report.pair)
+    assert seen == {(3, 17), (3, 20), (3, 39), (17, 20), (17, 39), (20, 39)}
+
+
+def test_rated_pair_needs_two(campaign):
+    """Somebody with one rated item has no pair to name."""
+    with pytest.raises(Refused, match="two"):
+        Device(SECRET, {}, ANY).report(campaign(method="pairwise-rated"), ITEMS, {3: 5.0})
+
+
+def test_a_second_call_sends_the_same_bytes(campaign):
+    """A retry sends what was sent, even when the stars have changed since."""
+    device = Device(new_secret(), {}, ANY)
+    first = device.report(campaign(questions=8, rated=8, theta=0.5), ITEMS, HISTORY)
+    again = device.report(
+        campaign(questions=8, rated=8, theta=0.5), ITEMS, dict.fromkeys(ITEMS, 5.0)
+    )
+    assert again == first
+
+
+def test_a_restart_sends_the_same_bytes(campaign):
+    """With its memory, and without it but with the same secret and stars."""
+    memory, secret = {}, new_secret()
+    made = campaign(questions=8, rated=8, theta=0.5)
+    first = Device(secret, memory, ANY).report(made, ITEMS, HISTORY)
+    assert Device(secret, memory, ANY).report(made, ITEMS, {}) == first
+    assert Device(secret, {}, ANY).report(made, ITEMS, HISTORY) == first
+
+
+def test_remembered_before_it_is_sent(campaign):
+    """By the time a report is handed out, it is in the memory."""
+
+    class Full(dict):
+        def __setitem__(self, key, value):
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        Device(SECRET, Full(), ANY).report(campaign(), ITEMS, HISTORY)
+
+
+def test_other_secrets_are_unrelated(campaign):
+    """Tickets of two people, and of one person in two campaigns, differ."""
+    made = campaign()
+    tickets = {Device(new_secret(), {}, ANY).report(made, ITEMS, {}).ticket for _ in range(50)}
+    one = Device(SECRET, {}, ANY).report(made, ITEMS, {}).ticket
+    other = Device(SECRET, {}, ANY).report(campaign(epsilon=0.5), ITEMS, {}).ticket
+    assert len(tickets) == 50
+    assert one != other
+
+
+def test_chance_of_the_truth(campaign):
+    """Over many secrets the bit is true as often as stated (5 sigma)."""
+    made = campaign(epsilon=math.log(3))
+    answers = [
+        Device(n.to_bytes(32, "big"), {}, ANY).report(made, ITEMS, {}).bits for n in range(4000)
+    ]
+    # Nothing is liked: a 1 is a lie, with chance 1/4.
+    assert abs(sum(answers) / 4000 - 0.25) < 5 * math.sqrt(0.25 * 0.75 / 4000)
+
+
+def test_noise_of_a_changed_bit_is_fresh(campaign):
+    """Without memory, whether the noise lied says nothing about whether it lies after a change."""
+    made = campaign(rated=40, theta=39.0, epsilon=math.log(3))  # nearly everything is sensed
+    both = Counter()
+    for n in range(3000):
+        secret = n.to_bytes(32, "big")
+        nothing = Device(secret, {}, ANY).report(made, ITEMS, {}).bits
+        everything = Device(secret, {}, ANY).report(made, ITEMS, dict.fromkeys(ITEMS, 5.0)).bits
+        both[nothing, 1 - everything] += 1
+    assert abs(both[1, 1] / 3000 - 1 / 16) < 5 * math.sqrt(1 / 16 * 15 / 16 / 3000)
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted", "message"),
+    [
+        (Limits(epsilon=0.5), {}, "at most 0.5"),
+        (Limits(lifetime=0.5), {}, "0.5 in all"),
+        (Limits(), {"unit": "rating"}, "protects a rating only"),
+        (Limits(), {"unit": "moved rating"}, "protects a moved rating only"),
+        (Limits(), {"method": "pairwise-rated"}, "rated"),
+        (ANY, {"epsilon": math.inf}, "without noise"),
+    ],
+)
+def test_too_much_is_refused(campaign, limits, wanted, message):
+    """Whatever a campaign says, the owner's limits hold, and nothing is remembered or sent."""
+    memory = {}
+    with pytest.raises(Refused, match=message):
+        Device(SECRET, memory, limits).report(campaign(**wanted), ITEMS, HISTORY)
+    assert memory == {}
+
+
+def test_default_limits_take_a_modest_campaign(campaign):
+    """Epsilon 1 for the person is within what a device allows by itself."""
+    assert Device(SECRET, {}).report(campaign(), ITEMS, HISTORY).campaign == campaign().id
+
+
+def test_a_lifetime_ends(campaign):
+    """The same question under another name is a second answer: it is paid for, then refused."""
+    device = Device(SECRET, {}, Limits(epsilon=1.0, lifetime=2.0))
+    for n in range(2):
+        device.report(campaign(seed=bytes([n]) * 16), ITEMS, HISTORY)
+    with pytest.raises(Refused, match="in all"):
+        device.report(campaign(seed=bytes([2]) * 16), ITEMS, HISTORY)
+    assert device.report(campaign(seed=bytes([1]) * 16), ITEMS, HISTORY).bits in (0, 1)
+
+
+@pytest.mark.parametrize("catalogue", [ITEMS[:-1], ITEMS[::-1], [str(item) for item in ITEMS]])
+def test_another_catalogue_is_refused(campaign, catalogue):
+    """Numbers that would mean other items are not answered."""
+    with pytest.raises(Refused, match="another list"):
+        Device(SECRET, {}, ANY).report(campaign(), catalogue, HISTORY)
+
+
+def test_questions_do_not_depend_on_the_answer(campaign):
+    """The ticket, and with it every question, is the same whatever was rated."""
+    made = campaign()
+    histories = ({}, HISTORY, dict.fromkeys(ITEMS, 5.0))
+    assert len({Device(SECRET, {}, ANY).report(made, ITEMS, h).ticket for h in histories}) == 1
+
+
+def test_likes_are_capped_for_a_person(campaign):
+    """Under unit user at most `rated` likes count; under rating all do."""
+    made = design(ITEMS, rated=2, theta=0.05, questions=32, epsilon=32, seed=bytes(16))
+    everything = dict.fromkeys(ITEMS, 5.0)
+    capped = Device(SECRET, {}, ANY, honest).report(made, ITEMS, everything).bits
+    assert 1 <= capped.bit_count() <= 2
+    free = design(
+        ITEMS, rated=2, theta=0.05, questions=32, epsilon=1, seed=bytes(16), unit="rating"
+    )
+    assert Device(SECRET, {}, ANY, honest).report(free, ITEMS, everything).bits.bit_count() > 28
+
+
+def test_short_secrets_are_refused():
+    """A secret that could be guessed is none."""
+    with pytest.raises(ValueError, match="32 bytes"):
+        Device(b"password", {})
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"questions": 3, "theta": 0.5},
+        {"method": "pairwise-preference"},
+        {"method": "pairwise-rated"},
+    ],
+)
+def test_explain_shows_every_byte(campaign, wanted):
+    """The bytes of the rows, in order, are the report; and every question is spelled out."""
+    made = campaign(**wanted)
+    report = Device(SECRET, {}, ANY).report(made, ITEMS, HISTORY)
+    rows = explain(made, report, ITEMS)
+    assert "".join(b for b, _ in rows if not b.startswith("bit")) == report.encode().hex()
+    assert sum(b.startswith("bit") for b, _ in rows) == made.questions
+    assert ("NOT protected" in rows[-1][1]) == (made.method == "pairwise-rated")
+
+
+CLUSTERS = Clusters(bytes(32), bytes([0, 0, 0, 1, 1, 1]), (5, 9, 7, 1, 3, 2))
+SIX = ["a", "b", "c", "d", "e", "f"]
+
+
+def test_recommends_the_liked_cluster_first():
+    """The owner's own cluster counts first, the published score second; rated ones are out."""
+    device = Device(SECRET, {})
+    liked = device.recommend(CLUSTERS, SIX, {"d": 5.0, "a": 1.0}, liked_from=4.0)
+    assert liked == ["e", "f", "b", "c"]
+    assert device.recommend(CLUSTERS, SIX, {}, liked_from=4.0, n=3) == ["b", "c", "a"]
+
+
+def test_recommending_sends_and_remembers_nothing():
+    """A list at home touches neither memory nor secret."""
+    memory = {}
+    Device(SECRET, memory).recommend(CLUSTERS, SIX, {"d": 5.0}, liked_from=4.0)
+    assert memory == {}
+
+
+def test_clusters_of_another_catalogue_are_refused():
+    """Labels are by place in the catalogue: another length is another catalogue."""
+    with pytest.raises(ValueError, match="another catalogue"):
+        Device(SECRET, {}).recommend(CLUSTERS, SIX[:-1], {}, liked_from=4.0)
+
+
+@given(st.dictionaries(st.sampled_from(SIX), st.floats(0.5, 5)), st.integers(1, 10))
+def test_lists_are_of_unseen_items(history, n):
+    """Never a rated item, never one twice, as many as there are."""
+    found = Device(SECRET, {}).recommend(CLUSTERS, SIX, history, liked_from=4.0, n=n)
+    assert len(found) == min(n, 6 - len(history))
+    assert not set(found) & set(history)
