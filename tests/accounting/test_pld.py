@@ -13,6 +13,7 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import strategies as st
 
 from tacit.accounting import (
+    DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     Gate,
@@ -21,6 +22,7 @@ from tacit.accounting import (
     PrivacyFilter,
     PureAccountant,
     RandomizedResponse,
+    SmoothSensitivity,
     TopK,
     Tree,
     ZCDPAccountant,
@@ -46,6 +48,8 @@ class TestPLD(AccountantConformance):
         epsilon = st.floats(0.01, 0.1)
         return st.one_of(
             st.builds(Gaussian, noise),
+            st.builds(DiscreteGaussian, noise, st.integers(1, 9)),
+            st.builds(SmoothSensitivity, epsilon, st.floats(1e-9, 1e-6)),
             st.builds(Laplace, noise),
             st.builds(Tree, st.integers(1, 3), noise, st.booleans()),
             st.builds(RandomizedResponse, st.integers(2, 3), st.floats(0.4, 0.6)),
