@@ -1,8 +1,8 @@
 """The mechanisms of this library on the audit's bench, each through its own public call.
 
-Every mechanism stands on several pairs of neighbouring inputs: the worst ones among small instances
-where they are known, and others that take other paths through the code, such as clamped values,
-ties and streams. Mechanisms that make one OpenDP call per release get fewer samples.
+Every mechanism stands on several pairs of neighbouring inputs that take several paths through the
+code, such as clamped values, ties and streams. None of them is known to be the worst. Mechanisms
+that make one OpenDP call per release get fewer samples.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def kary_response(epsilon: float) -> Subject:
     pairs = (
         pair("first two of ten", 10, [0], 0, 1, share=1),
         pair("last two of ten", 10, [9], 0, 8),
-        pair("two categories", 2, [0], 0, 1),
+        pair("two categories", 2, [0], 0, 1, share=1),
         pair("first and last of three", 3, [0], 0, 2),
         pair("five categories, one of three alike", 5, [3, 3, 3], 1, 4),
         pair("fifty categories", 50, [20], 0, 40),
