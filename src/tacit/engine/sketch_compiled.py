@@ -1,0 +1,231 @@
+"""The compiled kernels behind the servers of sketches: questions drawn anew, answers counted.
+
+The draws are those of `tacit.recommenders.sketches.sensing`, word for word; the tests hold the two
+together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_A, _B, _C = np.uint64(30), np.uint64(27), np.uint64(31)
+_ONE = np.uint64(1)
+
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+_inline = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+@_inline
+def _mix(word: Any) -> Any:
+    word = (word ^ (word >> _A)) * _FIRST
+    word = (word ^ (word >> _B)) * _SECOND
+    return word ^ (word >> _C)
+
+
+@_inline
+def _highest(bound: Any) -> Any:
+    """The last word that is not skipped: 2^64 - 1 - 2^64 % bound."""
+    top = np.uint64(0xFFFFFFFFFFFFFFFF)
+    return top - (top % bound + _ONE) % bound
+
+
+@_inline
+def _further(place: Any, step: Any, wide: Any) -> Any:
+    """(place + step) % wide for two below it: what went below 0 has become large."""
+    ahead = np.uint32(place + step)
+    return min(ahead, np.uint32(ahead - wide))
+
+
+@_compile
+def count_sets(
+    first: Any, second: Any, tickets: Any, bits: Any, questions: int, size: int, totals: Any
+) -> None:
+    """Add one to totals[answer, place] for every place of every set; totals: (2, modulus) int64.
+
+    first, second: the seed's words. tickets: uint64; bits: uint32. Four places are walked at a
+    time, so that none waits for the one before; scratch is small enough to stay in fast memory,
+    and an item is in one set of a person at most, so that a block of 2^16 - 1 cannot overflow it.
+    """
+    modulus = np.uint64(totals.shape[1])
+    narrower, wide = modulus - _ONE, np.uint32(modulus)
+    last_place, last_step = _highest(modulus), _highest(narrower)
+    counts = np.zeros(totals.shape, dtype=np.uint16)
+    one = np.uint16(1)
+    for n in range(len(tickets)):
+        state = _mix(first ^ _mix(second ^ tickets[n])) + _STEP
+        word = _mix(state)
+        while word > last_place:
+            state += _STEP
+            word = _mix(state)
+        place = np.uint32(word % modulus)
+        state += _STEP
+        word = _mix(state)
+        while word > last_step:
+            state += _STEP
+            word = _mix(state)
+        step = np.uint32(_ONE + word % narrower)
+        two = _further(step, step, wide)
+        four = _further(two, two, wide)
+        for q in range(questions):
+            row = counts[np.uint64((bits[n] >> np.uint32(q)) & np.uint32(1))]
+            p0, p1 = place, _further(place, step, wide)
+            p2, p3 = _further(p0, two, wide), _further(p1, two, wide)
+            left = size
+            while left >= 4:
+                row[p0] += one
+                row[p1] += one
+                row[p2] += one
+                row[p3] += one
+                p0, p1 = _further(p0, four, wide), _further(p1, four, wide)
+                p2, p3 = _further(p2, four, wide), _further(p3, four, wide)
+                left -= 4
+            place = p0
+            for _ in range(left):
+                row[place] += one
+                place = _further(place, step, wide)
+        if (n + 1) % 65535 == 0 or n + 1 == len(tickets):
+            totals += counts
+            counts[:] = 0
+
+
+@_compile
+def count_pairs(
+    first: Any, second: Any, tickets: Any, bits: Any, questions: int, items: Any, totals: Any
+) -> None:
+    """Add one to totals[answer, pair] of every pair asked; totals: (2, N (N - 1) / 2) int32.
+
+    Pairs (i, j), i < j, in the order (0, 1), (0, 2), ..., (1, 2), ...; items: N as uint64.
+    """
+    narrower, count = items - _ONE, np.int64(items)
+    last_one, last_other = _highest(items), _highest(narrower)
+    for n in range(len(tickets)):
+        state = _mix(first ^ _mix(second ^ tickets[n]))
+        for q in range(questions):
+            state += _STEP
+            word = _mix(state)
+            while word > last_one:
+                state += _STEP
+                word = _mix(state)
+            one = np.int64(word % items)
+            state += _STEP
+            word = _mix(state)
+            while word > last_other:
+                state += _STEP
+                word = _mix(state)
+            other = np.int64(word % narrower)
+            other += other >= one
+            i, j = min(one, other), max(one, other)
+            answer = np.int64((bits[n] >> np.uint32(q)) & np.uint32(1))
+            totals[answer, i * (2 * count - i - 1) // 2 + j - i - 1] += 1
+
+
+@_compile
+def first_hits(
+    first: Any,
+    second: Any,
+    tickets: Any,
+    starts: Any,
+    likes: Any,
+    questions: int,
+    size: int,
+    modulus: Any,
+    inverses: Any,
+    hits: Any,
+) -> None:
+    """hits[n] uint32: bit q is set if one of person n's likes lies in her set q, without noise.
+
+    likes[starts[n]:starts[n + 1]]: item numbers, int64. inverses[a]: 1 / a modulo the modulus.
+    """
+    narrower = modulus - _ONE
+    last_place, last_step = _highest(modulus), _highest(narrower)
+    wide, places = np.int64(modulus), np.int64(size) * np.int64(questions)
+    for n in range(len(tickets)):
+        state = _mix(first ^ _mix(second ^ tickets[n])) + _STEP
+        word = _mix(state)
+        while word > last_place:
+            state += _STEP
+            word = _mix(state)
+        place = np.int64(word % modulus)
+        state += _STEP
+        word = _mix(state)
+        while word > last_step:
+            state += _STEP
+            word = _mix(state)
+        inverse = inverses[np.int64(_ONE + word % narrower)]
+        found = np.uint32(0)
+        for t in range(starts[n], starts[n + 1]):
+            along = (likes[t] - place + wide) % wide * inverse % wide
+            if along < places:
+                found |= np.uint32(1) << np.uint32(along // size)
+        hits[n] = found
+
+
+@_compile
+def read_reports(raw: Any, head: Any, questions: int, tickets: Any, bits: Any, codes: Any) -> None:
+    """Tickets and bits of (n, width) uint8 records; a code of 0, or what is wrong with a record.
+
+    head: (10,) uint8, the version, kind and campaign that a record begins with. 1: not a report of
+    this version, a ticket of 0, or more bits than questions. 2: of another campaign. Numbers are
+    big-endian.
+    """
+    room = np.uint64(questions)
+    for n in range(len(raw)):
+        record = raw[n]
+        ticket = np.uint64(0)
+        for place in range(10, 18):
+            ticket = ticket << np.uint64(8) | np.uint64(record[place])
+        answers = np.uint64(0)
+        for place in range(18, 22):
+            answers = answers << np.uint64(8) | np.uint64(record[place])
+        same = True
+        for place in range(2, 10):
+            same &= record[place] == head[place]
+        tickets[n], bits[n] = ticket, np.uint32(answers)
+        known = record[0] == head[0] and record[1] == head[1]
+        if not known or ticket == 0 or answers >> room != 0:
+            codes[n] = 1
+        else:
+            codes[n] = 0 if same else 2
+
+
+@_compile
+def remember(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
+    """Put tickets (uint64, none 0) into an open table (uint64, 0 = free); how many are in it then.
+
+    new: (tickets,) bool, set where a ticket was not there before. The table must have room. The
+    key keeps whoever chooses tickets from choosing their places.
+    """
+    size = np.uint64(len(table))
+    half = np.uint64(32)
+    for n in range(len(tickets)):
+        ticket = tickets[n]
+        slot = ((_mix(ticket ^ key) >> half) * size) >> half
+        while table[slot] != 0 and table[slot] != ticket:
+            slot += _ONE
+            if slot == size:
+                slot = np.uint64(0)
+        new[n] = table[slot] == 0
+        if new[n]:
+            table[slot] = ticket
+            used += 1
+    return used
+
+
+@_compile
+def by_shard(tickets: Any, shift: Any, starts: Any, order: Any) -> None:
+    """order: numbers of the tickets, grouped by their leading bits; starts: (shards + 1,)."""
+    for n in range(len(tickets)):
+        starts[(tickets[n] >> shift) + _ONE] += 1
+    for shard in range(len(starts) - 1):
+        starts[shard + 1] += starts[shard]
+    place = starts[:-1].copy()
+    for n in range(len(tickets)):
+        shard = tickets[n] >> shift
+        order[place[shard]] = n
+        place[shard] += 1
