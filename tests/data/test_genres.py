@@ -45,6 +45,12 @@ def test_a_tie_goes_to_the_most_common_genre() -> None:
     assert domain_of(made).tolist() == ["x", "x", "x", "x", "y"]
 
 
+def test_a_tie_may_go_to_the_second_side() -> None:
+    """Sizes: A 4, B 3, C 2, dealt to D1, D2, D1. An item of B and C goes with B."""
+    made = split_by_genre(catalogue("A", "A", "A", "A", "B", "C|B", "B", "C"))
+    assert domain_of(made).tolist()[5] == "D2"
+
+
 def test_items_of_unknown_genre_are_left_out() -> None:
     """They and their ratings; the others keep their ids and stars."""
     made = split_by_genre(catalogue("A", None, "B", " | "))

@@ -38,6 +38,11 @@ def test_a_person_gets_what_her_likes_say(ratings: Ratings) -> None:
     assert fitted(ratings).predict(["t1", "t2"], user="eve").tolist() == [5.5, 1.5]
 
 
+def test_who_never_rated_in_the_target_takes_no_place(ratings: Ratings) -> None:
+    """With one neighbour, Eve's twin asks Ann, not Eve, who has nothing to say."""
+    assert fitted(ratings, k=1).predict(["t1"], history={"s1": 5.0, "s2": 2.0}).tolist() == [5.5]
+
+
 def test_several_neighbours_are_weighted() -> None:
     """Similarities 1 and cos(45 degrees): the means of items are 3, she deviates in s1 alone."""
     rows = [
