@@ -17,6 +17,8 @@ from tacit.engine.base import Floats, Neighbours, Numbers, Table
 from tacit.errors import ConfigError
 
 Counts = NDArray[np.int32]
+PART = 2**20
+"""Ratings squared at a time."""
 
 
 def neighbours(
@@ -83,7 +85,11 @@ def empty(of: Numbers, k: int) -> Neighbours:
 def norms(table: Table) -> Floats:
     """(items,) the length of each item's column, all raters included."""
     values = table.values
-    squares = np.bincount(values.indices, weights=values.data**2, minlength=values.shape[1])
+    squares = np.zeros(values.shape[1])
+    for start in range(0, values.nnz, PART):
+        part = slice(start, start + PART)
+        data = values.data[part]
+        squares += np.bincount(values.indices[part], weights=data * data, minlength=len(squares))
     return np.sqrt(squares)
 
 

@@ -1,0 +1,199 @@
+"""Every engine keeps the laws, and a dense one of a few lines can be plugged in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tacit.engine.base import Neighbours, Stage, Table
+from tacit.engine.compiled import CompiledEngine
+from tacit.engine.item_item import check
+from tacit.engine.local import LocalEngine
+from tacit.engine.paths import check as check_paths
+from tacit.engine.predict import check_predictions, check_top
+from tacit.testing.engines import EngineConformance
+
+
+@dataclass(frozen=True)
+class DenseEngine:
+    """Whole dense matrices and Python loops: an engine needs nothing but the four operations."""
+
+    def neighbours(self, table, *, of, among, k, significance=0, counts=True):
+        check(table, of, among, k, significance, counts)
+        rows = np.repeat(np.arange(table.values.shape[0]), np.diff(table.values.indptr))
+        rated, likes = np.zeros((2, *table.values.shape), dtype=bool)
+        rated[rows, table.values.indices] = True
+        likes[rows, table.values.indices] = table.likes
+        values = table.values.toarray()
+        lengths = np.linalg.norm(values, axis=0)
+        shape = (len(of), k)
+        found = Neighbours(
+            of,
+            np.full(shape, -1, np.int32),
+            np.zeros(shape),
+            *np.zeros((2, *shape), np.int32),
+        )
+        for line, item in enumerate(of):
+            edges = []
+            for other in sorted(set(among.tolist()) - {int(item)}):
+                both = rated[:, item] & rated[:, other]
+                dot = values[:, item] @ values[:, other]
+                similarity = dot / (lengths[item] * lengths[other]) if dot else 0.0
+                if significance:
+                    similarity *= min(both.sum(), significance) / significance
+                agreed = (likes[both, item] == likes[both, other]).sum()
+                if similarity and (agreed or not counts):
+                    tallies = (both.sum(), agreed) if counts else (0, 0)
+                    edges.append((-round(abs(similarity), 12), other, similarity, *tallies))
+            for place, (_, other, similarity, co_count, agreed) in enumerate(sorted(edges)[:k]):
+                found.items[line, place], found.similarities[line, place] = other, similarity
+                found.co_counts[line, place], found.agreements[line, place] = co_count, agreed
+        return found
+
+    def paths(self, stages, *, starts):
+        check_paths(stages, starts)
+        sums = np.zeros((2, len(starts), stages[-1].width))
+        for line, start in enumerate(starts):
+            self._follow(stages, int(start), [], sums[:, line])
+        return sums[0], sums[1]
+
+    def _follow(self, stages, place, edges, sums):
+        if not stages:
+            similarities, agreements, shares = np.array(edges).T
+            weight = shares.prod()
+            sums[:, place] += weight * np.average(similarities, weights=agreements), weight
+            return
+        stage = stages[0]
+        for e in range(stage.offsets[place], stage.offsets[place + 1]):
+            edge = (stage.similarities[e], stage.agreements[e], stage.shares[e])
+            self._follow(stages[1:], int(stage.targets[e]), [*edges, edge], sums)
+
+    def predictions(self, deviations, weights, similar):
+        check_predictions(deviations, weights, similar)
+        towards = similar.toarray().T
+        totals = weights.toarray() @ abs(towards)
+        sums = (weights.toarray() * deviations.toarray()) @ towards
+        return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+
+    def top(self, histories, similar, *, n, exclude=None):
+        exclude = histories if exclude is None else exclude
+        check_top(histories, similar, n, exclude)
+        scores, reached = histories.toarray() @ similar.toarray(), self._stored(similar)
+        listed = (self._stored(histories).astype(int) @ reached > 0) & ~self._stored(exclude)
+        items, best = np.full((len(scores), n), -1, np.int32), np.zeros((len(scores), n))
+        for person, row in enumerate(scores):
+            order = sorted(np.flatnonzero(listed[person]), key=lambda item: (-row[item], item))[:n]
+            items[person, : len(order)], best[person, : len(order)] = order, row[order]
+        return items, best
+
+    def _stored(self, matrix):
+        pattern = np.zeros(matrix.shape, dtype=bool)
+        pattern[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices] = (
+            True
+        )
+        return pattern
+
+
+class TestLocal(EngineConformance):
+    """The readable engine, in blocks of any size."""
+
+    def make(self, block):
+        return LocalEngine(cells=block)
+
+
+class TestCompiled(EngineConformance):
+    """The fast engine, in blocks of any size, to the last bit."""
+
+    examples = 150
+
+    def make(self, block):
+        return CompiledEngine(block=block)
+
+
+class TestDense(EngineConformance):
+    """An engine that shares no arithmetic with the others: what they mean, from the definitions."""
+
+    to_the_bit = False
+
+    def make(self, block):
+        return DenseEngine()
+
+
+class Wrong(LocalEngine):
+    """Faults that the suite must catch, one at a time."""
+
+    def __init__(self, fault):
+        super().__init__()
+        object.__setattr__(self, "fault", fault)
+
+    def neighbours(self, table, *, of, among, k, significance=0, counts=True):
+        if self.fault == "weights":
+            significance = 0
+        if self.fault == "zeros":
+            kept = table.values.data != 0
+            table = Table(sparse.csr_array(table.values.toarray()), table.likes[kept])
+        return super().neighbours(
+            table, of=of, among=among, k=k, significance=significance, counts=counts
+        )
+
+    def paths(self, stages, *, starts):
+        if self.fault == "agreements":
+            one = np.ones_like
+            stages = [
+                Stage(s.offsets, s.targets, s.similarities, one(s.agreements), s.shares, s.width)
+                for s in stages
+            ]
+        return super().paths(stages, starts=starts)
+
+    def top(self, histories, similar, *, n, exclude=None):
+        if self.fault == "seen":
+            exclude = sparse.csr_array(histories.shape)
+        return super().top(histories, similar, n=n, exclude=exclude)
+
+    def predictions(self, deviations, weights, similar):
+        if self.fault == "turned":
+            similar = similar.T.tocsr()
+        return super().predictions(deviations, weights, similar)
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [
+        ("weights", "test_neighbours_are_the_reference_s"),
+        ("zeros", "test_neighbours_count_ratings_at_the_mean"),
+        ("weights", "test_neighbours_share_the_definition"),
+        ("agreements", "test_paths_are_the_reference_s"),
+        ("agreements", "test_paths_share_the_definition"),
+        ("seen", "test_lists_are_the_reference_s"),
+        ("seen", "test_lists_hold_only_what_is_reached"),
+        ("turned", "test_predictions_are_the_reference_s"),
+    ],
+)
+def test_suite_has_teeth(fault, law):
+    """An engine with a planted fault fails."""
+
+    class Faulty(EngineConformance):
+        def make(self, block):
+            return Wrong(fault)
+
+    with pytest.raises(AssertionError):
+        getattr(Faulty(), law)()
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(), CompiledEngine()])
+def test_empty_sides_have_empty_answers(engine):
+    """Nobody asked for, nobody to choose from, nobody at all: shapes stay as stated."""
+    none = np.zeros(0, dtype=np.int32)
+    values = sparse.csr_array((0, 3))
+    table = Table(values, np.zeros(0, dtype=bool))
+    for of, among in product((none, np.arange(3, dtype=np.int32)), repeat=2):
+        found = engine.neighbours(table, of=of, among=among, k=2)
+        assert found.items.shape == (len(of), 2)
+        assert (found.items == -1).all()
+    items, scores = engine.top(values, sparse.csr_array((3, 3)), n=4)
+    assert items.shape == scores.shape == (0, 4)
+    assert engine.predictions(values, values, sparse.csr_array((3, 3))).shape == (0, 3)
