@@ -35,7 +35,7 @@ class Pair:
     code draws with. chances: of events under the two inputs. share: it gets samples / share.
     mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
     stream: called step by step, each draw a call of OpenDP; others draw their noise in bulk.
-    silent: the number of draws follows from what is released, so it may differ.
+    silent: draws may differ, because they follow from the release or are proved to tell no more.
     """
 
     name: str

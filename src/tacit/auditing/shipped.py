@@ -20,6 +20,7 @@ from tacit.auditing.shipped_choices import (
     top_selection,
 )
 from tacit.auditing.shipped_noise import gaussian_release, gram_release, laplace_release
+from tacit.auditing.shipped_smooth import smooth_cosine_release
 from tacit.auditing.shipped_streams import threshold_gate, tree_counter
 
 __all__ = ["BENCH", "EPSILONS", "LEAST_SAMPLES", "SAMPLES", "run"]
@@ -38,5 +39,6 @@ BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
     "threshold-gate": tuple(partial(threshold_gate, epsilon) for epsilon in (1.0, 4.0)),
     "gram": (gram_release,),
     "cosine": (partial(cosine_release, 4.0),),
+    "smooth-cosine": (partial(smooth_cosine_release, 4.0),),
 }
 """Every shipped mechanism that is audited, and with which parameters."""
