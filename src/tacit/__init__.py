@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.recommenders import load_model
     from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
     from tacit.recommenders.standard_scheme import StandardScheme
+    from tacit.recommenders.xmap import XMap
 
     __version__: str
 
@@ -44,6 +45,7 @@ __all__ = [
     "Ratings",
     "StandardScheme",
     "TacitError",
+    "XMap",
     "__version__",
     "generate",
     "load",
@@ -69,6 +71,7 @@ _HOMES = {
     "tacit.recommenders": ("load_model",),
     "tacit.recommenders.baselines": ("ItemMean", "MatrixFactorization", "Popularity"),
     "tacit.recommenders.standard_scheme": ("StandardScheme",),
+    "tacit.recommenders.xmap": ("XMap",),
 }
 
 

@@ -16,6 +16,7 @@ from tacit.errors import ModelFileError, TacitError
 
 KINDS = {
     "standard-scheme": ("tacit.recommenders.standard_scheme", "StandardScheme"),
+    "xmap": ("tacit.recommenders.xmap", "XMap"),
     "popularity": ("tacit.recommenders.baselines", "Popularity"),
     "item-mean": ("tacit.recommenders.baselines", "ItemMean"),
     "matrix-factorization": ("tacit.recommenders.baselines", "MatrixFactorization"),

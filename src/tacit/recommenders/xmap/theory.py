@@ -1,0 +1,200 @@
+"""Closed formulas of X-Map. Pure: no data, no randomness.
+
+Notation   s = adjusted cosine, S = people who agree on both items, F = S / raters of either.
+Source     the X-Map technical report, Theorems 1 to 4; its definitions of X-SIM and AlterEgo.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.zcdp import epsilon_of
+
+Floats = NDArray[np.float64]
+Edge = tuple[float, float, float]
+"""(S, s, F) of one edge of a meta-path."""
+
+SPREAD = 2.0
+"""GS: a similarity in [-1, 1] cannot change by more. Attained in the limit, so there is no less."""
+FLOOR = 1e-6
+"""Least similarity-based sensitivity: at 0 an exponent is infinite, below 0 its sign is wrong."""
+
+
+def path_similarity(path: Sequence[Edge]) -> float:
+    """s_p: the edges' similarities, weighted by their agreements."""
+    return sum(S * s for S, s, _ in path) / sum(S for S, _, _ in path)
+
+
+def path_certainty(path: Sequence[Edge]) -> float:
+    """c_p: the product of the edges' shares."""
+    return math.prod(F for _, _, F in path)
+
+
+def x_sim(paths: Iterable[Sequence[Edge]]) -> float:
+    """X-SIM: path similarities weighted by certainties, over all meta-paths of a pair."""
+    weighted = [(path_certainty(path), path_similarity(path)) for path in paths]
+    return sum(c * s for c, s in weighted) / sum(c for c, _ in weighted)
+
+
+def replacement_chances(similarities: Floats, epsilon: float) -> Floats:
+    """(n,) PRS: chances proportional to exp(epsilon X-SIM / (2 GS))."""
+    return _normalised(epsilon * np.asarray(similarities, dtype=float) / (2 * SPREAD))
+
+
+def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) -> float:
+    """Exact loss of ONE replacement over a fixed list, if similarities move by up to `change`.
+
+    a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)] with a = epsilon change / (2 GS): the image moves up
+    and all other candidates down.
+    """
+    a = epsilon * change / (2 * SPREAD)
+    rest = candidates - 1
+    return a + math.log((1 + rest * math.exp(a)) / (math.exp(a) + rest))
+
+
+def basic_composition(replacements: int, epsilon: float) -> float:
+    """Nats of a table of n replacements: one person can move the similarities of all of them."""
+    return replacements * epsilon
+
+
+def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
+    """The same in zCDP: rho = n epsilon^2 / 8 (a choice has a bounded range), then converted."""
+    return epsilon_of(replacements * epsilon**2 / 8, delta)
+
+
+def similarity(r_i: Floats, r_j: Floats) -> float:
+    """Cosine over all raters of each; NaN = unrated. 0 where a norm is 0."""
+    a, b = np.nan_to_num(r_i), np.nan_to_num(r_j)
+    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / norms if norms else 0.0
+
+
+def similarity_sensitivity(r_i: Floats, r_j: Floats) -> float:
+    """SS as printed in Theorem 2: the larger of two maxima over the people x who rated both.
+
+    r_xi r_xj / (|r'_i| |r'_j|)  and  r_i.r_j / (|r'_i| |r'_j|) - r_i.r_j / (|r_i| |r_j|), with x
+    left out of a primed norm; a person who leaves a norm of 0 has no terms. -inf where there is no
+    such person. NOT an upper bound of what one person can change.
+    """
+    both = np.flatnonzero(~(np.isnan(r_i) | np.isnan(r_j)))
+    a, b = np.nan_to_num(r_i), np.nan_to_num(r_j)
+    dot, s = float(a @ b), similarity(r_i, r_j)
+    worst = -math.inf
+    for x in both:
+        norms = math.sqrt(max(0.0, (a @ a - a[x] ** 2) * (b @ b - b[x] ** 2)))
+        if norms:
+            worst = max(worst, float(a[x] * b[x]) / norms, dot / norms - s)
+    return worst
+
+
+def largest_change(r_i: Floats, r_j: Floats) -> float:
+    """What leaving out one person really changes the similarity by, at most."""
+    s = similarity(r_i, r_j)
+    without = (similarity(np.delete(r_i, x), np.delete(r_j, x)) for x in range(len(r_i)))
+    return max((abs(s - other) for other in without), default=0.0)
+
+
+def truncation(
+    kth: float, k: int, sensitivity: float, epsilon: float, candidates: int, rho: float
+) -> float:
+    """w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)), not below 0.
+
+    kth: the k-th largest similarity. Where there are no more than k candidates nothing is cut.
+    """
+    if candidates <= k:
+        return max(0.0, kth)
+    wide = 4 * k * sensitivity / epsilon * math.log(k * (candidates - k) / rho)
+    return max(0.0, min(kth, wide))
+
+
+def neighbour_exponents(
+    similarities: Floats, sensitivities: Floats, k: int, epsilon: float, rho: float
+) -> Floats:
+    """(n,) PNSA: epsilon' max(Sim, Sim_k - w) / (4 k SS), what chances are the exponential of.
+
+    sensitivities: (n,) SS or one constant for all, raised to 1e-6.
+    """
+    similarities = np.asarray(similarities, dtype=float)
+    sensitivities = np.maximum(np.broadcast_to(sensitivities, similarities.shape), FLOOR)
+    kth = float(np.sort(similarities)[::-1][min(k, len(similarities)) - 1])
+    w = truncation(kth, k, float(sensitivities.max()), epsilon, len(similarities), rho)
+    exponents: Floats = epsilon * np.maximum(similarities, kth - w) / (4 * k * sensitivities)
+    return exponents
+
+
+def neighbour_chances(exponents: Floats, k: int) -> dict[tuple[int, ...], float]:
+    """Every ordered list of k neighbours, drawn without repetition, and its chance."""
+    found: dict[tuple[int, ...], float] = {}
+    for chosen in permutations(range(len(exponents)), k):
+        left, chance = list(range(len(exponents))), 1.0
+        for one in chosen:
+            chance *= float(_normalised(exponents[left])[left.index(one)])
+            left.remove(one)
+        found[chosen] = chance
+    return found
+
+
+def laplace_delta(epsilon: float, scale: float, other_scale: float, distance: float) -> float:
+    """delta at `epsilon` between two Laplace releases of different scales, values `distance` apart.
+
+    The larger of both directions. With two scales the densities' ratio grows without bound in |y|,
+    so no pure epsilon exists.
+    """
+    return max(
+        _one_sided(epsilon, scale, other_scale, distance),
+        _one_sided(epsilon, other_scale, scale, distance),
+    )
+
+
+def _one_sided(epsilon: float, b: float, c: float, distance: float) -> float:
+    """The integral of max(0, p - e^epsilon q): p around 0 of scale b, q around `distance`, c.
+
+    ln(p / q) is linear between the two centres and beyond them, so p crosses e^epsilon q at most
+    once in each of the three pieces.
+    """
+
+    def excess(y: float) -> float:
+        return math.log(c / b) - abs(y) / b + abs(y - distance) / c - epsilon
+
+    cuts = sorted({0.0, distance})
+    for left, right in ((cuts[0] - 1, cuts[0]), (cuts[0], cuts[-1]), (cuts[-1], cuts[-1] + 1)):
+        at_left, at_right = excess(left), excess(right)
+        if at_left != at_right:
+            cuts.append(left + (right - left) * at_left / (at_left - at_right))
+    cuts = [-math.inf, *sorted(cuts), math.inf]
+    total = 0.0
+    for left, right in pairwise(cuts):
+        middle = right - 1 if math.isinf(left) else left + 1 if math.isinf(right) else None
+        if excess((left + right) / 2 if middle is None else middle) > 0:
+            gained = _laplace_cdf(right / b) - _laplace_cdf(left / b)
+            lost = _laplace_cdf((right - distance) / c) - _laplace_cdf((left - distance) / c)
+            total += gained - math.exp(epsilon) * lost
+    return max(0.0, total)
+
+
+def _laplace_cdf(y: float) -> float:
+    return math.exp(y) / 2 if y < 0 else 1 - math.exp(-y) / 2
+
+
+def gram_noise(epsilon: float, delta: float) -> float:
+    """sd of the Gaussian noise for a Gram matrix of rows of norm 1, whole profile added or removed.
+
+    rho = 1 / (2 sd^2); the smallest sd whose rho converts to at most epsilon at delta.
+    """
+    low, high = 1e-6, 1e9
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        enough = epsilon_of(1 / (2 * middle**2), delta) <= epsilon
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _normalised(exponents: Floats) -> Floats:
+    weights = np.exp(exponents - exponents.max())
+    chances: Floats = weights / weights.sum()
+    return chances
