@@ -101,8 +101,8 @@ def standard_scheme(
 @options.reads_ratings
 def xmap(
     source: options.Source,
-    from_domain: Annotated[str, typer.Option("--source", help="Domain where people are known.")],
-    to_domain: Annotated[str, typer.Option("--target", help="Domain where they are new.")],
+    from_domain: options.SourceDomain,
+    to_domain: options.TargetDomain,
     k: Annotated[str, typer.Option("--k", help="Numbers of neighbours, with commas.")] = "10,20,50",
     overlap: Annotated[
         str, typer.Option(help="Shares of the people in both domains who stay in training.")
@@ -114,9 +114,11 @@ def xmap(
         list[str] | None, typer.Option(help="Only this method; repeat for several.")
     ] = None,
     variant: Annotated[
-        list[str] | None, typer.Option(help="Of X-Map: sound, published; repeat for both.")
+        list[str] | None, typer.Option(help="Of X-Map: sound, published, constant; repeat.")
     ] = None,
-    epsilon: Annotated[str, typer.Option(help="Nats of the sound variant, with commas.")] = "1",
+    epsilon: Annotated[
+        str, typer.Option(help="Nats for a person's whole profile, with commas.")
+    ] = "1",
     delta: Annotated[float, typer.Option(help="Of the sound variant, such as 1e-6.")] = 1e-6,
     surface: Annotated[
         str, typer.Option(help="Budgets of the published variant: every pair is measured.")
@@ -133,7 +135,7 @@ def xmap(
     X-Map with and without privacy, and its competitors, on the same people: error by k, overlap,
     profile size and budget.
     """
-    from tacit.evaluation.cross_domain import VARIANTS, evaluate_cross_domain, steps
+    from tacit.evaluation.cross_domain import DEFAULT_VARIANTS, evaluate_cross_domain, steps
     from tacit.evaluation.cross_domain_methods import METHODS
     from tacit.evaluation.manifest import manifest
 
@@ -146,7 +148,7 @@ def xmap(
         "ks": numbers.integers(k, "--k"),
         "overlaps": numbers.decimals(overlap, "--overlap"),
         "profile_sizes": numbers.integers(profile_size, "--profile-size"),
-        "variants": tuple(variant or VARIANTS),
+        "variants": tuple(variant or DEFAULT_VARIANTS),
         "epsilons": numbers.decimals(epsilon, "--epsilon"),
         "delta": delta,
         "surface": numbers.decimals(surface, "--surface") if surface else (),

@@ -27,14 +27,14 @@ from tacit.evaluation.cross_domain_methods import (
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
-    WITH_K,
     Contender,
 )
 from tacit.evaluation.cross_domain_run import Entries, Experiment, Setting, run_setting
 from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.evaluation.parallel import Pool, Progress
 
-VARIANTS = ("sound", "published")
+VARIANTS = ("sound", "published", "constant")
+DEFAULT_VARIANTS = VARIANTS[:2]
 PAPERS_K = 50
 Cells = dict[tuple[Contender, int | None, Setting], list[Judged]]
 """What was judged, one entry per seed."""
@@ -131,7 +131,7 @@ def evaluate_cross_domain(
     ks: Sequence[int] = (10, 20, 50),
     overlaps: Sequence[float] = (1.0,),
     profile_sizes: Sequence[int] = (0,),
-    variants: Sequence[str] = VARIANTS,
+    variants: Sequence[str] = DEFAULT_VARIANTS,
     epsilons: Sequence[float] = (1.0,),
     delta: float = 1e-6,
     surface: Sequence[float] = (),
@@ -144,10 +144,10 @@ def evaluate_cross_domain(
 ) -> CrossDomainTable:
     """Run every method in every setting and seed; `steps` tells how far progress counts.
 
-    ratings need the item metadata `domain`. epsilons, delta: of the sound variant; the published
-    one takes the paper's budgets, and every pair of `surface` as (epsilon, epsilon_prime).
-    options: further keywords of XMap. Splits depend on the seed only; the noise takes no seed, so
-    private rows differ a little from run to run. These are simulations, not releases.
+    ratings need the item metadata `domain`. epsilons, delta: of the sound and constant variants;
+    the published one takes the paper's budgets, and every pair of `surface` as (epsilon,
+    epsilon_prime). options: further keywords of XMap. Splits depend on the seed only; noise takes
+    no seed, so private rows differ a little from run to run. These are simulations, not releases.
     """
     _refuse(methods, variants, ks, overlaps, profile_sizes, epsilons, surface, seeds)
     experiment = Experiment(
@@ -212,7 +212,7 @@ def _plan(
 
 
 def _ks(contender: Contender, ks: tuple[int, ...]) -> tuple[int | None, ...]:
-    return ks if contender.method in WITH_K else (None,)
+    return ks if contender.has_k else (None,)
 
 
 def _contenders(
@@ -230,9 +230,9 @@ def _contenders(
         elif method in BASELINES:
             yield Contender(method)
         else:
-            if "sound" in variants:
-                for epsilon in epsilons:
-                    yield Contender(method, "sound", epsilon, None, delta)
+            for variant in ("sound", "constant") if method == "x-map-ib" else ():
+                for epsilon in epsilons if variant in variants else ():
+                    yield Contender(method, variant, epsilon, None, delta)
             if "published" in variants:
                 pairs = [(first, second) for first in surface for second in surface]
                 for epsilon, epsilon_prime in [PAPERS_BUDGETS[method], *pairs]:

@@ -2,7 +2,7 @@
 
 nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
                        epsilon = inf
-x-map-ib, x-map-ub     X-Map with privacy, in either variant
+x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
 item-average           mean of the item's stars; user-average: of the person's own stars
 popularity             how many people rated the item (lists only: its scores are not stars)
 remote-user            people who are alike in the source domain are asked about the target domain
@@ -40,8 +40,7 @@ PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 class Contender:
     """One method with its privacy parameters. epsilon: inf without privacy.
 
-    variant: sound or published for X-Map, published for NX-Map, which it is at infinity; baseline
-    for the others.
+    variant: of X-Map; published for NX-Map, which it is at infinity; baseline for the others.
     """
 
     method: str
@@ -54,6 +53,11 @@ class Contender:
     def stars(self) -> bool:
         """Whether its scores are predicted stars."""
         return self.method != "popularity"
+
+    @property
+    def has_k(self) -> bool:
+        """Whether it has neighbours to count."""
+        return self.method in WITH_K and self.variant != "sound"
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,6 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
     from tacit.recommenders import baselines
 
     neighbours: dict[str, Any] = {} if k is None else {"k": k}
-    domains = {"source": task.source, "target": task.target}
     match contender.method:
         case "item-average":
             return baselines.ItemMean(damping=0.0)
@@ -80,7 +83,7 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
         case "popularity":
             return baselines.Popularity()
         case "remote-user":
-            return baselines.RemoteUser(**domains, **neighbours)
+            return baselines.RemoteUser(source=task.source, target=task.target, **neighbours)
         case "knn-single":
             return baselines.ItemKNN(domain=task.target, **neighbours)
         case "knn-cross":
@@ -94,13 +97,13 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
 def _xmap(contender: Contender, task: Task, neighbours: Mapping[str, Any]) -> Recommender:
     from tacit.recommenders.xmap import XMap
 
-    private = contender.method in PRIVATE
     return XMap(
         source=task.source,
         target=task.target,
-        variant=contender.variant,
+        variant=contender.variant,  # type: ignore[arg-type]  # checked by the constructor
         epsilon=contender.epsilon,
-        delta=contender.delta if private else 0.0,
+        epsilon_prime=contender.epsilon_prime,
+        delta=contender.delta,
         recommender="item-based" if contender.method.endswith("-ib") else "user-based",
         **neighbours,
         **task.options,

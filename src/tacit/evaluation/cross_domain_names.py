@@ -25,7 +25,7 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("nx-map-ib", "published"): ("var(--nx)", SOLID),
     ("nx-map-ub", "published"): ("var(--nx)", DASHED),
     ("x-map-ib", "sound"): ("var(--sound)", SOLID),
-    ("x-map-ub", "sound"): ("var(--sound)", DASHED),
+    ("x-map-ib", "constant"): ("var(--sound)", (2, 3)),
     ("x-map-ib", "published"): ("var(--printed)", SOLID),
     ("x-map-ub", "published"): ("var(--printed)", DASHED),
     ("item-average", "baseline"): ("var(--ink)", (2, 3)),
