@@ -30,7 +30,7 @@ def guarantee(
         float | None, typer.Option(help="For a mechanism: nats that one call may cost.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="For gaussian and gram: a chance, such as 1e-6.")
+        float | None, typer.Option(help="For gaussian, gram, smooth-cosine: a chance, such as 1e-6.")
     ] = None,
     as_json: JSON = False,
 ) -> None:
