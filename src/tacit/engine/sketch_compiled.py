@@ -167,6 +167,45 @@ def first_hits(
 
 
 @_compile
+def pair_hits(
+    first: Any,
+    second: Any,
+    tickets: Any,
+    starts: Any,
+    likes: Any,
+    questions: int,
+    items: Any,
+    hits: Any,
+) -> None:
+    """The same for pairs: bit q is set if both items of pair q are liked."""
+    narrower = items - _ONE
+    last_one, last_other = _highest(items), _highest(narrower)
+    for n in range(len(tickets)):
+        state = _mix(first ^ _mix(second ^ tickets[n]))
+        found = np.uint32(0)
+        for q in range(questions):
+            state += _STEP
+            word = _mix(state)
+            while word > last_one:
+                state += _STEP
+                word = _mix(state)
+            one = np.int64(word % items)
+            state += _STEP
+            word = _mix(state)
+            while word > last_other:
+                state += _STEP
+                word = _mix(state)
+            other = np.int64(word % narrower)
+            other += other >= one
+            liked = 0
+            for t in range(starts[n], starts[n + 1]):
+                liked += likes[t] == one or likes[t] == other
+            if liked == 2:
+                found |= np.uint32(1) << np.uint32(q)
+        hits[n] = found
+
+
+@_compile
 def read_reports(raw: Any, head: Any, questions: int, tickets: Any, bits: Any, codes: Any) -> None:
     """Tickets and bits of (n, width) uint8 records; a code of 0, or what is wrong with a record.
 

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from tacit.data.synthetic_blocks import Blocks, example
 from tacit.errors import ConfigError
 from tacit.recommenders.sketches import theory
-from tacit.recommenders.sketches.blocks import Blocks, example
 from tacit.recommenders.sketches.plan import bit_epsilon, plan
 
 
@@ -105,6 +105,6 @@ def test_nonsense_is_refused(wrong):
 def test_labels_of_blocks():
     """Every cluster gets its share of the items, and none is left empty."""
     world = Blocks(np.ones(1), np.array([0.3, 0.7]), np.array([[0.9, 0.2]]))
-    assert np.bincount(world.rows(10)).tolist() == [3, 7]
+    assert np.bincount(world.labels(10)).tolist() == [3, 7]
     with pytest.raises(ConfigError, match="too few"):
-        Blocks(np.ones(1), np.array([0.01, 0.99]), np.array([[0.9, 0.2]])).rows(3)
+        Blocks(np.ones(1), np.array([0.01, 0.99]), np.array([[0.9, 0.2]])).labels(3)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.data.synthetic_blocks import Blocks, example
 from tacit.recommenders.sketches import theory
-from tacit.recommenders.sketches.blocks import Blocks, example
 
 getcontext().prec = 50
 epsilons = st.floats(0.01, 8)

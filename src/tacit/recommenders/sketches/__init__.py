@@ -9,7 +9,7 @@ H_u, sensing vectors       sensed_sets                         sensing.py
 B_i                        ItemCounts.printed, .normalised     server.py
 A_ij                       PairCounts.matrix                   server.py
 spectral step, k-means     pair_clusters, score_clusters       clustering.py
-alpha, beta, b             Blocks                              blocks.py
+alpha, beta, b             Blocks                              data/synthetic_blocks.py
 theorems, theta, Q         bounds, planner                     theory.py, plan.py
 
 Deviations, each with its reason in the docs: sensed sets are drawn without putting back also in

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data.synthetic_blocks import Blocks, example
 from tacit.errors import ConfigError
 from tacit.recommenders.sketches import theory
-from tacit.recommenders.sketches.blocks import Blocks, example
 from tacit.recommenders.sketches.messages import MOST_QUESTIONS, UNITS, exposed_bits
 
 THETAS = np.geomspace(0.02, 8, 121)
@@ -74,8 +74,8 @@ def plan(
     """People needed until every item's label is right, but for a chance of eta.
 
     rated: items that a person has rated, a random set. unit: what epsilon is for ('user', 'rating',
-    'moved rating'); the lower bounds are for 'user'. blocks: who likes what (default:
-    `blocks.example`, an assumption, on which the methods' numbers depend; lower bounds do not).
+    'moved rating'); the lower bounds are for 'user'. blocks: who likes what; by default an assumed
+    world, `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
     """
     _check(items, rated, epsilon, eta, unit)
     world = example(clusters) if blocks is None else blocks

@@ -1,0 +1,122 @@
+"""Simulated campaigns find what is there, and say how they were made."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit.data.synthetic_blocks import Blocks
+from tacit.errors import ConfigError
+from tacit.evaluation.sketching import simulate
+
+ONE_CLASS = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.1]]))
+
+
+def test_pairs_find_the_clusters():
+    """60 items, everybody rated all, epsilon 1: 80,000 people label at least 97 % right."""
+    rows = [
+        simulate("pairwise-preference", items=60, rated=60, epsilon=1.0, users=[80_000], seed=seed)[
+            0
+        ]
+        for seed in range(5)
+    ]
+    assert np.mean([row.accuracy for row in rows]) >= 0.97
+
+
+def test_more_people_find_more():
+    """MaxSense fails with few people and finds all labels with many."""
+    few, many = simulate(
+        "maxsense",
+        items=40,
+        rated=10,
+        epsilon=3.0,
+        users=[300, 60_000],
+        seed=1,
+        blocks=ONE_CLASS,
+        theta=1.0,
+        questions=1,
+    )
+    assert few.accuracy < 0.9
+    assert (many.accuracy, many.ari) == (1.0, 1.0)
+
+
+def test_several_questions_help():
+    """At epsilon 6 three questions label more items right than one, with equally many people."""
+    right = {
+        method: np.mean(
+            [
+                simulate(
+                    method,
+                    items=100,
+                    rated=20,
+                    epsilon=6.0,
+                    users=[2_500],
+                    seed=seed,
+                    blocks=ONE_CLASS,
+                )[0].accuracy
+                for seed in range(4)
+            ]
+        )
+        for method in ("maxsense", "multi-maxsense")
+    }
+    assert right["multi-maxsense"] > right["maxsense"] + 0.02
+
+
+def test_without_noise_few_suffice():
+    """The twin needs far fewer people than epsilon 1."""
+    private, twin = (
+        simulate(
+            "maxsense",
+            items=40,
+            rated=10,
+            epsilon=epsilon,
+            users=[8_000],
+            seed=2,
+            blocks=ONE_CLASS,
+            theta=1.0,
+            questions=1,
+        )[0]
+        for epsilon in (0.5, math.inf)
+    )
+    assert twin.accuracy == 1.0
+    assert private.accuracy < 0.9
+
+
+def test_rows_are_plain():
+    """A row has the documented fields, and JSON holds it at any epsilon."""
+    (row,) = simulate("pairwise-preference", items=6, rated=6, epsilon=math.inf, users=[50], seed=0)
+    content = row.to_dict()
+    json.dumps(content, allow_nan=False)
+    assert list(content) == [
+        "method",
+        "items",
+        "rated",
+        "epsilon",
+        "users",
+        "seed",
+        "accuracy",
+        "ari",
+    ]
+
+
+def test_seeds_repeat():
+    """The same seed gives the same row, another one another."""
+    one, same, other = (
+        simulate("maxsense", items=40, rated=10, epsilon=1.0, users=[2000], seed=seed)[0]
+        for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one.ari != other.ari
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"method": "guess"}, {"users": []}, {"users": [0]}, {"rated": 50}]
+)
+def test_nonsense_is_refused(wrong):
+    """Parameters that make no sense are named."""
+    fields = {"method": "maxsense", "items": 40, "rated": 10, "epsilon": 1.0, "users": [9]}
+    with pytest.raises(ConfigError):
+        simulate(**(fields | {"seed": 0} | wrong))
