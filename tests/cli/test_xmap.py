@@ -137,3 +137,116 @@ def test_an_unknown_domain_is_answered_with_those_there_are(ratings, tacit):
     code, _, err = tacit(*words, "--target", "music", *YARDSTICKS)
     assert code == 3
     assert "source, target" in err
+
+
+@pytest.fixture(scope="module")
+def model(ratings, tmp_path_factory) -> Path:
+    """X-Map without privacy, fitted by the command."""
+    out = tmp_path_factory.mktemp("model") / "m.tacit"
+    words = ("fit", "xmap", str(ratings), *DOMAINS, "--scale", "1:5:1", "--variant", "published")
+    assert cli.main([*words, "--epsilon", "inf", "-o", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def mine(tmp_path) -> Path:
+    """What one person rated in the source domain."""
+    path = tmp_path / "mine.csv"
+    path.write_text("item,rating\n0,5\n1,4\n2,1\n3,5\n4,2\n5,4\n")
+    return path
+
+
+@pytest.mark.parametrize("variant", ["sound", "published", "constant"])
+def test_every_variant_is_fitted_and_serves_a_stranger(ratings, as_json, tmp_path, mine, variant):
+    """A list of target items, each with predicted stars and reasons among her own ratings."""
+    out = tmp_path / "m.tacit"
+    words = ("fit", "xmap", ratings, *DOMAINS, "--scale", "1:5:1", "--variant", variant)
+    made = as_json(*words, "--k", 10, "--epsilon", 3, "--delta", 1e-6, "-o", out)
+    assert (made["recommender"], made["variant"], made["epsilon"]) == ("x-map", variant, 3)
+    items = as_json("recommend", out, "--history", mine, "-n", 5)["items"]
+    assert len(items) == 5
+    assert all(entry["item_id"] >= 30 for entry in items)  # the target's ids
+    assert all(1 <= entry["stars"] <= 5 for entry in items)
+    reasons = {each["item_id"] for entry in items for each in entry["because"]}
+    assert reasons <= {0, 1, 2, 3, 4, 5}
+
+
+def test_the_list_says_because_you_liked(model, mine, tacit):
+    """For people, a column of what the recommendation is owed to."""
+    code, out, _ = tacit("recommend", model, "--history", mine, "-n", 5)
+    assert code == 0
+    assert "because you liked" in out
+    assert "says who is protected" in out
+
+
+def test_a_recommender_without_reasons_prints_none(ratings, mine, tacit, tmp_path):
+    """Baselines keep their table of scores."""
+    out = tmp_path / "p.tacit"
+    assert tacit("fit", "popularity", ratings, "-o", out)[0] == 0
+    _, shown, _ = tacit("recommend", out, "--history", mine)
+    assert "because" not in shown
+    assert "score" in shown
+
+
+def test_the_card_of_a_model_states_what_it_was_fitted_with(ratings, as_json, tmp_path):
+    """Epsilon, delta and unit of the file's card are those of the command."""
+    out = tmp_path / "m.tacit"
+    words = ("fit", "xmap", ratings, *DOMAINS, "--scale", "1:5:1")
+    as_json(*words, "--epsilon", 2, "--delta", 1e-5, "-o", out)
+    (card,) = as_json("guarantee", out)["guarantees"]
+    assert (card["epsilon"], card["delta"], card["basis"]) == (2, 1e-5, "proved")
+    assert card["adjacency"] == {"unit": "user", "change": "add or remove"}
+
+
+def test_the_published_card_is_refuted_with_numbers(ratings, as_json, tmp_path):
+    """No epsilon, and each claim of the paper with its verdict."""
+    out = tmp_path / "m.tacit"
+    words = ("fit", "xmap", ratings, *DOMAINS, "--variant", "published", "--epsilon", 0.3)
+    as_json(*words, "--epsilon-prime", 0.8, "-o", out)
+    (card,) = as_json("guarantee", out)["guarantees"]
+    assert (card["epsilon"], card["basis"]) == (None, "refuted")
+    assert card["claims"]
+
+
+def test_a_card_can_be_read_before_anything_is_fitted(as_json, tacit):
+    """`tacit guarantee xmap --epsilon 1` is the card of the sound variant."""
+    (card,) = as_json("guarantee", "xmap", "--epsilon", 1, "--delta", 1e-6)["guarantees"]
+    assert (card["epsilon"], card["delta"]) == (1, 1e-6)
+    (none,) = as_json("guarantee", "xmap", "--epsilon", "inf")["guarantees"]
+    assert (none["epsilon"], none["protects"]) == (None, "nobody")
+    assert "tacit evaluate xmap" in tacit("guarantee", "xmap", "--epsilon", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("xmap",), "add --epsilon"),
+        (("xmap", "--epsilon", -1), "epsilon is above 0"),
+        (("xmap", "--epsilon", 1, "--delta", 0), "needs a delta above 0"),
+        (("xmap", "--epsilon", 1, "--variant", "published"), "tacit fit xmap"),
+        (("standard-scheme", "--epsilon", 1), "is neither"),
+    ],
+)
+def test_a_card_that_cannot_be_is_a_sentence(tacit, words, said):
+    """Missing or impossible budgets say what to add."""
+    code, _, err = tacit("guarantee", *words)
+    assert code == 2
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--epsilon", 1, "--recommender", "user-based"), 5, "holds no people"),
+        (("--epsilon", 1, "--variant", "magic"), 2, "'sound', 'published' or 'constant'"),
+        (("--epsilon", 0), 2, "epsilon is above 0"),
+        ((), 2, "--epsilon"),
+    ],
+)
+def test_fits_that_cannot_be_are_sentences(ratings, tacit, tmp_path, words, code, said):
+    """Refused before the ratings are read, and nothing is written."""
+    out = tmp_path / "m.tacit"
+    found, _, err = tacit("fit", "xmap", ratings, *DOMAINS, *words, "-o", out)
+    assert found == code
+    assert said in err
+    assert not out.exists()

@@ -91,6 +91,77 @@ def standard_scheme(
     output.emit(result, as_json=as_json, render=_show_standard_scheme)
 
 
+@app.command("xmap")
+@options.reads_ratings
+def xmap(
+    source: options.Source,
+    out: Out,
+    from_domain: options.SourceDomain,
+    to_domain: options.TargetDomain,
+    epsilon: Annotated[
+        float, typer.Option(help="Nats for a person's whole profile; inf: no privacy.")
+    ],
+    delta: Annotated[float, typer.Option(help="A chance, such as 1e-6.")] = 1e-6,
+    variant: Annotated[
+        str, typer.Option(help="'sound'; 'constant'; 'published', whose claims are refuted.")
+    ] = "sound",
+    epsilon_prime: Annotated[
+        float | None, typer.Option(help="Published only: nats of its recommender's step.")
+    ] = None,
+    recommender: Annotated[
+        str, typer.Option(help="'item-based'. User-based models are people: no file holds them.")
+    ] = "item-based",
+    k: options.K = 50,
+    extender_k: Annotated[
+        int, typer.Option(min=1, help="Neighbours an item keeps in each layer.")
+    ] = 10,
+    significance: Annotated[
+        int, typer.Option(min=0, help="Co-raters below which a similarity is scaled down.")
+    ] = 50,
+    alpha: Annotated[
+        float, typer.Option(min=0, help="How fast old ratings lose weight; 0: not at all.")
+    ] = 0.0,
+    as_json: JSON = False,
+) -> None:
+    """Recommend in a domain where a person has never rated, privately.
+
+    k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
+    """
+    from tacit.errors import PrivacyError
+    from tacit.recommenders.xmap import XMap
+
+    if recommender == "user-based":
+        raise PrivacyError(
+            "A user-based model is everybody's profile, and a model file holds no people. Use "
+            "--recommender item-based; tacit evaluate xmap measures both."
+        )
+    model = XMap(
+        source=from_domain,
+        target=to_domain,
+        variant=variant,  # type: ignore[arg-type]  # checked by the constructor
+        epsilon=epsilon,
+        epsilon_prime=epsilon_prime,
+        delta=delta,
+        recommender=recommender,  # type: ignore[arg-type]  # likewise
+        k=k,
+        extender_k=extender_k,
+        significance=significance,
+        alpha=alpha,
+    )
+    ratings = source.read()
+    with output.progress("Fitting", None, quiet=as_json):
+        model.fit(ratings).save(out)
+    result = _summary("x-map", out, ratings) | {
+        "source": from_domain,
+        "target": to_domain,
+        "variant": variant,
+        "epsilon": epsilon,
+        "delta": delta,
+        "sentence": model.guarantees()[0].sentence,
+    }
+    output.emit(result, as_json=as_json, render=_show_xmap)
+
+
 def _measure(
     model: StandardScheme, ratings: Ratings, *, seed: int, workers: int, quiet: bool
 ) -> None:
@@ -247,6 +318,20 @@ def _show_baseline(result: dict[str, Any]) -> None:
         markup=False,
     )
     output.next_step(f"Next:  tacit recommend {result['model']} --history my_ratings.csv")
+
+
+def _show_xmap(result: dict[str, Any]) -> None:
+    output.console.print(
+        f"Fitted X-Map ({result['variant']}) from {result['source']} to {result['target']}, on "
+        f"{result['ratings']:,} ratings of {result['people']:,} people; wrote {result['model']}. "
+        f"{result['sentence']}",
+        soft_wrap=True,
+        markup=False,
+    )
+    output.next_step(
+        f"Next:  tacit guarantee {result['model']}   or   tacit recommend {result['model']} "
+        "--history my_ratings.csv"
+    )
 
 
 def _show_standard_scheme(result: dict[str, Any]) -> None:

@@ -20,17 +20,18 @@ app = typer.Typer()
 @app.command()
 def guarantee(
     what: Annotated[
-        str, typer.Argument(help="A model file, a design (standard-scheme) or a mechanism.")
+        str, typer.Argument(help="A model file, a design (standard-scheme, xmap) or a mechanism.")
     ],
     variant: options.Variant = "sound",
     release: Annotated[
         str, typer.Option(help="For a design: what devices send.")
     ] = "scheme+selection+rounding",
     epsilon: Annotated[
-        float | None, typer.Option(help="For a mechanism: nats that one call may cost.")
+        float | None, typer.Option(help="Nats: of one call of a mechanism, or of xmap.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="For gaussian, gram, smooth-cosine: a chance, such as 1e-6.")
+        float | None,
+        typer.Option(help="For gaussian, gram, smooth-cosine: a chance, such as 1e-6."),
     ] = None,
     as_json: JSON = False,
 ) -> None:
@@ -40,9 +41,11 @@ def guarantee(
     mechanism = what if what in NAMES else None
     if mechanism is not None:
         cards = _of_mechanism(mechanism, epsilon, delta)
+    elif what == "xmap":
+        cards = _of_xmap(variant, epsilon, 1e-6 if delta is None else delta)
     elif epsilon is not None or delta is not None:
         raise ConfigError(
-            f"--epsilon and --delta are for mechanisms, and '{what}' is none. "
+            f"--epsilon and --delta are for xmap and for mechanisms, and '{what}' is neither. "
             f"Mechanisms: {', '.join(NAMES)}."
         )
     else:
@@ -60,6 +63,24 @@ def _of_mechanism(name: str, epsilon: float | None, delta: float | None) -> tupl
     if epsilon is None:
         raise ConfigError(f"What {name} promises depends on its epsilon: add --epsilon, such as 1.")
     return (guarantee_of(name, epsilon=epsilon, delta=delta),)
+
+
+def _of_xmap(variant: str, epsilon: float | None, delta: float) -> tuple[Any, ...]:
+    import math
+
+    from tacit.recommenders.xmap import XMap, guarantees
+
+    if epsilon is None:
+        raise ConfigError("What xmap promises depends on its epsilon: add --epsilon, such as 1.")
+    if variant != "sound":
+        raise ConfigError(
+            f"The card of the {variant} variant counts what a fitted model has drawn. Run  tacit "
+            f"fit xmap RATINGS --variant {variant} -o m.tacit  and then  tacit guarantee m.tacit"
+        )
+    XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
+    if math.isinf(epsilon):
+        return (guarantees.without_noise(variant),)
+    return (guarantees.sound(epsilon=epsilon, delta=delta),)
 
 
 def _of_design(variant: str, release: str) -> tuple[Any, ...]:
@@ -87,7 +108,7 @@ def _of_file(path: Path) -> tuple[Any, ...]:
     if not path.exists():
         raise ConfigError(
             f"No model file '{path}', and no design or mechanism of that name. "
-            f"Designs: standard-scheme. Mechanisms: {', '.join(NAMES)}."
+            f"Designs: standard-scheme, xmap. Mechanisms: {', '.join(NAMES)}."
         )
     return tuple(load_model(path).guarantees())
 
@@ -100,6 +121,12 @@ def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
         return
     if not result["guarantees"]:
         output.console.print("This model promises no privacy to anybody: it is a yardstick.")
+        return
+    if any("X-Map" in card["name"] for card in result["guarantees"]):
+        output.next_step(
+            "Next:  tacit evaluate xmap RATINGS --domain-column D --source S --target T  "
+            "measures what it costs."
+        )
         return
     if not any(card["measurements"] for card in result["guarantees"]):
         output.next_step("Next:  tacit attack standard-scheme RATINGS  measures the attacks.")

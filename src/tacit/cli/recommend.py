@@ -16,6 +16,7 @@ from tacit.errors import ConfigError, DataError
 
 app = typer.Typer()
 
+MOST_REASONS = 2  # of a recommendation
 _MOST = 1 << 40
 """Beyond any level in millionths that a scale of stars has."""
 
@@ -91,11 +92,32 @@ def recommend(
                 "item_id": row.item_id,
                 "title": titles.get(row.item_id),
                 "score": row.score,
+                **_reasons(fitted, row.item_id, own),
             }
             for row in found
         ],
     }
     output.emit(result, as_json=as_json, render=_show)
+
+
+def _reasons(model: Any, item: Any, own: dict[Any, float]) -> dict[str, Any]:
+    """Predicted stars and "because you liked X", from a recommender that can say; else nothing."""
+    if not hasattr(model, "explain"):
+        return {}
+    because = model.explain(item, history=own, n=MOST_REASONS)
+    predicted = float(model.predict([item], history=own)[0])
+    return {
+        "stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum),
+        "because": [
+            {
+                "item_id": reason.item_id,
+                "title": model.titles_.get(reason.item_id),
+                "similarity": reason.similarity,
+                "stars": reason.stars,
+            }
+            for reason in because
+        ],
+    }
 
 
 def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
@@ -171,18 +193,22 @@ def _entry(level: Any, released: Any, dice: Any, bound_to: Any) -> tuple[Any, ..
     return level, released, tuple(dice), bound_to
 
 
+def _entry_of(row: dict[str, Any], name: str) -> object:
+    if name != "because you liked":
+        return row[name]
+    return ", ".join(str(each["title"] or each["item_id"]) for each in row["because"]) or None
+
+
 def _show(result: dict[str, Any]) -> None:
-    titled = any(entry["title"] for entry in result["items"])
-    columns = ("rank", "item", "title", "score") if titled else ("rank", "item", "score")
+    rows = result["items"]
+    titled = any(entry["title"] for entry in rows)
+    explained = any("because" in entry for entry in rows)
+    names = ["rank", "item_id", *(["title"] if titled else [])]
+    names += ["stars", "because you liked"] if explained else ["score"]
     output.table(
         "",
-        columns,
-        [
-            tuple(
-                entry[key] for key in ("rank", "item_id", *(("title",) if titled else ()), "score")
-            )
-            for entry in result["items"]
-        ],
+        ["item" if name == "item_id" else name for name in names],
+        [[_entry_of(row, name) for name in names] for row in rows],
     )
     if result["unknown_items"]:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
@@ -190,6 +216,8 @@ def _show(result: dict[str, Any]) -> None:
         output.console.print(
             f"Computed at home from {result['rated']} ratings; nothing was sent anywhere."
         )
+        if any("because" in entry for entry in result["items"]):
+            output.next_step(f"Next:  tacit guarantee {result['model']}  says who is protected.")
         if result["hides"]:
             output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
         return
