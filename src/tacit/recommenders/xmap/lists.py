@@ -67,6 +67,6 @@ def liked(stars: sparse.csr_array) -> sparse.csr_array:
     counts = np.diff(stars.indptr)
     people = np.repeat(np.arange(stars.shape[0]), counts)
     sums = np.bincount(people, stars.data, minlength=stars.shape[0])
-    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    means = np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
     likes = (stars.data >= means[people]).astype(np.float64)
     return sparse.csr_array((likes, stars.indices, stars.indptr), stars.shape)

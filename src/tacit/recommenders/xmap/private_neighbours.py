@@ -58,16 +58,14 @@ class Candidates(NamedTuple):
 def candidates(
     places: Numbers,
     values: Floats,
-    likes: NDArray[np.bool_],
     columns: sparse.csr_array,
-    column_likes: NDArray[np.bool_],
     squares: Floats,
     significance: int,
 ) -> Candidates:
     """Similarity and SS of one column with all columns.
 
-    places, values, likes: its entries. columns: (rows, n) CSR with `column_likes` beside its data;
-    squares: (n,) squared norms. SS is -inf where everybody who rated both leaves a norm of 0.
+    places, values: its entries. columns: (rows, n) CSR; squares: (n,) squared norms. SS is
+    -inf where everybody who rated both leaves a norm of 0.
     """
     counts = np.diff(columns.indptr)[places]
     entries = np.repeat(columns.indptr[places] - (np.cumsum(counts) - counts), counts)
@@ -77,7 +75,6 @@ def candidates(
     own = float(values @ values)
     dots = np.bincount(of, a * v, minlength=n)
     both = np.bincount(of, minlength=n)
-    agreements = np.bincount(of, np.repeat(likes, counts) == column_likes[entries], minlength=n)
     lengths = np.sqrt(own * squares)
     s = np.divide(dots, lengths, out=np.zeros(n), where=lengths > 0)
     left = (own - a**2) * (squares[of] - v**2)
@@ -87,7 +84,7 @@ def candidates(
     np.maximum.at(worst, of, np.maximum(a * v / norms, dots[of] / norms - s[of]))
     if significance:
         s = s * np.minimum(both, significance) / significance
-    numbers = np.flatnonzero((s > 0) & (agreements > 0)).astype(np.int32)
+    numbers = np.flatnonzero(s > 0).astype(np.int32)
     return Candidates(numbers, s[numbers], worst[numbers])
 
 
@@ -110,10 +107,11 @@ def drawn_neighbours(
         similarities[row, :size] = found.similarities
         scales[row, :size] = sensitivities / (budget.epsilon / 2)
     chosen = _peeled(exponents, k, source)
-    items = np.take_along_axis(numbers, chosen, axis=1)
-    noisy = np.take_along_axis(similarities, chosen, axis=1)
-    noisy += np.take_along_axis(scales, chosen, axis=1) * _unit_laplace(items.shape)
-    return items, np.where(items >= 0, noisy, 0.0)
+    found, places = chosen >= 0, np.maximum(chosen, 0)
+    noisy = np.take_along_axis(similarities, places, axis=1)
+    noisy += np.take_along_axis(scales, places, axis=1) * _unit_laplace(places.shape)
+    items = np.where(found, np.take_along_axis(numbers, places, axis=1), -1)
+    return items.astype(np.int32), np.where(found, noisy, 0.0)
 
 
 def _exponents(similarities: Floats, sensitivities: Floats, k: int, budget: Budget) -> Floats:
@@ -127,21 +125,17 @@ def _exponents(similarities: Floats, sensitivities: Floats, k: int, budget: Budg
 
 
 def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
-    """(rows, k) indices drawn without repetition, in proportion to e^exponent; best first where
-    nothing is left to draw."""
+    """(rows, k) indices drawn without repetition, in proportion to e^exponent; -1: none is left."""
     left = exponents.copy()
-    chosen = np.empty((len(left), k), dtype=np.int64)
-    every = np.arange(len(left))
+    chosen = np.full((len(left), k), -1, dtype=np.int64)
     for place in range(k):
-        top = left.max(axis=1, keepdims=True)
-        some = np.isfinite(top[:, 0])
+        rows = np.flatnonzero(np.isfinite(left.max(axis=1)))
+        if not rows.size:
+            break
         # Whole weights: whatever is e^-28 less likely than the best is not drawn.
-        scaled = np.exp(left[some] - top[some])
-        weights = np.floor(scaled * (1 << _BITS)).astype(np.int64)
-        chosen[:, place] = (left == -np.inf).argmax(axis=1)
-        if some.any():
-            chosen[some, place] = draw_rows(weights, source)
-        left[every, chosen[:, place]] = -np.inf
+        scaled = np.exp(left[rows] - left[rows].max(axis=1, keepdims=True))
+        chosen[rows, place] = draw_rows(np.floor(scaled * (1 << _BITS)).astype(np.int64), source)
+        left[rows, chosen[rows, place]] = -np.inf
     return chosen
 
 
@@ -161,8 +155,7 @@ def published_neighbours(
     source: Source,
 ) -> ItemNeighbours:
     """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody."""
-    table = baseline(profiles.stars).table
-    values, m = table.values, len(means)
+    values, m = baseline(profiles.stars).table.values, len(means)
     squares: Floats = np.bincount(values.indices, values.data**2, minlength=m).astype(np.float64)
     order = np.argsort(values.indices, kind="stable")
     people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[order]
@@ -175,9 +168,7 @@ def published_neighbours(
             found = candidates(
                 people[rows].astype(np.int32),
                 values.data[order[rows]],
-                table.likes[order[rows]],
                 values,
-                table.likes,
                 squares,
                 significance,
             )
@@ -219,9 +210,7 @@ class DrawnPeople:
         found = candidates(
             mine.stars.indices,
             mine.deviations,
-            mine.deviations >= 0,
             self._columns,
-            self._columns.data >= 0,
             self.model.lengths**2,
             self.significance,
         )

@@ -154,7 +154,7 @@ class PeopleNeighbours:
         length = float(_lengths(taste)[0])
         dots = np.asarray((self.tastes @ taste.T).toarray()).ravel()
         lengths = self.lengths * length
-        alike = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        alike: Floats = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
         alike[self.same(mine.stars)] = 0.0
         return alike
 
