@@ -154,7 +154,9 @@ def _walk(
                     cell = np.uintp(row[t])
                     sums[cell >> down] += value * level[(cell >> one) & code_mask]
         item, length, line = items[slot], lengths[slot], first_line + slot
-        for place in range(np.uintp(meets[slot])):
+        # From the least rated on: their cosines spread most, so a list is soon hard to enter.
+        for step in range(np.uintp(meets[slot])):
+            place = np.uintp(meets[slot]) - one - step
             dot = sums[place]
             if dot == 0.0:
                 continue

@@ -1,0 +1,135 @@
+"""Paths through layers of items, ten edges each: the fast engine against the readable one.
+
+    python benchmarks/paths.py [--shape 1m|20m] [--rounds N] [--json]
+
+Six layers as X-Map has them, of 3,700 items together (1m) or 19,000 (20m), and all paths through
+the five stages from some of the first layer's items. No other library does this, so the peer is the
+readable engine (NumPy), on fewer starts; both take turns in fresh processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from importlib.metadata import version
+from typing import Any
+
+from turns import peak_mib, show, take_turns, turn
+
+ITEMS = {"1m": 3_700, "20m": 19_000}
+LAYERS, K, STARTS, PEER_STARTS = 6, 10, 1_000, 20
+GOAL = 0.25
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shape", choices=ITEMS, default="1m")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--work", choices=WORKERS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.work:
+        print(json.dumps(WORKERS[arguments.work](ITEMS[arguments.shape] // LAYERS)))
+    else:
+        show(measure(arguments.shape, arguments.rounds), arguments.json)
+
+
+def measure(shape: str, rounds: int) -> dict[str, Any]:
+    workers = {name: (sys.executable, "--work", name, "--shape", shape) for name in WORKERS}
+    compared = turn(*workers.pop("compare"))
+    medians = take_turns(workers, rounds)
+    width = ITEMS[shape] // LAYERS
+    paths = min(STARTS, width) * K ** (LAYERS - 1)
+    rate = paths / medians["compiled"]["seconds"]
+    peer_rate = PEER_STARTS * K ** (LAYERS - 1) / medians["readable"]["seconds"]
+    return {
+        "name": "paths",
+        "peer": "the readable engine (NumPy)",
+        "shape": shape,
+        "ratio": round(rate / peer_rate, 1),
+        "giga_paths_per_second": round(rate / 1e9, 3),
+        "goal": GOAL,
+        "goals_met": rate >= GOAL * 1e9,
+        **compared,
+        "paths": paths,
+        "seconds": round(medians["compiled"]["seconds"], 3),
+        "peer_giga_paths_per_second": round(peer_rate / 1e9, 4),
+        "peak_mib": {name: found["peak_mib"] for name, found in medians.items()},
+        "rounds": rounds,
+        "items": width * LAYERS,
+        "k": K,
+        "versions": {name: version(name) for name in ("numpy", "numba")},
+    }
+
+
+def stages(width: int) -> list[Any]:
+    import numpy as np
+
+    from tacit.engine.base import as_stage
+
+    generator = np.random.default_rng(1)
+    made = []
+    for _ in range(LAYERS - 1):
+        # Famous items are in many lists.
+        fame = generator.lognormal(0, 1, width)
+        keys = generator.exponential(size=(width, width)) / fame
+        targets = np.sort(np.argpartition(keys, K, axis=1)[:, :K], axis=1).ravel()
+        edges = len(targets)
+        made.append(
+            as_stage(
+                np.arange(0, edges + 1, K),
+                targets,
+                generator.uniform(-1, 1, edges),
+                generator.integers(1, 200, edges),
+                generator.uniform(0.01, 1, edges),
+                width,
+            )
+        )
+    return made
+
+
+def compiled(width: int) -> dict[str, float]:
+    import numpy as np
+
+    from tacit.engine.compiled import CompiledEngine
+
+    engine, layers = CompiledEngine(), stages(width)
+    engine.paths(layers[:1], starts=np.zeros(1, dtype=np.int32))  # compiles
+    starts = np.arange(min(STARTS, width), dtype=np.int32)
+    start = time.process_time()
+    engine.paths(layers, starts=starts)
+    return {"seconds": time.process_time() - start, "peak_mib": peak_mib()}
+
+
+def readable(width: int) -> dict[str, float]:
+    import numpy as np
+
+    from tacit.engine.local import LocalEngine
+
+    layers, starts = stages(width), np.arange(PEER_STARTS, dtype=np.int32)
+    start = time.process_time()
+    LocalEngine().paths(layers, starts=starts)
+    return {"seconds": time.process_time() - start, "peak_mib": peak_mib()}
+
+
+def compare(width: int) -> dict[str, Any]:
+    import numpy as np
+
+    from tacit.engine.compiled import CompiledEngine
+    from tacit.engine.local import LocalEngine
+
+    layers, starts = stages(width), np.arange(2, dtype=np.int32)
+    pairs = zip(
+        CompiledEngine().paths(layers, starts=starts),
+        LocalEngine().paths(layers, starts=starts),
+        strict=True,
+    )
+    return {"agree": all(np.array_equal(one, other) for one, other in pairs)}
+
+
+WORKERS = {"compiled": compiled, "readable": readable, "compare": compare}
+
+if __name__ == "__main__":
+    main()
