@@ -236,6 +236,20 @@ def test_a_checkpoint_keeps_all(campaign, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+def test_without_tickets_nothing_grows(campaign, tmp_path):
+    """Distinct reports fold into the same counts in memory that stays as it is."""
+    made = campaign()
+    data = wire(reports(made, 3000))
+    usual, constant = Server(made), Server(made, keep_tickets=False)
+    before = constant.nbytes
+    for server in (usual, constant):
+        server.fold(data, now=NOW)
+    assert np.array_equal(usual.totals, constant.totals)
+    assert constant.nbytes == before < usual.nbytes
+    constant.save(tmp_path / "counts")
+    assert Server.load(tmp_path / "counts").fold(data[:22], now=NOW).accepted == 1
+
+
 @pytest.mark.parametrize("wrong", ["kind", "campaign", "totals", "tickets", "shards"])
 def test_damaged_checkpoints_are_refused(campaign, tmp_path, wrong):
     """A file that is intact but is no checkpoint, or lacks a part, is refused in one sentence."""

@@ -1,4 +1,4 @@
-"""Which tickets have answered: 8 bytes each, in tables that are at least 6/10 full.
+"""Which tickets have answered: 8 bytes each, in tables that are at least half full.
 
 Runs at   the recommender. Sees tickets, which name a person within one campaign only.
 """
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
-_SHARDS, _SHIFT = 64, np.uint64(58)
-_FULL, _GROWTH, _FIRST_SIZE = 0.85, 1.4, 64
+_SHARDS, _SHIFT = 256, np.uint64(56)
+_FULL, _GROWTH, _FIRST_SIZE = 0.8, 1.55, 32
 
 
 class Seen:
-    """A set of 64-bit tickets above 0. At most 14 bytes each once there are some thousands.
+    """A set of 64-bit tickets above 0. At most 16 bytes each once there are some ten thousands.
 
     Tickets are spread over tables by their leading bits, so that one table at a time grows and the
     memory for growing is small; places in a table depend on a secret, so that nobody can choose

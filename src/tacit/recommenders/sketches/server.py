@@ -7,7 +7,7 @@ Releases    counts by item or pair; what is made of them needs no further protec
 Deviations  scores are also divided by how often an item was asked about: the same mean, less noise.
 
 Questions are drawn anew from each ticket and never stored. Counts are sums, so servers that each
-take some of the tickets can be merged. Tickets that answered are kept (at most 14 bytes each).
+take some of the tickets can be merged. Tickets that answered are kept (at most 16 bytes each).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REASONS = ("accepted", "malformed", "another campaign", "another shard", "late",
 """What became of a report, by its code in `Receipt.codes`."""
 _ACCEPTED, _MALFORMED, _, _SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
-_BLOCK = 1 << 18  # reports taken at once: memory beyond the counts stays the same
+_BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
 _HEAD = 10  # bytes that are the same in every report of a campaign
 _CHECKPOINT = "sketch-counts"
 
@@ -54,10 +54,13 @@ class Server:
     """Counts the reports of one campaign.
 
     shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
-    that no two of them count one person twice.
+    that no two of them count one person twice. keep_tickets: False where whoever hands reports over
+    has made sure that they are distinct; memory then does not grow at all.
     """
 
-    def __init__(self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1)) -> None:
+    def __init__(
+        self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1), keep_tickets: bool = True
+    ) -> None:
         if not 0 <= shard[0] < shard[1]:
             raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
         self.campaign = campaign
@@ -69,6 +72,7 @@ class Server:
         )
         self.ones = np.zeros(campaign.questions + 1, dtype=np.int64)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
+        self.keep_tickets = keep_tickets
         self._seen = Seen()
         example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
         self._head = np.frombuffer(example.encode()[:_HEAD], dtype=np.uint8)
@@ -107,6 +111,7 @@ class Server:
             raise ConfigError("Only shards of one campaign, equally many, can be merged.")
         if self.shards & other.shards:
             raise ConfigError("These servers took the same tickets: people would count twice.")
+        self.keep_tickets &= other.keep_tickets
         self._seen.add(other._seen.tickets())
         self.shards |= other.shards
         self.totals += other.totals
@@ -121,6 +126,7 @@ class Server:
             "campaign": self.campaign.encode().hex(),
             "shards": sorted(self.shards),
             "shard_count": self.shard_count,
+            "keep_tickets": self.keep_tickets,
             "rejected": self.rejected,
         }
         arrays: dict[str, NDArray[Any]] = {
@@ -138,7 +144,11 @@ class Server:
             raise ModelFileError(f"{path}: holds no counts of sketches.")
         try:
             campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
-            server = cls(campaign, shard=(header["shards"][0], header["shard_count"]))
+            server = cls(
+                campaign,
+                shard=(header["shards"][0], header["shard_count"]),
+                keep_tickets=header["keep_tickets"],
+            )
             server.shards = frozenset(header["shards"])
             server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
             server.totals[:] = arrays["totals"]
@@ -158,9 +168,10 @@ class Server:
         pairs = self._pairs(records, codes)
         self._refuse(tickets, now, codes)
         kept = np.flatnonzero(codes == _ACCEPTED)
-        new = self._seen.add(tickets[kept])
-        codes[kept[~new]] = _DUPLICATE
-        kept = kept[new]
+        if self.keep_tickets:
+            new = self._seen.add(tickets[kept])
+            codes[kept[~new]] = _DUPLICATE
+            kept = kept[new]
         if len(kept) < len(records):
             tickets, bits, pairs = tickets[kept], bits[kept], pairs[kept]
         self._count(tickets, bits, pairs)

@@ -1,0 +1,180 @@
+"""Reports of sketches folded into item scores, against pure-ldp's aggregation of OUE reports.
+
+    python benchmarks/sketch_aggregation.py [--json] [--peer PYTHON] [--people 100000000]
+
+26,744 items, a sensed set of 0.693 % of them. Ours is the whole way from bytes to counts: reading,
+refusing, looking for duplicates, drawing the questions anew, counting. pure-ldp adds one vector per
+person. Both run on one thread, in turns; the time is that of the processor, so that a busy machine
+does not decide, and each number is the median of the turns. PYTHON is the interpreter of an
+environment that holds pure-ldp (by default this one); without it nothing is compared.
+--people folds so many more reports that are known to be distinct and states how the process grew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+
+ITEMS, SHARE, RATED, EPSILON = 26_744, 0.00693, 100, 1.0
+PEOPLE, PEER_PEOPLE, ROUNDS = 1_000_000, 5_000, 7
+GOAL_RATE, GOAL_BYTES, GOAL_RATIO = 3_000_000, 16, 70
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+PEER = f"""
+import sys, time
+from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+client = UEClient({EPSILON}, {ITEMS}, use_oue=True)
+server = UEServer({EPSILON}, {ITEMS}, use_oue=True)
+reports = [client.privatise(number + 1) for number in range(50)]
+print("ready", flush=True)
+for line in sys.stdin:
+    start = time.process_time()
+    for number in range({PEER_PEOPLE}):
+        server.aggregate(reports[number % 50])
+    print(time.process_time() - start, flush=True)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--peer", default=sys.executable, help="interpreter that has pure-ldp")
+    parser.add_argument("--people", type=int, default=0, help="fold so many more, for the memory")
+    arguments = parser.parse_args()
+    if any(os.environ.get(name) != value for name, value in THREADS.items()):
+        # Read when NumPy is loaded, so set before: start again with them.
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | THREADS)
+    result = measure(arguments.peer, arguments.people)
+    if arguments.json:
+        print(json.dumps(result, sort_keys=True))
+    else:
+        for name, value in result.items():
+            print(f"{name:<24} {value}")
+    if not result["agree"]:
+        sys.exit("The compiled counts are not those of the questions.")
+
+
+def measure(peer: str, people: int) -> dict[str, object]:
+    from tacit.recommenders.sketches.campaigns import design
+    from tacit.recommenders.sketches.server import Server
+
+    theta = SHARE * RATED
+    campaign = design(range(ITEMS), rated=RATED, epsilon=EPSILON, theta=theta, seed=bytes(16))
+    agree = agrees(campaign)  # also compiles and warms up
+    other = start_peer(peer)
+    server, seconds, their_seconds = Server(campaign), [], []
+    for turn in range(ROUNDS):
+        data = reports(campaign, PEOPLE, turn)
+        start = time.process_time()
+        server.fold(data, now=0)
+        seconds.append(time.process_time() - start)
+        if other is not None:
+            their_seconds.append(peer_turn(other))
+    rate = PEOPLE / statistics.median(seconds)
+    result: dict[str, object] = {
+        "name": "sketch aggregation",
+        "items": ITEMS,
+        "set_size": campaign.set_size,
+        "people": ROUNDS * PEOPLE,
+        "rounds": ROUNDS,
+        "users_per_second": round(rate),
+        "goal_users_per_second": GOAL_RATE,
+        "bytes_per_user": round(server.nbytes / server.reports, 1),
+        "goal_bytes_per_user": GOAL_BYTES,
+        "agree": agree,
+        "peer": "pure-ldp UEServer, OUE, aggregate" if their_seconds else "not installed",
+        "goal_ratio": GOAL_RATIO,
+        "versions": {name: version(name) for name in ("numpy", "numba")},
+    }
+    if their_seconds:
+        theirs = PEER_PEOPLE / statistics.median(their_seconds)
+        result |= {"peer_users_per_second": round(theirs), "ratio": round(rate / theirs, 1)}
+    if other is not None:
+        other.terminate()
+        other.wait()
+    result["goals_met"] = bool(
+        agree
+        and rate >= GOAL_RATE
+        and server.nbytes / server.reports <= GOAL_BYTES
+        and (not their_seconds or result["ratio"] >= GOAL_RATIO)  # type: ignore[operator]
+    )
+    if people:
+        result |= many(campaign, people)
+    return result
+
+
+def many(campaign: object, people: int) -> dict[str, object]:
+    """Fold many distinct reports, made as they are needed; growth of the whole process."""
+    from tacit.recommenders.sketches.server import Server
+
+    server, start = Server(campaign, keep_tickets=False), None
+    for turn in range(-(-people // PEOPLE)):
+        server.fold(reports(campaign, min(PEOPLE, people - turn * PEOPLE), 1000 + turn), now=0)
+        start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if start is None else start
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start
+    return {"many_people": server.reports, "many_growth_kib_after_first_million": grown}
+
+
+def reports(campaign: object, people: int, seed: int) -> bytes:
+    """As from devices whose owners like nothing: random tickets, random bits."""
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    records = np.empty(
+        people,
+        dtype=[("head", "u1", 2), ("campaign", "S8"), ("ticket", ">u8"), ("bits", ">u4")],
+    )
+    records["head"], records["campaign"] = (1, 2), campaign.id
+    records["ticket"] = generator.integers(1, 2**64, size=people, dtype=np.uint64)
+    records["bits"] = generator.random(people) < 1 - campaign.truth / 2**53
+    return records.tobytes()
+
+
+def agrees(campaign: object) -> bool:
+    """Whether counts equal a walk through every question in plain Python."""
+    import numpy as np
+
+    from tacit.recommenders.sketches.messages import Report
+    from tacit.recommenders.sketches.sensing import sensed_sets
+    from tacit.recommenders.sketches.server import Server, item_counts
+
+    data, server = reports(campaign, 500, 99), Server(campaign)
+    server.fold(data, now=0)
+    asked, ones = np.zeros(ITEMS, dtype=int), np.zeros(ITEMS, dtype=int)
+    for start in range(0, len(data), campaign.report_bytes):
+        report = Report.decode(data[start : start + campaign.report_bytes])
+        (members,) = sensed_sets(campaign, report.ticket)
+        asked[members] += 1
+        ones[members] += report.bits
+    counts = item_counts(server)
+    return bool((counts.asked == asked).all() and (counts.ones == ones).all())
+
+
+def start_peer(python: str) -> subprocess.Popen[str] | None:
+    process = subprocess.Popen(
+        [python, "-c", PEER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    if process.stdout is not None and process.stdout.readline().strip() == "ready":
+        return process
+    process.wait()
+    return None
+
+
+def peer_turn(process: subprocess.Popen[str]) -> float:
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    return float(process.stdout.readline())
+
+
+if __name__ == "__main__":
+    main()
