@@ -44,8 +44,8 @@ def test_gaussian_noise_takes_a_delta(capsys):
         (["gaussian", "--epsilon", "1"], "give it a delta"),
         (["laplace", "--epsilon", "inf"], "finite"),
         (["laplace", "--epsilon", "-1"], "epsilon is a number of at least"),
-        (["nothing"], "Designs: standard-scheme. Mechanisms: bit-release"),
-        (["standard-scheme", "--epsilon", "1"], "--epsilon and --delta are for mechanisms"),
+        (["nothing"], "Designs: standard-scheme, xmap. Mechanisms: bit-release"),
+        (["standard-scheme", "--epsilon", "1"], "--epsilon and --delta are for xmap and for mechanisms"),
     ],
 )
 def test_refusals(capsys, arguments, said):

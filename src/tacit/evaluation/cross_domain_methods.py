@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.engine.base import Engine
 from tacit.recommenders.base import Recommender
 
 NON_PRIVATE = ("nx-map-ib", "nx-map-ub")
@@ -85,13 +86,19 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
         case "remote-user":
             return baselines.RemoteUser(source=task.source, target=task.target, **neighbours)
         case "knn-single":
-            return baselines.ItemKNN(domain=task.target, **neighbours)
+            return baselines.ItemKNN(domain=task.target, engine=_engine(), **neighbours)
         case "knn-cross":
-            return baselines.ItemKNN(**neighbours)
+            return baselines.ItemKNN(engine=_engine(), **neighbours)
         case "mf":
             return baselines.MatrixFactorization(random_state=task.seed)
         case _:
             return _xmap(contender, task, neighbours)
+
+
+def _engine() -> Engine:
+    from tacit.engine.compiled import CompiledEngine
+
+    return CompiledEngine()
 
 
 def _xmap(contender: Contender, task: Task, neighbours: Mapping[str, Any]) -> Recommender:
