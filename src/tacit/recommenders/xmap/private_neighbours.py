@@ -107,11 +107,11 @@ def drawn_neighbours(
         similarities[row, :size] = found.similarities
         scales[row, :size] = sensitivities / (budget.epsilon / 2)
     chosen = _peeled(exponents, k, source)
-    found, places = chosen >= 0, np.maximum(chosen, 0)
+    drawn, places = chosen >= 0, np.maximum(chosen, 0)
     noisy = np.take_along_axis(similarities, places, axis=1)
     noisy += np.take_along_axis(scales, places, axis=1) * _unit_laplace(places.shape)
-    items = np.where(found, np.take_along_axis(numbers, places, axis=1), -1)
-    return items.astype(np.int32), np.where(found, noisy, 0.0)
+    items = np.where(drawn, np.take_along_axis(numbers, places, axis=1), -1)
+    return items.astype(np.int32), np.where(drawn, noisy, 0.0)
 
 
 def _exponents(similarities: Floats, sensitivities: Floats, k: int, budget: Budget) -> Floats:
