@@ -1,7 +1,8 @@
 """Layered path aggregation, readable: what every faster engine must equal to the last bit.
 
-Paths are added one by one in the order of their edges (first stage first), and along a path
-agreements, weighted similarities and shares are gathered from its start to its end.
+Along a path agreements, weighted similarities and shares are gathered from its start to its end.
+Paths that end with the same edge are added one by one, in the order of their edges (first stage
+first); the sums of the last edges, times their shares, are added in the order of those edges.
 """
 
 from __future__ import annotations
@@ -41,12 +42,22 @@ class Walks:
 
 
 def paths(stages: Sequence[Stage], starts: Numbers, cells: int) -> tuple[Floats, Floats]:
-    """`Engine.paths`, with about `cells` paths in memory at a time."""
+    """`Engine.paths`, with about `cells` paths, or sums of last edges, in memory at a time."""
     check(stages, starts)
-    sums = np.zeros((2, len(starts), stages[-1].width))
-    zeros, ones = np.zeros(len(starts)), np.ones(len(starts))
-    begun = Walks(np.arange(len(starts)), starts.astype(np.int64), zeros, zeros, ones)
-    _walk(begun, stages, cells, sums)
+    last = stages[-1]
+    sums = np.zeros((2, len(starts), last.width))
+    sources = np.repeat(np.arange(len(last.offsets) - 1), np.diff(last.offsets))
+    height = max(1, cells // max(1, len(last.targets)))
+    for begin in range(0, len(starts), height):
+        part = starts[begin : begin + height].astype(np.int64)
+        rows = np.arange(len(part))
+        by_edge = np.zeros((len(part), len(last.targets)))
+        by_place = np.zeros((len(part), len(last.offsets) - 1))
+        zeros, ones = np.zeros(len(part)), np.ones(len(part))
+        _walk(Walks(rows, part, zeros, zeros, ones), stages, cells, by_edge, by_place)
+        ends = begin + rows[:, None], last.targets
+        np.add.at(sums[0], ends, by_edge * last.shares)
+        np.add.at(sums[1], ends, by_place[:, sources] * last.shares)
     return sums[0], sums[1]
 
 
@@ -71,34 +82,49 @@ def check(stages: Sequence[Stage], starts: Numbers) -> None:
         raise ConfigError(f"A path starts outside the {first} places of the first layer.")
 
 
-def _walk(walks: Walks, stages: Sequence[Stage], cells: int, sums: Floats) -> None:
+def _walk(
+    walks: Walks, stages: Sequence[Stage], cells: int, by_edge: Floats, by_place: Floats
+) -> None:
     """Depth first in parts, so that no more than about `cells` paths of a stage exist at once."""
-    if not stages:
-        weights = walks.certainties
-        np.add.at(
-            sums[0], (walks.rows, walks.places), weights * (walks.weighted / walks.agreements)
-        )
-        np.add.at(sums[1], (walks.rows, walks.places), weights)
-        return
+    if len(stages) == 1:
+        np.add.at(by_place, (walks.rows, walks.places), walks.certainties)
     degrees = np.diff(stages[0].offsets)[walks.places]
     begin = 0
     while begin < len(walks):
         fitting = int(np.searchsorted(np.cumsum(degrees[begin:]), cells, side="right"))
-        end = begin + max(1, fitting)
-        _walk(_step(walks.part(slice(begin, end)), stages[0]), stages[1:], cells, sums)
-        begin = end
+        part = walks.part(slice(begin, begin + max(1, fitting)))
+        parent, edge = _edges(part, stages[0])
+        if len(stages) == 1:
+            weighted, agreements = _gathered(part, stages[0], parent, edge)
+            terms = part.certainties[parent] * (weighted / agreements)
+            np.add.at(by_edge, (part.rows[parent], edge), terms)
+        else:
+            _walk(_step(part, stages[0], parent, edge), stages[1:], cells, by_edge, by_place)
+        begin += len(part)
 
 
-def _step(walks: Walks, stage: Stage) -> Walks:
-    """Every walk goes along every edge of its place, in their order."""
+def _edges(walks: Walks, stage: Stage) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every edge of every walk's place, in their order: which walk, and which edge."""
     degrees = np.diff(stage.offsets)[walks.places]
     parent = np.repeat(np.arange(len(walks)), degrees)
-    first_edge = np.repeat(stage.offsets[walks.places] - (np.cumsum(degrees) - degrees), degrees)
-    edge = first_edge + np.arange(len(parent))
+    first = np.repeat(stage.offsets[walks.places] - (np.cumsum(degrees) - degrees), degrees)
+    return parent, first + np.arange(len(parent))
+
+
+def _gathered(
+    walks: Walks, stage: Stage, parent: NDArray[np.int64], edge: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Weighted similarities and agreements after the edge."""
+    weighted: Floats = stage.agreements[edge] * stage.similarities[edge]
+    return walks.weighted[parent] + weighted, walks.agreements[parent] + stage.agreements[edge]
+
+
+def _step(walks: Walks, stage: Stage, parent: NDArray[np.int64], edge: NDArray[np.int64]) -> Walks:
+    weighted, agreements = _gathered(walks, stage, parent, edge)
     return Walks(
         walks.rows[parent],
         stage.targets[edge].astype(np.int64),
-        walks.weighted[parent] + stage.agreements[edge] * stage.similarities[edge],
-        walks.agreements[parent] + stage.agreements[edge],
+        weighted,
+        agreements,
         walks.certainties[parent] * stage.shares[edge],
     )
