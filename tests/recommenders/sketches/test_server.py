@@ -239,7 +239,7 @@ def test_a_checkpoint_keeps_all(campaign, tmp_path):
 def test_without_tickets_nothing_grows(campaign, tmp_path):
     """Distinct reports fold into the same counts in memory that stays as it is."""
     made = campaign()
-    data = wire(reports(made, 3000))
+    data = wire(reports(made, 9000))
     usual, constant = Server(made), Server(made, keep_tickets=False)
     before = constant.nbytes
     for server in (usual, constant):
