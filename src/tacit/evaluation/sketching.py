@@ -16,7 +16,7 @@ from tacit.randomness import replay, simulation
 from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.recommenders.sketches.messages import Campaign
-from tacit.recommenders.sketches.plan import plan
+from tacit.recommenders.sketches.planner import plan
 from tacit.recommenders.sketches.population import answer
 from tacit.recommenders.sketches.server import Server, item_counts, pair_counts
 

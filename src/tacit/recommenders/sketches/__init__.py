@@ -10,10 +10,50 @@ B_i                        ItemCounts.printed, .normalised     server.py
 A_ij                       PairCounts.matrix                   server.py
 spectral step, k-means     pair_clusters, score_clusters       clustering.py
 alpha, beta, b             Blocks                              data/synthetic_blocks.py
-theorems, theta, Q         bounds, planner                     theory.py, plan.py
+theorems, theta, Q         bounds, planner                     theory.py, planner.py
 
 Deviations, each with its reason in the docs: sensed sets are drawn without putting back also in
 MaxSense and come from an affine permutation; scores are divided by how often an item was asked
 about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
 constants of the bounds, choice of L, confidence of labels, limits that a device pins.
 """
+
+from tacit.recommenders.sketches.campaigns import design
+from tacit.recommenders.sketches.clustering import (
+    Clustering,
+    pair_clusters,
+    publish,
+    score_clusters,
+)
+from tacit.recommenders.sketches.device import Device, Limits, Refused, explain, new_secret
+from tacit.recommenders.sketches.guarantees import cards
+from tacit.recommenders.sketches.manipulation import inspect, manipulation
+from tacit.recommenders.sketches.messages import Campaign, Clusters, MessageError, Report
+from tacit.recommenders.sketches.planner import Plan, plan
+from tacit.recommenders.sketches.server import Receipt, Server, item_counts, pair_counts
+
+__all__ = [
+    "Campaign",
+    "Clustering",
+    "Clusters",
+    "Device",
+    "Limits",
+    "MessageError",
+    "Plan",
+    "Receipt",
+    "Refused",
+    "Report",
+    "Server",
+    "cards",
+    "design",
+    "explain",
+    "inspect",
+    "item_counts",
+    "manipulation",
+    "new_secret",
+    "pair_clusters",
+    "pair_counts",
+    "plan",
+    "publish",
+    "score_clusters",
+]

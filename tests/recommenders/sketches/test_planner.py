@@ -11,7 +11,7 @@ import pytest
 from tacit.data.synthetic_blocks import Blocks, example
 from tacit.errors import ConfigError
 from tacit.recommenders.sketches import theory
-from tacit.recommenders.sketches.plan import bit_epsilon, plan
+from tacit.recommenders.sketches.planner import bit_epsilon, plan
 
 
 def method(found, name):
