@@ -1,0 +1,46 @@
+"""One line of X-Map's table: what is claimed, the checks made of it, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.auditing.empirical import ALPHA
+from tacit.auditing.verdicts import Audit, Checked, judge
+
+SAMPLES = 200_000
+LEAST_SAMPLES = 1_000
+
+Check = Callable[[int, float], Checked]
+"""(samples, alpha) -> what was found on one pair of tables with and without one person."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """epsilon, delta: the claim, nats. published: the paper's own, expected to be refuted."""
+
+    mechanism: str
+    epsilon: float
+    checks: tuple[Check, ...]
+    delta: float = 0.0
+    published: bool = False
+
+
+def run(line: Line, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
+    """Make every check and judge; the checks share alpha."""
+    found = [check(samples, alpha / len(line.checks)) for check in line.checks]
+    best = max(found, key=lambda one: one.lower_bound)
+    return Audit(
+        line.mechanism,
+        "person",
+        "comes or goes",
+        line.epsilon,
+        line.delta,
+        max(one.exact for one in found),
+        best.lower_bound,
+        best.samples,
+        alpha,
+        judge(line.epsilon, found),
+        best.pair,
+        tuple(found),
+    )
