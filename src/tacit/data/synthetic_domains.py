@@ -1,11 +1,12 @@
 """Generated ratings in two domains of items that share people and tastes.
 
 Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one standard normal taste
-         per factor, the same in both domains; q_i: Gaussian, scaled so that all factors together
-         add `taste` stars (standard deviation); b_u: how mild a person judges.
+         per factor, the same in both domains; q_i: Gaussian, the variance of factor f in proportion
+         to f^-decay, all factors together `taste` stars (standard deviation); b_u: how mild a
+         person judges.
 Who rates what   A person's number of ratings is 5 or more, log-normal above it. She draws items
-         without replacement, an item's weight being (rank + flat)^-skew * exp(pull <k_i, x_u>),
-         with ranks within each domain (Zipf, Mandelbrot) and k_i correlated with q_i: people rate
+         without replacement, an item's weight being rank^-skew * exp(pull <k_i, x_u>),
+         with ranks within each domain (Zipf) and k_i correlated with q_i: people rate
          what they like. Somebody of one domain only draws from that one.
 Popular items are rated a little higher. A result on generated ratings is no evidence about people.
 """
@@ -53,10 +54,10 @@ def generate_domains(
     ratings_per_user: float = 30.0,
     *,
     factors: int = 10,
-    taste: float = 0.8,
-    noise: float = 0.6,
-    skew: float = 1.0,
-    flat: float = 1.0,
+    taste: float = 1.0,
+    decay: float = 1.5,
+    noise: float = 0.5,
+    skew: float = 1.2,
     pull: float = 0.1,
     overlap: float = 1.0,
     seed: int,
@@ -64,16 +65,17 @@ def generate_domains(
     """Ratings with item_metadata["domain"], "source" for the first items and "target" for the rest.
 
     ratings_per_user  mean over people, in both domains together
+    decay             how fast the factors weaken; 0: all alike
     taste, noise      sd of what the factors and chance add to a rating, stars
-    skew, flat        popularity is (rank + flat)^-skew; skew 0: all items alike
+    skew              popularity is rank^-skew; 0: all items alike
     pull              how far tastes decide what is rated; 0: not at all
     overlap           share of people who rate in both domains; the others are split evenly
     The ids are 0, 1, ...; an item that nobody chose has no rating and still is in the catalogue.
     """
-    _refuse(users, items, ratings_per_user, factors, (taste, noise, skew, pull), flat, overlap)
+    _refuse(users, items, ratings_per_user, factors, (taste, decay, noise, skew, pull), overlap)
     streams = np.random.SeedSequence(seed).spawn(3)
     world = _world(
-        users, items, ratings_per_user, factors, taste, skew, flat, pull, overlap, streams[0]
+        users, items, ratings_per_user, factors, taste, decay, skew, pull, overlap, streams[0]
     )
     rows, columns = _choices(world, np.random.default_rng(streams[1]))
     stars = _stars(world, rows, columns, noise, np.random.default_rng(streams[2]))
@@ -95,8 +97,8 @@ def _world(
     ratings_per_user: float,
     factors: int,
     taste: float,
+    decay: float,
     skew: float,
-    flat: float,
     pull: float,
     overlap: float,
     seed: np.random.SeedSequence,
@@ -105,15 +107,16 @@ def _world(
     kinds = item.standard_normal((sum(items), factors))
     liked = ALONG_TASTE * kinds + np.sqrt(1 - ALONG_TASTE**2) * item.standard_normal(kinds.shape)
     ranks = np.concatenate([item.permutation(number) for number in items])
-    popularity = -skew * np.log(ranks + 1 + flat)
+    popularity = -skew * np.log(ranks + 1)
     fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
     own = item.standard_normal(sum(items))
     extra = person.lognormal(-(ACTIVITY**2) / 2, ACTIVITY, users) * (ratings_per_user - FEWEST)
     counts = np.clip(np.round(FEWEST + extra), 1, min(items)).astype(np.int64)
+    strengths = np.arange(1, factors + 1, dtype=np.float64) ** -decay
     single = person.random(users) >= overlap
     return _World(
         tastes=person.standard_normal((users, factors)),
-        profiles=liked * taste / np.sqrt(factors),
+        profiles=liked * taste * np.sqrt(strengths / strengths.sum()),
         kinds=pull * kinds,
         means=MEAN + MEAN_SPREAD * (ALONG_FAME * fame + np.sqrt(1 - ALONG_FAME**2) * own),
         popularity=popularity,
@@ -156,7 +159,6 @@ def _refuse(
     ratings_per_user: float,
     factors: int,
     strengths: tuple[float, ...],
-    flat: float,
     overlap: float,
 ) -> None:
     if users < 1 or len(items) != 2 or min(items) < 1 or factors < 1:
@@ -167,6 +169,6 @@ def _refuse(
             f"{ratings_per_user}."
         )
     if not (np.isfinite(strengths).all() and min(strengths) >= 0):
-        raise ConfigError("taste, noise, skew and pull are finite numbers of 0 or more.")
-    if not (np.isfinite(flat) and flat >= 0 and 0 <= overlap <= 1):
-        raise ConfigError("flat is 0 or more, and overlap a share between 0 and 1.")
+        raise ConfigError("taste, decay, noise, skew and pull are finite numbers of 0 or more.")
+    if not 0 <= overlap <= 1:
+        raise ConfigError(f"overlap is a share between 0 and 1; got {overlap}.")

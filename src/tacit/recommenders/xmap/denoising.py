@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_ROUNDS = 20  # of filling in the diagonal
+_ROUNDS = 30  # of variational updates
 
 
 class Estimate(NamedTuple):
@@ -49,8 +49,10 @@ def shrunk(values: Floats, noise: Floats, prior: Floats, spread: Floats | float)
 
 def spread_of(values: Floats, noise: Floats, prior: Floats, least: float) -> float:
     """Variance of the true values around the prior, by moments; noisy ones weigh little."""
-    trust = 1 / (noise + least) ** 2
-    return max(least, float((trust * ((values - prior) ** 2 - noise)).sum() / trust.sum()))
+    seen = np.isfinite(noise)
+    trust = 1 / (noise[seen] + least) ** 2
+    excess = (values[seen] - prior[seen]) ** 2 - noise[seen]
+    return max(least, float((trust * excess).sum() / trust.sum()))
 
 
 def along_popularity(values: Floats, noise: Floats, counts: Floats, least: float) -> Floats:
@@ -58,29 +60,69 @@ def along_popularity(values: Floats, noise: Floats, counts: Floats, least: float
     trust = 1 / (noise + least)
     design = np.stack([np.ones_like(counts), np.log(counts)], axis=1)
     normal = design.T @ (design * trust[:, None]) + 1e-9 * np.eye(2)
-    line: Floats = design @ np.linalg.solve(normal, design.T @ (trust * np.where(trust, values, 0)))
+    line: Floats = design @ np.linalg.solve(normal, design.T @ (trust * values))
     return line
 
 
-def head_factors(gram: Floats, factors: int, deviation: float) -> Floats:
-    """(items, factors) rows whose products are the off-diagonal entries without their noise.
+class Factors(NamedTuple):
+    """Posterior of the items' factors: means (items, d), covariances (items, d, d); prior: (d,)
+    variances of each factor over the items."""
 
-    gram: symmetric; its diagonal, which holds noise of the ratings themselves, is ignored and
-    filled in. deviation: of an off-diagonal entry. Eigenvalues within the noise's edge are dropped,
-    the others and their vectors are shrunk as far as the noise has turned them.
+    means: Floats
+    covariances: Floats
+    prior: Floats
+
+
+def head_factors(gram: Floats, sizes: Floats, noise: Floats, taste: float, factors: int) -> Factors:
+    """Factors q of a few items from products seen with noise: gram_ij = sizes_i sizes_j q_i.q_j.
+
+    gram: symmetric; its diagonal is ignored, for it holds the spread of single ratings. noise:
+    (items, items) variances. taste: of all factors together, to begin with. Variational Bayes with
+    one prior variance per factor, found along the way: a factor that the noise hides is switched
+    off (Nakajima, Sugiyama, Babacan, Tomioka, 2013).
     """
-    table = gram.copy()
-    edge = 2 * np.sqrt(len(table)) * deviation
-    rank = min(factors, max(1, len(table) - 1))
-    diagonal = np.zeros(len(table))
+    items = len(gram)
+    rank = min(factors, items - 1)
+    table, weight = gram.copy(), np.outer(sizes, sizes)
+    np.fill_diagonal(table, 0)
+    precision = weight**2 / noise
+    np.fill_diagonal(precision, 0)
+    told = weight / noise * table
+    values, vectors = np.linalg.eigh(table / np.sqrt(noise.mean()))
+    means = np.zeros((items, factors))
+    means[:, :rank] = vectors[:, ::-1][:, :rank] * np.sqrt(np.maximum(values[::-1][:rank], 0))
+    means *= noise.mean() ** 0.25 / sizes[:, None]
+    prior = np.full(factors, taste / factors)
+    covariances = np.tile(np.diag(prior) * 0.1, (items, 1, 1))
     for _ in range(_ROUNDS):
-        np.fill_diagonal(table, diagonal)
-        values, vectors = np.linalg.eigh(table)
-        values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
-        root = np.sqrt(np.maximum(values**2 - edge**2, 0))
-        true = np.where(values > edge, (values + root) / 2, 0)
-        diagonal = (vectors**2) @ true
-    kept = np.where(true > 0, 1 - (edge / 2 / np.where(true > 0, true, 1)) ** 2, 0)
-    rows = np.zeros((len(table), factors))
-    rows[:, :rank] = vectors * np.sqrt(true * kept)
-    return rows
+        for item in range(items):
+            outer = means[:, :, None] * means[:, None, :] + covariances
+            sharp = np.diag(1 / prior) + np.tensordot(precision[item], outer, 1)
+            covariances[item] = np.linalg.inv(sharp)
+            means[item] = covariances[item] @ (told[item] @ means)
+        found = (means**2).mean(axis=0) + np.diagonal(covariances, axis1=1, axis2=2).mean(axis=0)
+        prior = np.maximum(found, 1e-6 * taste)
+    return Factors(means, covariances, prior)
+
+
+def updated(
+    before: Factors, seen: Floats, second: Floats, noise: Floats, chance: Floats
+) -> Factors:
+    """The same items after seeing `second` @ q with noise: a Kalman step for each.
+
+    seen: (items, d). second: (d, d) second moment of the tastes the sums were taken with. noise:
+    (items,) variances of every entry, inf where nothing was seen; chance: (items,) what multiplies
+    `second` to give the covariance of the sampling error.
+    """
+    unit = np.eye(len(second))
+    there = np.isfinite(noise)
+    covariance = before.covariances
+    spread = second @ covariance @ second
+    total = spread + chance[:, None, None] * second
+    total += np.where(there, noise, 1)[:, None, None] * unit
+    gain = covariance @ second @ np.linalg.inv(total)
+    gain[~there] = 0
+    surprise = seen - before.means @ second
+    means = before.means + np.einsum("iab,ib->ia", gain, np.where(there[:, None], surprise, 0))
+    left = covariance - gain @ second @ covariance
+    return Factors(means, (left + left.transpose(0, 2, 1)) / 2, before.prior)
