@@ -75,19 +75,22 @@ def generate(shape: str, file: Path) -> None:
     people, items, wanted = SHAPES[shape]
     generator = np.random.default_rng(1)
     activity = generator.lognormal(0, 1.2, people)
-    drawn = np.maximum(30, 2 * wanted * activity / activity.sum()).astype(np.int64)
+    drawn = np.maximum(30, 1.7 * wanted * activity / activity.sum()).astype(np.int64)
     fame = np.cumsum(generator.lognormal(0, 2.2, items))
-    rows = np.repeat(np.arange(people, dtype=np.int64), drawn)
-    pairs = rows * items
-    pairs += np.searchsorted(fame, fame[-1] * generator.random(len(rows))).clip(max=items - 1)
-    pairs = np.unique(pairs)
-    # Where there are too many, every one of them goes with the same chance.
-    pairs = pairs[np.sort(generator.permutation(len(pairs))[:wanted])]
-    users, columns = np.divmod(pairs, items)
+    parts = []
+    for begin in range(0, people, 2048):
+        owners = np.arange(begin, min(people, begin + 2048), dtype=np.int64)
+        keys = np.repeat(owners, drawn[owners]) * items
+        keys += np.searchsorted(fame, fame[-1] * generator.random(len(keys))).clip(max=items - 1)
+        parts.append(np.unique(keys))
+    # Where there are too many, each one goes with the same chance.
+    kept = min(1.0, wanted / sum(map(len, parts)))
+    parts = [part[generator.random(len(part)) < kept] for part in parts]
+    users, columns = np.divmod(np.concatenate(parts), items)
     tastes, traits = generator.normal(0, 0.4, (people, 4)), generator.normal(0, 0.8, (items, 4))
-    stars = np.empty(len(pairs))
-    for start in range(0, len(pairs), 2**20):
-        part = slice(start, start + 2**20)
+    stars = np.empty(len(users))
+    for start in range(0, len(users), 2**18):
+        part = slice(start, start + 2**18)
         fit = np.einsum("nd,nd->n", tastes[users[part]], traits[columns[part]])
         stars[part] = 3.5 + fit + generator.normal(0, 0.9, len(fit))
     counts = np.bincount(users, minlength=people)
