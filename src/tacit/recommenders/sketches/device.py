@@ -42,6 +42,13 @@ Coin = Callable[[int], int]
 """Question number: an integer in [0, 2^53), uniform."""
 
 
+_STATED_FOR = {
+    "user": "everything you rated",
+    "rating": "one rating more or less",
+    "moved rating": "one rating given to another item",
+}
+
+
 class Refused(ValueError):
     """The device will not take part: too much was asked of it."""
 
@@ -224,8 +231,9 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
         [
             data[18:22].hex(),
             (
-                f"{campaign.questions} answers, each turned round with chance {lie:.4f}: epsilon "
-                f"{campaign.epsilon / MICRO:g} for one {campaign.unit}, for all of them together"
+                f"the answers, {campaign.questions} in all, each turned round with chance "
+                f"{lie:.4f}. Together they cost epsilon {campaign.epsilon / MICRO:g}, stated for "
+                f"{_STATED_FOR[campaign.unit]}"
             ),
         ],
     ]
