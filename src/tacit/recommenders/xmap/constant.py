@@ -109,7 +109,8 @@ def constant_neighbours(
         select, noise = mechanisms
         places = select(scores, source)
         items[part] = places + (places >= part[:, None])  # the item itself is no candidate
-        similarities[part] = noise(np.take_along_axis(scores, places, axis=1))
+        noisy = noise(np.take_along_axis(scores, places, axis=1))
+        similarities[part] = np.clip(noisy, -1.0, 1.0)  # after the release, so free
     return ItemNeighbours(means, items, similarities)
 
 
