@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from tacit.cli import output
@@ -14,20 +15,18 @@ from tacit.evaluation.intervals import Interval
 
 def everybody(table: CrossDomainTable) -> None:
     """All methods at the base: errors with intervals, the paired difference, lists."""
-    points = table.at_base()
     output.table(
         "",
-        ("method", "privacy", "MAE", "95 %", "less item averages", "NDCG@10"),
+        ("method", "privacy", "MAE", "less item averages", "NDCG@10"),
         [
             (
                 point.contender.method,
                 _privacy(point.contender),
-                None if point.mae is None else point.mae.mean,
-                _ends(point.mae),
-                _gap(against(table, point, YARDSTICK)),
+                _with_width(point.mae),
+                _with_width(_gap(against(table, point, YARDSTICK)), "+.3f"),
                 point.ndcg_at_10.mean,
             )
-            for point in points
+            for point in table.at_base()
         ],
     )
 
@@ -87,11 +86,13 @@ def _privacy(contender: Contender) -> str:
     return f"sound {contender.epsilon:g}"
 
 
-def _ends(interval: Interval | None) -> str:
-    if interval is None or interval.low == float("-inf"):
+def _gap(gap: Comparison | None) -> Interval | None:
+    return None if gap is None else Interval(gap.difference, gap.low, gap.high)
+
+
+def _with_width(interval: Interval | None, sign: str = ".3f") -> str:
+    """The mean and half of its interval, which is as wide on either side."""
+    if interval is None:
         return ""
-    return f"{interval.low:.3f}-{interval.high:.3f}"
-
-
-def _gap(gap: Comparison | None) -> str:
-    return "" if gap is None else f"{gap.difference:+.3f} ({gap.low:+.3f} to {gap.high:+.3f})"
+    half = (interval.high - interval.low) / 2
+    return f"{interval.mean:{sign}}" + (f" ± {half:.3f}" if math.isfinite(half) else "")

@@ -230,8 +230,8 @@ def _show_cross_domain(table: CrossDomainTable, report: Path | None) -> None:
     cross_domain_tables.everybody(table)
     cross_domain_tables.moved(table)
     output.console.print(
-        "MAE in stars, predictions not rounded. Intervals: over splits, and of differences over "
-        "people.",
+        "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
+        "differences over people.",
         style="dim",
     )
     if report is not None:

@@ -100,12 +100,13 @@ class CrossDomainTable:
     price: Mapping[str, Any] = field(default_factory=dict)
 
     def at_base(self) -> list[Point]:
-        """Every contender where nothing moves, at `base_k` where it has a k."""
-        return [
+        """Every contender where nothing moves, at `base_k` where it has a k, by method."""
+        found = [
             point
             for point in self.points
             if point.setting == self.base and point.k in (None, self.base_k)
         ]
+        return sorted(found, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
