@@ -15,9 +15,9 @@ from tacit.errors import ConfigError
 class CompiledEngine:
     """The same answers as `LocalEngine`, many times faster.
 
-    block: ratings (1 to 2**31 - 1) unpacked at a time by `neighbours`; memory beyond input and
-    answer is at most about 20 bytes for each of them, however many ratings there are. It changes no
-    answer.
+    block: ratings (1 to 2**31 - 1) that `neighbours` unpacks at a time. Beyond the input and twice
+    the answer it holds at most 29 bytes for each of them, 64 for each person and 128 for each item,
+    however many ratings there are (`working_memory`). It changes no answer.
     """
 
     block: int = 2**25
@@ -25,6 +25,12 @@ class CompiledEngine:
     def __post_init__(self) -> None:
         if not 1 <= self.block < 2**31:
             raise ConfigError(f"A block has 1 to {2**31 - 1} ratings; got {self.block}.")
+
+    def working_memory(self, ratings: int, people: int, items: int) -> int:
+        """Bytes that `neighbours` holds at most beyond its input and twice its answer."""
+        # An item is never split, so a block has one item's ratings at least.
+        block = min(ratings, max(self.block, 4 * people))
+        return 29 * block + 64 * people + 128 * items + 2**22
 
     def neighbours(
         self,

@@ -17,8 +17,8 @@ from tacit.engine.base import Floats, Neighbours, Numbers, Table
 from tacit.errors import ConfigError
 
 Counts = NDArray[np.int32]
-PART = 2**20
-"""Ratings squared at a time."""
+PART = 2**16
+"""Ratings squared at a time: a sum of squares adds up the sums of such parts."""
 
 
 def neighbours(
@@ -28,7 +28,7 @@ def neighbours(
     check(table, of, among, k, significance, counts)
     among = np.sort(among)
     found = empty(of, k)
-    lengths = norms(table)
+    lengths, _ = norms_and_raters(table)
     others = _columns(table, among)
     width = max(1, cells // max(1, len(among)))
     for start in range(0, len(of), width):
@@ -82,15 +82,16 @@ def empty(of: Numbers, k: int) -> Neighbours:
     )
 
 
-def norms(table: Table) -> Floats:
-    """(items,) the length of each item's column, all raters included."""
-    values = table.values
-    squares = np.zeros(values.shape[1])
+def norms_and_raters(table: Table) -> tuple[Floats, NDArray[np.int64]]:
+    """Both (items,): the length of each item's column, all raters included, and how many rated."""
+    values, items = table.values, table.values.shape[1]
+    squares, raters = np.zeros(items), np.zeros(items, dtype=np.int64)
     for start in range(0, values.nnz, PART):
         part = slice(start, start + PART)
-        data = values.data[part]
-        squares += np.bincount(values.indices[part], weights=data * data, minlength=len(squares))
-    return np.sqrt(squares)
+        data, indices = values.data[part], values.indices[part]
+        squares += np.bincount(indices, weights=data * data, minlength=items)
+        raters += np.bincount(indices, minlength=items)
+    return np.sqrt(squares), raters
 
 
 def _columns(

@@ -95,12 +95,12 @@ def _room(sizes: NDArray[np.int64]) -> Visits:
     )
 
 
-def _arrays(table: Table) -> tuple[Any, ...]:
+def _arrays(table: Table) -> tuple[Any, Any, Any, Any]:
     values = table.values
     return values.indptr.astype(np.int64, copy=False), values.indices, values.data, table.likes
 
 
-def _parts(visits: Visits) -> tuple[Any, ...]:
+def _parts(visits: Visits) -> tuple[Any, Any, Any, Any, Any]:
     return visits.ends, visits.people, visits.until, visits.values, visits.likes
 
 

@@ -16,8 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.base import Neighbours, Numbers, Table
-from tacit.engine.item_item import check, empty, norms
+from tacit.engine.base import Floats, Neighbours, Numbers, Table
+from tacit.engine.item_item import check, empty, norms_and_raters
 from tacit.engine.item_item_blocks import Rows, Visits, pack, visits, visits_within
 from tacit.engine.item_item_prefetch import prefetch
 
@@ -32,8 +32,7 @@ def neighbours(
 ) -> Neighbours:
     """`Engine.neighbours`; `block` ratings of each side are unpacked at a time."""
     check(table, of, among, k, significance, counts)
-    lengths = norms(table)
-    raters = np.bincount(table.values.indices, minlength=table.values.shape[1]).astype(np.int64)
+    lengths, raters = norms_and_raters(table)
     both = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
     others = _most_rated_first(among, raters)
     mine = others if both else of
@@ -43,20 +42,30 @@ def neighbours(
         np.zeros(len(of), np.int32), np.full(len(of), -1.0),
     )  # fmt: skip
     for there in _blocks(raters[others], block):
-        width = there.stop - there.start
-        rows = pack(table, _slots(others[there], len(raters)), width, raters[others[there]].sum())
-        sums, tallies = np.zeros(width), np.zeros(width, np.int64)
-        for here in _blocks(raters[mine], block // 4):
-            for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters):
-                _walk(
-                    seen.begins, seen.ends, seen.people, seen.until, seen.values, seen.likes,
-                    rows.offsets, rows.cells, np.uint64(rows.shift), rows.levels, rows.first,
-                    mine[lines], lines.start, lengths[mine[lines]], others[there], there.start,
-                    lengths[others[there]], meets, both, significance, counts, sums, tallies,
-                    *lists,
-                )  # fmt: skip
+        _meet(table, others, there, mine, both, raters, lengths, block, significance, counts, lists)
     _sort(*lists[:-1])
     return found if mine is of else _in_order(found, of)
+
+
+def _meet(
+    table: Table, others: Numbers, there: slice, mine: Numbers, both: bool,
+    raters: NDArray[np.int64], lengths: Floats, block: int, significance: int, counts: bool,
+    lists: tuple[Any, ...],
+) -> None:  # fmt: skip
+    """Offer the items of one block to all lists. What it unpacks is freed when it returns."""
+    width = there.stop - there.start
+    rows = pack(table, _slots(others[there], len(raters)), width, int(raters[others[there]].sum()))
+    sums, tallies = np.zeros(width), np.zeros(width, np.int64)
+    for here in _blocks(raters[mine], block // 4):
+        for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters):
+            _walk(
+                seen.begins, seen.ends, seen.people, seen.until, seen.values, seen.likes,
+                rows.offsets, rows.cells, np.uint64(rows.shift), rows.levels, rows.first,
+                mine[lines], lines.start, lengths[mine[lines]], others[there], there.start,
+                lengths[others[there]], meets, both, significance, counts, sums, tallies,
+                *lists,
+            )  # fmt: skip
+            del seen  # before the next ones are made
 
 
 def _most_rated_first(items: Numbers, raters: NDArray[np.int64]) -> Numbers:
@@ -94,8 +103,8 @@ def _pairings(
         inside = slice(max(here.start, there.start), min(here.stop, there.stop))
         if inside.start < inside.stop:
             begin, end = inside.start - there.start, inside.stop - there.start
-            seen = visits_within(rows, begin, end, raters[mine[inside]])
-            yield inside, seen, np.arange(begin, end, dtype=np.int32)
+            meets = np.arange(begin, end, dtype=np.int32)
+            yield inside, visits_within(rows, begin, end, raters[mine[inside]]), meets
         here = slice(max(here.start, there.stop), here.stop)
     if here.start < here.stop:
         slots = _slots(mine[here], len(raters))

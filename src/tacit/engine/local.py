@@ -16,8 +16,8 @@ from tacit.errors import ConfigError
 class LocalEngine:
     """What an engine means, in the plainest arithmetic; slow on large data.
 
-    cells: numbers in one dense working array, so that memory beyond input and answer stays the same
-    however long the input is. It changes no answer.
+    cells: numbers in one dense working array; memory is that of some copies of the input, the
+    answer, and a few such arrays. It changes no answer.
     """
 
     cells: int = 4_000_000
