@@ -20,10 +20,12 @@ from tacit.evaluation.cross_domain_methods import (
     Contender,
 )
 from tacit.evaluation.cross_domain_names import NAMES, STROKES
+from tacit.evaluation.cross_domain_price import Price, TwinRow
 from tacit.evaluation.cross_domain_report import render, write_report
 from tacit.evaluation.cross_domain_run import Setting
 from tacit.evaluation.cross_domain_verdict import verdict
 from tacit.evaluation.intervals import Interval
+from tacit.evaluation.price_of_privacy import PriceRow
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}
 BASE = Setting(1.0, 0)
@@ -195,6 +197,43 @@ def test_only_one_setting_draws_nothing():
     page = render(still, MANIFEST)
     assert "<figure" not in page
     assert "Everybody, side by side" in page
+
+
+def price_row(users, epsilon, error, kept):
+    return PriceRow("release", users, epsilon, 1e-6, 0, error, 0.1, kept, 0.5, 0.4, 100)
+
+
+PRICE = Price(
+    rows=(
+        price_row(1000, math.inf, 0.601, 1.0),
+        price_row(1000, 1.0, 0.801, 0.1),
+        price_row(1000, 3.0, 0.702, 0.5),
+        price_row(16000, math.inf, 0.551, 1.0),
+        price_row(16000, 1.0, 0.653, 0.7),
+        price_row(16000, 3.0, 0.564, 0.97),
+    ),
+    nx_map=(TwinRow(1000, 0, 0.777, 0.01), TwinRow(16000, 0, 0.666, 0.12)),
+)
+
+
+def test_the_price_stands_with_nx_map_and_the_people_needed():
+    """Errors and shares kept by people and epsilon, and how many people keep how much."""
+    page = Page(render(replace(table_of(), price=PRICE), MANIFEST))
+    rows = {row[0].strip(): [cell.split() for cell in row[1:]] for row in page.rows if row}
+    assert rows["1,000"] == [
+        ["0.777"],
+        ["0.601", "100%", "kept"],
+        ["0.801", "10%", "kept"],
+        ["0.702", "50%", "kept"],
+    ]
+    assert [" ".join(cell) for cell in rows["40%"]] == ["about 4,000", "1,000 or fewer"]
+    assert [" ".join(cell) for cell in rows["80%"]] == ["more than 16,000", "about 6,000"]
+    assert page.open == []
+
+
+def test_a_price_not_measured_is_said(whole):
+    """The section says how to have it measured."""
+    assert "add --generated-users" in Page(whole[1]).text
 
 
 def test_verdict_where_it_helps():

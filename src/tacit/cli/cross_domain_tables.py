@@ -50,6 +50,30 @@ def moved(table: CrossDomainTable) -> None:
         _figure(title, points, x_of)
 
 
+def price(table: CrossDomainTable) -> None:
+    """Error of the sound variant on generated people, and the share of the gain it keeps."""
+    found = table.price
+    if found is None:
+        return
+    output.table(
+        "On generated people: MAE, and the share of the gain that is kept",
+        ("people", "NX-Map", "inf", *(f"epsilon {epsilon:g}" for epsilon in found.epsilons)),
+        [
+            (
+                f"{size:,}",
+                found.nx_mean("mae", size),
+                found.mean("mae", size, math.inf),
+                *(
+                    f"{found.mean('mae', size, epsilon):.3f}, "
+                    f"{found.mean('kept', size, epsilon):.0%}"
+                    for epsilon in found.epsilons
+                ),
+            )
+            for size in found.users
+        ],
+    )
+
+
 def _figure(title: str, points: Sequence[Point], x_of: Callable[[Point], float | None]) -> None:
     columns = sorted({x for point in points if (x := x_of(point)) is not None})
     if len(columns) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,6 +124,13 @@ def xmap(
     surface: Annotated[
         str, typer.Option(help="Budgets of the published variant: every pair is measured.")
     ] = "",
+    generated_users: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure the price of privacy on so many generated people; 0: not at all. "
+            "Default: 5000,20000 with --report, if the sound variant is measured."
+        ),
+    ] = None,
     share: Annotated[float, typer.Option(help="Share of the people in both who are tested.")] = 0.2,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 5,
     report: Report = None,
@@ -137,6 +145,7 @@ def xmap(
     """
     from tacit.evaluation.cross_domain import DEFAULT_VARIANTS, evaluate_cross_domain, steps
     from tacit.evaluation.cross_domain_methods import METHODS
+    from tacit.evaluation.cross_domain_price import measure_price
     from tacit.evaluation.manifest import manifest
 
     if report is not None:
@@ -167,8 +176,27 @@ def xmap(
             progress=advance,
             **settings,
         )
+    sound = "x-map-ib" in settings["methods"] and "sound" in settings["variants"]
+    sizes = _sizes(generated_users, by_default=report is not None and sound)
+    if sizes:
+        with output.progress("Generated people", len(sizes), quiet=as_json) as advance:
+            price = measure_price(
+                users=sizes,
+                epsilons=settings["epsilons"],
+                delta=delta,
+                seeds=[seed],
+                workers=workers,
+                progress=advance,
+            )
+        table = replace(table, price=price)
     made_with = manifest(
-        ratings, seed=seed, command=_command(), source=from_domain, target=to_domain, **settings
+        ratings,
+        seed=seed,
+        command=_command(),
+        source=from_domain,
+        target=to_domain,
+        generated_users=sizes,
+        **settings,
     )
     if report is not None:
         from tacit.evaluation.cross_domain_report import write_report
@@ -203,6 +231,14 @@ def baselines(
     output.emit({"rows": rows, "manifest": made_with}, as_json=as_json, render=_show_baselines)
 
 
+def _sizes(generated_users: str | None, *, by_default: bool) -> tuple[int, ...]:
+    """Numbers of generated people; none where it was not asked for."""
+    if generated_users is None:
+        return (5_000, 20_000) if by_default else ()
+    sizes = numbers.integers(generated_users, "--generated-users")
+    return () if sizes == (0,) else sizes
+
+
 def _command() -> str:
     return shlex.join(["tacit", *sys.argv[1:]])
 
@@ -229,6 +265,7 @@ def _show_cross_domain(table: CrossDomainTable, report: Path | None) -> None:
     output.console.print(f"{found.headline}. {found.sentence}", markup=False)
     cross_domain_tables.everybody(table)
     cross_domain_tables.moved(table)
+    cross_domain_tables.price(table)
     output.console.print(
         "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
         "differences over people.",

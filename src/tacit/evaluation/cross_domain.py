@@ -14,7 +14,7 @@ Source   Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations: wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.data.ratings import Ratings
@@ -29,6 +29,7 @@ from tacit.evaluation.cross_domain_methods import (
     PRIVATE,
     Contender,
 )
+from tacit.evaluation.cross_domain_price import Price
 from tacit.evaluation.cross_domain_run import Entries, Experiment, Setting, run_setting
 from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.evaluation.parallel import Pool, Progress
@@ -97,7 +98,7 @@ class CrossDomainTable:
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
     surface: tuple[float, ...] = ()
-    price: Mapping[str, Any] = field(default_factory=dict)
+    price: Price | None = None
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, at `base_k` where it has a k, by method."""
@@ -119,7 +120,7 @@ class CrossDomainTable:
             "rows": [vars(row) | {} for row in self.rows],
             "points": [point.to_dict() for point in self.points],
             "comparisons": [vars(each) | {} for each in self.comparisons],
-            "price_of_privacy": dict(self.price),
+            "price_of_privacy": None if self.price is None else self.price.to_dict(),
         }
 
 
