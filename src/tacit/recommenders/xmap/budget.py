@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 
 from tacit.accounting import ZCDPAccountant, smallest_noise
-from tacit.accounting.events import Composed, Event, Gaussian, NonPrivate
+from tacit.accounting.events import Composed, Event
 from tacit.errors import ConfigError
+from tacit.mechanisms.gaussian import gaussian_event
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def noise_multipliers(settings: ReleaseSettings, epsilon: float, delta: float) -
         )
 
     def whole(noise: float) -> Event:
-        return Composed(tuple((Gaussian(part), 1) for part in _parts(settings, noise)))
+        return Composed(tuple((gaussian_event(part), 1) for part in _parts(settings, noise)))
 
     noise = smallest_noise(whole, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
     return _parts(settings, noise)
@@ -78,7 +79,7 @@ def noise_multipliers(settings: ReleaseSettings, epsilon: float, delta: float) -
 def events(settings: ReleaseSettings, epsilon: float, delta: float) -> tuple[Event, ...]:
     """What the release costs one person: an event for each of its sums, in their order."""
     parts = noise_multipliers(settings, epsilon, delta)
-    return tuple(Gaussian(part) if part else NonPrivate() for part in parts)
+    return tuple(gaussian_event(part) for part in parts)
 
 
 def _parts(settings: ReleaseSettings, noise: float) -> tuple[float, ...]:

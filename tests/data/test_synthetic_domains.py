@@ -1,0 +1,92 @@
+"""Generated ratings in two domains: sizes, laws of the strengths, and what the two share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.data.domains import domain_names, straddlers
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic_domains import generate_domains
+from tacit.errors import ConfigError
+
+
+def make(**changes: Any) -> Ratings:
+    return generate_domains(**({"users": 800, "items": (90, 60), "seed": 3} | changes))
+
+
+@pytest.fixture(scope="module")
+def made() -> Ratings:
+    return make()
+
+
+def test_sizes(made: Ratings) -> None:
+    """As many people and items as asked, in two domains, and about 30 ratings each on 1..5."""
+    assert (made.n_users, made.n_items) == (800, 150)
+    assert domain_names(made) == ("source", "target")
+    assert (made.item_metadata["domain"] == "source").sum() == 90
+    assert 28 < len(made) / 800 < 32
+    assert np.diff(made.offsets).min() >= 5
+    assert set(np.unique(made.values)) == {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
+def test_the_same_seed_gives_the_same_ratings(made: Ratings) -> None:
+    """And another seed others."""
+    assert made.digest == make().digest != make(seed=4).digest
+
+
+def test_popularity_is_as_skewed_as_asked(made: Ratings) -> None:
+    """With skew 0 all items are rated about alike; by default a few have most ratings."""
+    flat = np.sort(np.bincount(make(skew=0.0, pull=0.0).items, minlength=150))
+    steep = np.sort(np.bincount(made.items, minlength=150))
+    assert flat[-15:].sum() < 0.15 * flat.sum()
+    assert steep[-15:].sum() > 0.33 * steep.sum()
+
+
+def test_overlap_is_the_share_in_both_domains(made: Ratings) -> None:
+    """By default everybody who can, rates in both; with overlap 0 nobody does."""
+    assert len(straddlers(made, "source", "target")) > 0.98 * 800
+    assert len(straddlers(make(overlap=0.0), "source", "target")) == 0
+    assert 0.2 < len(straddlers(make(overlap=0.3), "source", "target")) / 800 < 0.4
+
+
+def spread_along_factors(ratings: Ratings) -> float:
+    """Largest singular value of the residuals, relative to their length."""
+    counts = np.maximum(np.bincount(ratings.items, minlength=ratings.n_items), 1)
+    means = np.bincount(ratings.items, ratings.values, ratings.n_items) / counts
+    rest = ratings.values - means[ratings.items]
+    rest = rest - (np.bincount(ratings.users, rest) / np.diff(ratings.offsets))[ratings.users]
+    dense = np.zeros((ratings.n_users, ratings.n_items))
+    dense[ratings.users, ratings.items] = rest
+    return float(np.linalg.norm(dense, 2) / np.linalg.norm(dense))
+
+
+def test_taste_is_there_to_be_learned(made: Ratings) -> None:
+    """The residuals line up along factors, and no longer do where taste is 0."""
+    assert spread_along_factors(made) > 1.3 * spread_along_factors(make(taste=0.0))
+
+
+def test_decay_makes_the_first_factor_the_strongest() -> None:
+    """Without decay, the first singular value stands out less."""
+    assert spread_along_factors(make(decay=2.5)) > 1.1 * spread_along_factors(make(decay=0.0))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"users": 0},
+        {"items": (0, 5)},
+        {"factors": 0},
+        {"ratings_per_user": 61.0},
+        {"ratings_per_user": 4.0},
+        {"taste": -1.0},
+        {"noise": float("nan")},
+        {"overlap": 1.5},
+    ],
+)
+def test_impossible_worlds_are_refused(bad: dict[str, Any]) -> None:
+    """Each parameter out of its range is a configuration error."""
+    with pytest.raises(ConfigError):
+        make(**bad)
