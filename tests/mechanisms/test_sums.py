@@ -14,9 +14,10 @@ from scipy.stats import chi2
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.testing.mechanisms import MechanismConformance
 
 FALSE_ALARM = 1e-6
-NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([1e300, -1e300, 5e-324])
+NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([1.7e308, -1.7e308, 5e-324, -5e-324, -0.0])
 PEOPLE = np.array([0, 0, 2, 2, 2, 5])
 PLACES = np.array([0, 3, 0, 1, 2, 3])
 
@@ -131,6 +132,94 @@ def test_what_would_pass_the_clipping_is_refused(people, places):
         SumRelease(1.0, 4)([block])
 
 
+class TestSums(MechanismConformance):
+    """The shared suite, one person's numbers in each row of the data."""
+
+    datasets = ([[1.0, 0.5], [2.0, 0.0], [0.0, 7.0]], [[0.0, 0.5], [2.0, 3.0], [1.0, 1.0]])
+
+    def make(self, epsilon=1.0):
+        return SumRelease(1 / epsilon, 3, 2)
+
+    def exact(self, argument):
+        return argument[::-1]
+
+    def release(self, mechanism, argument, source=None):
+        people = np.arange(3)
+        return mechanism([Contributions(people, people[::-1], argument)])
+
+
+def test_a_person_is_not_hidden_by_large_numbers():
+    """Person, other person, person again: sorted by no rule, though person * rows + place, in 64
+    bits, would wrap and rise."""
+    block = Contributions(np.array([0, 2**54, 0]), np.array([0, 2, 5]), np.ones((3, 1)))
+    with pytest.raises(DataError, match="sorted"):
+        SumRelease(1.0, 1024)([block])
+
+
+@given(
+    st.lists(st.integers(0, 3) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1]), max_size=6),
+    st.data(),
+)
+def test_order_is_that_of_pairs(people, data):
+    """Accepted exactly if the pairs (person, place) ascend, however large they are."""
+    places = [data.draw(st.sampled_from([0, 1, 2, 2**40])) for _ in people]
+    pairs = list(zip(people, places, strict=True))
+    block = Contributions(
+        np.array(people, dtype=np.int64),
+        np.array(places, dtype=np.int64),
+        np.ones((len(people), 1)),
+    )
+    release = SumRelease(1.0, 2**40 + 1)
+    if pairs == sorted(set(pairs)):
+        release._checked(block, -1)
+    else:
+        with pytest.raises(DataError, match="sorted"):
+            release._checked(block, -1)
+
+
+@pytest.mark.parametrize(
+    ("people", "places"),
+    [
+        (np.array([0.2, 0.7]), np.array([0, 1])),
+        (np.array([0, 0]), np.array([0.0, 1.0])),
+        (np.array([0, 1], dtype=np.uint64), np.array([0, 1])),
+        (np.array([False, True]), np.array([0, 1])),
+        (np.array(["0", "1"]), np.array([0, 1])),
+        (np.array([[0], [1]]), np.array([[0], [1]])),
+    ],
+)
+def test_columns_are_integers(people, places):
+    """Fractions would be one person here and two there, and a cast might make one of two."""
+    with pytest.raises(DataError, match="integers"):
+        SumRelease(1.0, 4)([Contributions(people, places, np.ones((2, 1)))])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
+def test_any_integers_that_fit_are_taken(dtype):
+    """The same steps whatever the columns' width: a difference of small integers does not wrap."""
+    one = Contributions(PEOPLE.astype(dtype), PLACES.astype(dtype), np.ones((6, 2)))
+    release = SumRelease(1e-9, 4, 2)
+    assert (release([one]) == release([table(np.ones((6, 2)))])).all()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Contributions(np.array([31415, 0]), np.array([0, 0]), np.ones((2, 1))),
+        Contributions(np.array([0, 1]), np.array([0, 31415]), np.ones((2, 1))),
+        Contributions(np.array([0, 1]), np.array([0, 1]), np.array([[31415.0], [math.nan]])),
+        Contributions(np.array([0, 1]), np.array([0, 1]), np.full((2, 2), 31415.0)),
+        Contributions(np.array([31415.0, 1]), np.array([0, 1]), np.ones((2, 1))),
+    ],
+)
+def test_refusals_repeat_no_value(block):
+    """No number of the data is in the words, with noise or without."""
+    for multiplier in (1.0, 0.0):
+        with pytest.raises(DataError) as refusal:
+            SumRelease(multiplier, 4)([block])
+        assert "31415" not in str(refusal.value)
+
+
 def test_a_person_in_two_blocks_is_refused():
     """She would be clipped twice and add twice the norm."""
     block = Contributions(np.array([3]), np.array([0]), np.ones((1, 1)))
@@ -145,7 +234,16 @@ def test_nan_is_refused():
 
 
 @pytest.mark.parametrize(
-    "fields", [(-1.0, 3), (1.0, 0), (1.0, 3, 0), (1.0, 3, 1, 0.0), (1.0, 3, 1, 1.0, 2.0**-30)]
+    "fields",
+    [
+        (-1.0, 3),
+        (math.nan, 3),
+        (1e308, 3),  # the noise's sigma would be infinite
+        (1.0, 0),
+        (1.0, 3, 0),
+        (1.0, 3, 1, 0.0),
+        (1.0, 3, 1, 1.0, 2.0**-30),
+    ],
 )
 def test_fields_in_range(fields):
     """A field that makes no sense is refused."""

@@ -23,7 +23,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gaussian import MARGIN, check_multiplier, gaussian_event
 from tacit.mechanisms.grid import finite
-from tacit.mechanisms.parameters import check_positive, check_whole
+from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
 
 _MOST_STEPS = 1 << 14  # so that 2**35 people still add up in 64 bits
 _BLOCK = 4096  # people at once: products of so many are exact in floats
@@ -52,6 +52,7 @@ class GramRelease:
         check_positive("resolution", self.resolution)
         if not 1 <= self.norm / self.resolution <= _MOST_STEPS:
             raise ConfigError(f"norm is from 1 to {_MOST_STEPS} times the resolution.")
+        check_scale(self.sigma)
 
     @property
     def squared_norm(self) -> int:

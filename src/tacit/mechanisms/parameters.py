@@ -24,6 +24,15 @@ def check_positive(name: str, value: float) -> None:
         raise ConfigError(f"{name} is a finite number above 0; got {value}.")
 
 
+def check_scale(scale: float) -> None:
+    """Of noise, in steps; 0 for the twin without noise."""
+    if not math.isfinite(scale):
+        raise ConfigError(
+            "The noise would have no finite scale: take less of it, or a coarser resolution for "
+            "this sensitivity."
+        )
+
+
 def check_whole(name: str, value: int, *, least: int, most: int | None = None) -> None:
     if (
         not isinstance(value, int)

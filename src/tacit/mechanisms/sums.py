@@ -24,7 +24,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gaussian import MARGIN, check_multiplier, gaussian_event
 from tacit.mechanisms.grid import finite
-from tacit.mechanisms.parameters import check_positive, check_whole
+from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
 
 _MOST_STEPS = 1 << 20  # so that 2**40 people still add up in 64 bits
 
@@ -37,8 +37,8 @@ Number = TypeVar("Number", np.float64, np.int64)
 class Contributions:
     """What some people add to a table: `values[j]` to row `places[j]`, on behalf of `people[j]`.
 
-    people, places: (entries,) integers, sorted by person, then place, each pair once. values:
-    (entries, width).
+    people, places: (entries,) integers from 0 that 64 bits hold, sorted by person, then place, each
+    pair once. values: (entries, width).
     """
 
     people: NDArray[np.integer]
@@ -69,6 +69,7 @@ class SumRelease:
         check_positive("resolution", self.resolution)
         if not 1 <= self.norm / self.resolution <= _MOST_STEPS:
             raise ConfigError(f"norm is from 1 to {_MOST_STEPS} times the resolution.")
+        check_scale(self.sigma)
 
     @property
     def squared_norm(self) -> int:
@@ -114,7 +115,7 @@ class SumRelease:
         A person's scale depends on her own entries alone.
         """
         values = finite(block.values)
-        owner = _ranks(block.people)
+        owner = _ranks(_column(block.people))
         largest = np.zeros(owner[-1] + 1)
         np.maximum.at(largest, owner, np.abs(values).max(axis=1))
         units = values / np.where(largest > 0, largest, 1)[owner, None]  # no square overflows
@@ -132,20 +133,29 @@ class SumRelease:
 
     def _checked(self, block: Contributions, last: int) -> int:
         """The last person so far. Twice the same row for one person would pass the clipping."""
-        people, places = block.people.astype(np.int64), block.places.astype(np.int64)
-        if block.values.shape != (len(people), self.width) or places.shape != people.shape:
+        people, places = _column(block.people), _column(block.places)
+        if np.shape(block.values) != (len(people), self.width) or places.shape != people.shape:
             raise DataError("the contributions have another shape", expected=f"width {self.width}")
         if not len(people):
             return last
         if places.min() < 0 or places.max() >= self.rows:
             raise DataError("a place is none of the table's rows", expected=f"0 to {self.rows - 1}")
-        keys = people * self.rows + places
-        if people[0] <= last or not (keys[1:] > keys[:-1]).all():
+        # Compared one after the other: one number made of both would wrap in 64 bits.
+        next_row = (people[1:] == people[:-1]) & (places[1:] > places[:-1])
+        if people[0] <= last or not (next_row | (people[1:] > people[:-1])).all():
             raise DataError("contributions are sorted by person, then place, each pair once")
         return int(people[-1])
 
 
-def _ranks(people: NDArray[np.integer]) -> Ints:
+def _column(numbers: NDArray[np.integer]) -> Ints:
+    """People or places as 64-bit integers; a cast that changed one could merge two, or part one."""
+    given = np.asarray(numbers)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or not np.can_cast(given.dtype, np.int64):
+        raise DataError("people and places are no columns of integers", expected="64 bits, signed")
+    return given.astype(np.int64)
+
+
+def _ranks(people: Ints) -> Ints:
     """0, 1, ... for the people of a sorted column."""
     starts = np.concatenate([[False], people[1:] != people[:-1]])
     return np.cumsum(starts).astype(np.int64)
