@@ -103,6 +103,11 @@ BUGS = (
         tool="exact",
     ),
     Replayed("exact number of people below the line", exact_number_of_people, "rates one film"),
-    Replayed("items chosen by true counts", items_ranked_by_true_counts, "rates one film"),
+    Replayed(
+        "items chosen by true counts",
+        items_ranked_by_true_counts,
+        "rates one book and one film",
+        epsilon=100.0,  # with more noise all counts of so few people are lost, and their order too
+    ),
 )
 """Each fails on the shipped fit with one step replaced, and its twin is the shipped fit."""
