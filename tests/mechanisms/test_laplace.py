@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from tacit.accounting.pure import PureAccountant
@@ -88,8 +90,30 @@ def test_release_pays_for_rounding(changes, steps):
     assert PureAccountant().add(mechanism.event).epsilon() == pytest.approx(0.7)
 
 
+@given(
+    st.floats(1e-9, 1e9) | st.sampled_from([0.1, 1 / 3, 1e308]),
+    st.floats(1e-3, 1e6),
+    st.integers(1, 50),
+)
+def test_price_lies_between_loss_and_epsilon(epsilon, sensitivity, changes):
+    """In fractions: distance / scale, which is what a call loses, is at most the event's price, and
+    that is at most the epsilon asked for."""
+    mechanism = LaplaceRelease(epsilon, sensitivity, 0.0, 4.0, 0.25, changes)
+    loss = Fraction(mechanism.grid.distance(sensitivity, changes)) / Fraction(mechanism.scale)
+    price = PureAccountant().add(mechanism.event).epsilon()
+    assert loss <= 1 / Fraction(mechanism.event.noise_multiplier) <= Fraction(price)
+    assert price <= epsilon
+
+
 @pytest.mark.parametrize(
-    "fields", [(0.0, 1.0, 0.0, 1.0, 1.0), (1.0, 0.0, 0.0, 1.0, 1.0), (1.0, 1.0, 0.0, 1.0, 1.0, 0)]
+    "fields",
+    [
+        (0.0, 1.0, 0.0, 1.0, 1.0),
+        (1.0, 0.0, 0.0, 1.0, 1.0),
+        (1.0, 1.0, 0.0, 1.0, 1.0, 0),
+        (1.0, 1.0, 0.0, 1.0, 1.0, 10**400),
+        (1e-9, 1e308, 0.0, 1.0, 0.125),
+    ],
 )
 def test_release_fields_in_range(fields):
     """A field that makes no sense is refused."""

@@ -225,3 +225,9 @@ def test_other_candidates_are_refused(scores):
     """The number of candidates is public and fixed."""
     with pytest.raises(DataError, match="shape"):
         selection()(scores, secure())
+
+
+def test_noise_without_a_finite_scale_is_refused():
+    """A sensitivity so large that no float holds the scale, before a sampler sees it."""
+    with pytest.raises(ConfigError, match="finite scale"):
+        NoisyMax(1e-9, 5, 1e308, 0.0, 4.0, 1.0)

@@ -163,3 +163,10 @@ def test_fields_in_range(fields):
     """A field that makes no sense, or makes the ladder endless, is refused."""
     with pytest.raises(ConfigError):
         SmoothCosineRelease(*fields)
+
+
+def test_an_immense_epsilon_has_a_finite_ladder():
+    """No rung overflows, and the answer is the rounded cosine."""
+    mechanism = SmoothCosineRelease(1e300, 1e-6, 2)
+    assert np.isfinite(mechanism.scales).all()
+    assert mechanism([[1, 2], [2, 2]]) == pytest.approx(6 / math.sqrt(40), abs=1e-6)

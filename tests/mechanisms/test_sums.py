@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -77,6 +78,13 @@ def test_a_neighbour_changes_the_sum_by_the_norm_at_most(seed):
         change = np.zeros((4, 2), dtype=np.int64)
         np.add.at(change, PLACES[person == PEOPLE], steps[person == PEOPLE])
         assert math.sqrt((change**2).sum()) <= release.sigma / release.noise_multiplier
+
+
+@given(st.floats(1e-100, 1e100), st.floats(1e-3, 1e3), st.floats(2.0**-12, 2.0**-10))
+def test_sigma_is_never_below_what_is_charged(multiplier, norm, share):
+    """In fractions: sigma^2 is at least multiplier^2 times the largest squared norm in steps."""
+    release = SumRelease(multiplier, 3, 1, norm, norm * share)
+    assert Fraction(release.sigma) ** 2 >= Fraction(multiplier) ** 2 * release.squared_norm
 
 
 def test_without_noise_the_sum_is_exact_and_unclipped():

@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -37,6 +38,28 @@ def test_twin_counts_exactly(values):
     run = counter.start()
     assert [run.add(value) for value in values] == expected
     assert counter(values).tolist() == expected
+
+
+@given(
+    st.floats(1e-9, 1e9) | st.sampled_from([0.1, 1 / 3, 1e308]),
+    st.integers(1, 1 << 30),
+    st.integers(1, 1 << 20),
+)
+def test_price_lies_between_loss_and_epsilon(epsilon, horizon, bound):
+    """In fractions: levels * bound / scale, which is what a life loses, is at most the event's
+    price, and that is at most the epsilon asked for."""
+    counter = TreeCounter(epsilon, horizon, bound)
+    loss = Fraction(counter.levels * bound) / Fraction(counter.scale)
+    price = PureAccountant().add(counter.event).epsilon()
+    assert loss <= counter.levels / Fraction(counter.event.noise_multiplier) <= Fraction(price)
+    assert price <= epsilon
+
+
+def test_immense_noise_ends_where_64_bits_do(monkeypatch):
+    """Two nodes with the largest noise that fits have a total that does not, and it is cut."""
+    largest = np.iinfo(np.int64).max
+    monkeypatch.setattr(samplers, "discrete_laplace", lambda nodes, _: np.full_like(nodes, largest))
+    assert TreeCounter(1e-9, 1024, 1 << 42)([1] * 3).tolist() == [largest] * 3
 
 
 class Recorded:

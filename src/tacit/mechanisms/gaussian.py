@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import DiscreteGaussian, Event, NonPrivate
+from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import Grid, finite
-from tacit.mechanisms.parameters import check_positive, check_whole
+from tacit.mechanisms.grid import MOST_STEPS, Grid, finite
+from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
 
 MARGIN = 1 + 2**-40  # covers the rounding of the few float operations that make a sigma
 
@@ -45,8 +47,8 @@ class GaussianRelease:
     def __post_init__(self) -> None:
         check_multiplier(self.noise_multiplier)
         check_positive("sensitivity", self.sensitivity)
-        check_whole("changes", self.changes, least=1)
-        _ = self.grid
+        check_whole("changes", self.changes, least=1, most=MOST_STEPS)
+        check_scale(self.sigma)
 
     @cached_property
     def grid(self) -> Grid:
@@ -73,7 +75,7 @@ class GaussianRelease:
     def _distance(self) -> float:
         """L2 distance in steps: in one entry it is the L1 distance, in more rounding adds sqrt."""
         if self.changes == 1:
-            return float(self.grid.distance(self.sensitivity))
+            return float_above(Fraction(self.grid.distance(self.sensitivity)))
         return self.sensitivity / self.resolution + math.sqrt(self.changes)
 
 

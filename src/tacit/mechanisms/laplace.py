@@ -24,8 +24,8 @@ from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import Grid, finite
-from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
+from tacit.mechanisms.grid import MOST_STEPS, Grid, finite
+from tacit.mechanisms.parameters import check_epsilon, check_positive, check_scale, check_whole
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class LaplaceRelease:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_positive("sensitivity", self.sensitivity)
-        check_whole("changes", self.changes, least=1)
-        _ = self.grid
+        check_whole("changes", self.changes, least=1, most=MOST_STEPS)
+        check_scale(0.0 if math.isinf(self.epsilon) else self.scale)
 
     @cached_property
     def grid(self) -> Grid:
@@ -57,14 +57,19 @@ class LaplaceRelease:
     @property
     def scale(self) -> float:
         """Of the noise, in steps of the grid; epsilon is finite."""
-        return float_above(self._distance / Fraction(self.epsilon))
+        return float_above(self.noise_multiplier * self._distance)
+
+    @property
+    def noise_multiplier(self) -> Fraction:
+        """Never above scale / distance, the other way round than a float division might be."""
+        return Fraction(float_above(1 / Fraction(self.epsilon)))
 
     @property
     def event(self) -> Event:
         """What one call costs, however many entries it has."""
         if math.isinf(self.epsilon):
             return NonPrivate()
-        return DiscreteLaplace(self.scale / self._distance)
+        return DiscreteLaplace(float(self.noise_multiplier))
 
     def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
         """Multiples of the resolution, not clamped again; same shape as `values`."""

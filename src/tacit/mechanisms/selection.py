@@ -26,7 +26,7 @@ from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import Grid, finite
-from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
+from tacit.mechanisms.parameters import check_epsilon, check_positive, check_scale, check_whole
 from tacit.mechanisms.weights import draw_rows, falling_weights
 from tacit.randomness import Source
 
@@ -124,6 +124,15 @@ class Selection(_Choice):
 class NoisyMax(_Choice):
     """OpenDP's noisy max with exponential noise, that is permute-and-flip; one call per choice."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_scale(0.0 if math.isinf(self.epsilon) else self.scale)
+
+    @property
+    def scale(self) -> float:
+        """Of the noise, in steps of the grid; epsilon is finite."""
+        return float_above(1 / self.rate)
+
     @property
     def event(self) -> Event:
         """What ONE choice costs."""
@@ -137,6 +146,5 @@ class NoisyMax(_Choice):
         if math.isinf(self.epsilon):
             chosen = rows.argmax(axis=1)
         else:
-            scale = float_above(1 / self.rate)
-            chosen = samplers.noisy_max(self.grid.steps(rows), scale)
+            chosen = samplers.noisy_max(self.grid.steps(rows), self.scale)
         return np.asarray(chosen.reshape(np.shape(scores)[:-1]), dtype=np.int64)

@@ -28,6 +28,7 @@ from tacit.mechanisms.parameters import check_epsilon, check_whole
 
 _MOST_DELTA = 0.5  # the proof needs ln(2 / delta) >= 1
 _LEAST_SHARE = 2.0**-14  # between two rungs; below, the ladder has hundreds of thousands
+_MOST_SHARE = 2.0**10  # rungs may lie closer than they have to; no product of them overflows
 _NEAREST = 2  # units by which one person moves a cosine at least, as it is bounded here
 
 
@@ -64,7 +65,9 @@ class SmoothCosineRelease:
     @cached_property
     def scales(self) -> NDArray[np.float64]:
         """The ladder, in units: each scale is at most 1 + share times the one below it."""
-        step = (1 + self.share) * (1 - MARGIN)  # so that no rounded product is above
+        step = (1 + min(self.share, _MOST_SHARE)) * (
+            1 - MARGIN
+        )  # so that no rounded product is above
         lowest = 2 * _NEAREST / self.epsilon
         rungs = math.ceil(math.log(self.halves + 1) / math.log(step)) + 2
         ladder = np.multiply.accumulate(np.concatenate([[lowest], np.full(rungs, step)]))

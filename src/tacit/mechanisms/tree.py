@@ -28,6 +28,8 @@ from tacit.mechanisms.grid import MOST_STEPS, whole
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 from tacit.mechanisms.running import Running
 
+_FURTHEST = (1 << 63) - 1  # immense noise in several nodes must not pass what 64 bits hold
+
 
 @dataclass(frozen=True)
 class TreeCounter:
@@ -54,14 +56,19 @@ class TreeCounter:
     @property
     def scale(self) -> float:
         """Of the noise of each node; epsilon is finite."""
-        return float_above(self.levels * self.bound / Fraction(self.epsilon))
+        return float_above(self.noise_multiplier * self.bound)
+
+    @property
+    def noise_multiplier(self) -> Fraction:
+        """Never above scale / bound, the other way round than a float division might be."""
+        return Fraction(float_above(self.levels / Fraction(self.epsilon)))
 
     @property
     def event(self) -> Event:
         """What the whole life costs."""
         if math.isinf(self.epsilon):
             return NonPrivate()
-        return Tree(self.levels, self.scale / self.bound)
+        return Tree(self.levels, float(self.noise_multiplier))
 
     def start(self) -> TreeRun:
         """A counter at zero. Each one started costs `event` again."""
@@ -123,4 +130,5 @@ class TreeRun(Running):
         self._exact[level] = within + sum(self._exact[:level])
         self._noisy[level] = self._exact[level] + noise  # once: never drawn again for this node
         self._exact[:level] = [0] * level
-        return sum(node for place, node in enumerate(self._noisy) if self._step >> place & 1)
+        total = sum(node for place, node in enumerate(self._noisy) if self._step >> place & 1)
+        return max(-_FURTHEST, min(total, _FURTHEST))
