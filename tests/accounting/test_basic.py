@@ -67,9 +67,16 @@ def test_others_refuse_in_words(accountant):
     "event", [Gaussian(9.0), DiscreteGaussian(9.0, 1), Tree(2, 9.0, gaussian=True)]
 )
 def test_gaussian_noise_is_refused(event):
-    """It has no one pair of epsilon and delta."""
-    with pytest.raises(PrivacyError, match="no pure epsilon"):
+    """It has no one pair of epsilon and delta, and what prices it is named."""
+    with pytest.raises(PrivacyError, match=r"no one pair.*zCDP.*PLD.*apart.*Nothing was added"):
         BasicAccountant().add(event)
+
+
+def test_the_ways_out_of_that_refusal_work():
+    """zCDP prices Gaussian noise; PLD prices it beside smooth noise, if one entry may change."""
+    gaussian = DiscreteGaussian(9.0, 1)
+    assert ZCDPAccountant().add(gaussian).epsilon(1e-5) < 1
+    assert PLDAccountant().add(gaussian).add(SMOOTH).epsilon(1e-5) < 1.5
 
 
 def test_distributions_are_not_above_the_sum():

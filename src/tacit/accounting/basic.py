@@ -11,7 +11,7 @@ import math
 from typing import ClassVar
 
 from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, summed
-from tacit.accounting.events import Event, SmoothSensitivity
+from tacit.accounting.events import DiscreteGaussian, Event, Gaussian, SmoothSensitivity, Tree
 from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.pure import PureAccountant
 
@@ -46,4 +46,12 @@ class BasicAccountant(Accountant):
         return min(1.0, summed(self._counts.items(), _DELTAS))
 
     def _refusal(self, event: Event) -> str | None:
-        return None if type(event) is SmoothSensitivity else PureAccountant()._refusal(event)
+        if type(event) is SmoothSensitivity:
+            return None
+        if type(event) in (Gaussian, DiscreteGaussian) or (type(event) is Tree and event.gaussian):
+            return (
+                "Gaussian noise has no one pair of epsilon and delta. The zCDP accountant prices it "
+                "where there is no noise by smooth sensitivity; the PLD accountant prices both "
+                "together, if one entry may change; else price the two apart and add the pairs."
+            )
+        return PureAccountant()._refusal(event)
