@@ -50,8 +50,8 @@ class BasicAccountant(Accountant):
             return None
         if type(event) in (Gaussian, DiscreteGaussian) or (type(event) is Tree and event.gaussian):
             return (
-                "Gaussian noise has no one pair of epsilon and delta. The zCDP accountant prices it "
-                "where there is no noise by smooth sensitivity; the PLD accountant prices both "
+                "Gaussian noise has no one pair of epsilon and delta. The zCDP accountant prices "
+                "it where there is no noise by smooth sensitivity; the PLD accountant prices both "
                 "together, if one entry may change; else price the two apart and add the pairs."
             )
         return PureAccountant()._refusal(event)
