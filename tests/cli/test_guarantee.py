@@ -1,5 +1,6 @@
 """`tacit guarantee` of a mechanism: the card, the JSON and the refusals."""
 
+import dataclasses
 import json
 from importlib import resources
 
@@ -7,6 +8,7 @@ import jsonschema
 import pytest
 
 from tacit.cli.app import main
+from tacit.mechanisms import guarantees
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
 
@@ -37,6 +39,29 @@ def test_gaussian_noise_takes_a_delta(capsys):
     assert card["epsilon"] == pytest.approx(1)
 
 
+def test_sums_have_a_card(capsys):
+    """At most the epsilon asked for; the panel names no audit, for the bench has none of sums."""
+    assert main(["guarantee", "sums", "--epsilon", "1", "--delta", "1e-6"]) == 0
+    shown = capsys.readouterr().out
+    assert "epsilon 1, delta 1e-06, add or remove one user" in shown
+    assert "tacit audit" not in shown
+
+
+def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
+    """Epsilon and delta of everything ever released stand beside those of one release."""
+    bounded = dataclasses.replace(
+        guarantees.guarantee_of("laplace", epsilon=0.5),
+        lifetime_epsilon=2.5,
+        lifetime_delta=1e-7,
+        lifetime="of five releases, after which it stops",
+    )
+    monkeypatch.setattr(guarantees, "guarantee_of", lambda *_, **__: bounded)
+    assert main(["guarantee", "laplace", "--epsilon", "0.5"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Over a lifetime: epsilon 2.5, delta 1e-07: of five releases" in shown
+    assert "Epsilon: epsilon 0.5, delta 0" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -45,7 +70,10 @@ def test_gaussian_noise_takes_a_delta(capsys):
         (["laplace", "--epsilon", "inf"], "finite"),
         (["laplace", "--epsilon", "-1"], "epsilon is a number of at least"),
         (["nothing"], "Designs: standard-scheme, xmap. Mechanisms: bit-release"),
-        (["standard-scheme", "--epsilon", "1"], "--epsilon and --delta are for xmap and for mechanisms"),
+        (
+            ["standard-scheme", "--epsilon", "1"],
+            "--epsilon and --delta are for xmap and for mechanisms",
+        ),
     ],
 )
 def test_refusals(capsys, arguments, said):

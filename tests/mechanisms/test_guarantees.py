@@ -18,7 +18,7 @@ from tacit.mechanisms.randomized_response import BitRelease
 from tacit.privacy import Basis, Trust
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
-WITH_DELTA = ("gaussian", "gram", "smooth-cosine")
+WITH_DELTA = ("gaussian", "gram", "sums", "smooth-cosine")
 
 
 def card(name, epsilon=1.0):
@@ -53,7 +53,7 @@ def test_epsilon_comes_from_the_event():
     assert card("bit-release", 100.0).epsilon < 37
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "tree-counter", "gram"])
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "tree-counter", "gram", "sums"])
 def test_a_weaker_mechanism_has_a_larger_epsilon(name, monkeypatch):
     """With half the noise built in, the card's epsilon grows: the option is not copied."""
     terms = guarantees._TERMS[name]

@@ -31,7 +31,7 @@ def guarantee(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="For gaussian, gram, smooth-cosine: a chance, such as 1e-6."),
+        typer.Option(help="For gaussian, gram, sums, smooth-cosine: a chance, such as 1e-6."),
     ] = None,
     as_json: JSON = False,
 ) -> None:
@@ -117,7 +117,10 @@ def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
     for card in result["guarantees"]:
         output.console.print(Panel(_text(card), title=card["name"], title_align="left"))
     if mechanism is not None:
-        output.next_step(f"Next:  tacit audit {mechanism}  looks for violations of it.")
+        from tacit.auditing.shipped import BENCH
+
+        if mechanism in BENCH:
+            output.next_step(f"Next:  tacit audit {mechanism}  looks for violations of it.")
         return
     if not result["guarantees"]:
         output.console.print("This model promises no privacy to anybody: it is a yardstick.")
@@ -150,7 +153,7 @@ def _text(card: dict[str, Any]) -> Text:
         ("Who must be trusted", card["trust"]),
         ("Basis", card["basis"]),
         ("Epsilon", stated),
-        ("Over a lifetime", card["lifetime"]),
+        ("Over a lifetime", _lifetime(card)),
     ):
         text.append(f"{name}: ", style="dim")
         text.append(f"{value}\n")
@@ -165,6 +168,13 @@ def _text(card: dict[str, Any]) -> Text:
     _list(text, "It does not cover", card["not_covered"])
     _list(text, "Sources", card["sources"])
     return text
+
+
+def _lifetime(card: dict[str, Any]) -> str:
+    if card["lifetime_epsilon"] is None:
+        return str(card["lifetime"])
+    epsilon, delta = card["lifetime_epsilon"], card["lifetime_delta"]
+    return f"epsilon {epsilon:g}, delta {delta:g}: {card['lifetime']}"
 
 
 def _measured(entry: dict[str, Any]) -> str:

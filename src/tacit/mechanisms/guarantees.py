@@ -28,6 +28,7 @@ from tacit.mechanisms.parameters import check_epsilon
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
+from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
@@ -196,6 +197,20 @@ _TERMS: Mapping[str, _Terms] = {
         "what was done to rows before, unless it used that person's row and public values alone",
         (
             "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
+            f"{_DISCRETE}, Theorem 4",
+            _ZCDP,
+        ),
+        gaussian=True,
+    ),
+    "sums": _Terms(
+        lambda noise: SumRelease(noise, rows=1000, width=2),
+        "one table of sums over people",
+        _PERSON,
+        "1000 rows of 2 sums, people's tables of length at most 1 in steps of 1/4096",
+        "no sensitivity is required: each person's whole table is clipped here",
+        "what entries were made of, unless it was that person's data and public or released values",
+        (
+            "Dwork, Kenthapadi, McSherry, Mironov, Naor: Our data, ourselves (EUROCRYPT 2006)",
             f"{_DISCRETE}, Theorem 4",
             _ZCDP,
         ),
