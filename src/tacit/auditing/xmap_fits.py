@@ -1,7 +1,7 @@
 """What one fit of X-Map draws on a small table: every way, its chance, and the noise in it.
 
 Both come from the code that runs: chances from the weights it draws with, the centre and scale of
-each noisy similarity from two more runs with all noises 0 and all noises 1.
+each noisy similarity from runs with all noises at 0, at 1 and at -1.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.auditing import exact
 from tacit.auditing.bench import best_ideal
 from tacit.auditing.empirical import audit
-from tacit.auditing.tap import Asked, tapped
+from tacit.auditing.tap import tapped
 from tacit.auditing.verdicts import Checked
 from tacit.auditing.xmap_lines import Check
 from tacit.auditing.xmap_tables import SOURCE, TARGET, Tables
@@ -35,13 +36,16 @@ Floats = NDArray[np.float64]
 _DRAWS_IMAGES = ("tacit.mechanisms.selection", "tacit.recommenders.xmap.generator")
 Draws = Literal["images", "neighbours", "both"]
 Settings = Mapping[str, Any]
+Released = Mapping[str, NDArray[Any]]
+"""The arrays of a model file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """images: of the books, places among the films. neighbours: (films, k) places. centres: of
     the noisy similarities, where there is a neighbour; steps: what 1 in each noise adds, asked:
-    the noises' scale in such steps."""
+    the noises' scale in such steps. Noise is taken as it is before a similarity is cut to its
+    range, which tells more than the model file does."""
 
     images: tuple[int, ...]
     neighbours: tuple[tuple[int, ...], ...]
@@ -76,13 +80,14 @@ class Drawer:
     row: int | None = None
 
     def every_way(self, table: Ratings, noise: bool = True) -> list[Way[Drawn]]:
-        """noise: whether to look at it, which takes a second run for each way."""
+        """noise: whether to look at it, which takes two more runs for each way."""
         found = []
-        for way in ways(lambda: self._fit(table, 0), self._counts):
-            shifted, asked = way.result
-            if noise:
-                shifted, asked = thrown(lambda: self._fit(table, 1), way.faces, self._counts).result
-            found.append(Way(way.fallen, self._drawn(way.result[0], shifted, asked)))
+        for way in ways(partial(self._fit, table, 0), self._counts):
+            shifted = [
+                thrown(partial(self._fit, table, at), way.faces, self._counts).result
+                for at in (1, -1) * noise
+            ]
+            found.append(Way(way.fallen, self._drawn(way.result, shifted)))
         return found
 
     def _counts(self, module: str, row: int) -> bool:
@@ -90,31 +95,30 @@ class Drawer:
             return self.of != "neighbours"
         return self.of != "images" and self.row in (None, row)
 
-    def _fit(self, table: Ratings, noise: int) -> tuple[XMap, float]:
+    def _fit(self, table: Ratings, noise: int) -> tuple[Released, float]:
         """All noises at that many steps; with the scale that was asked for."""
-        with tapped(lambda asked: _plus(asked, noise)) as heard:
+        with tapped(lambda asked: asked.values + noise) as heard:
             model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **self.settings)
             model.fit(table)
         scales = {asked.scale for asked in heard}
-        return model, scales.pop() if scales else math.nan
+        return to_arrays(list(model.bridges_.values())), scales.pop() if scales else math.nan
 
-    def _drawn(self, model: XMap, shifted: XMap, asked: float) -> Drawn:
+    def _drawn(
+        self, fitted: tuple[Released, float], shifted: list[tuple[Released, float]]
+    ) -> Drawn:
         film = slice(None) if self.row is None else slice(self.row, self.row + 1)
-        released, later = (to_arrays(list(one.bridges_.values())) for one in (model, shifted))
+        released, asked = fitted
         items, centres = released["0.neighbours"][film], released["0.similarities"][film]
-        steps = later["0.similarities"][film] - centres
+        # What is cut to a range after the noise moves in one direction at least.
+        moved = [np.abs(other["0.similarities"][film] - centres) for other, _ in shifted]
         there = (items >= 0) & (self.of != "images")
         return Drawn(
             () if self.of == "neighbours" else tuple(released["0.images"].tolist()),
             () if self.of == "images" else tuple(map(tuple, items.tolist())),
             centres[there],
-            steps[there],
+            np.maximum.reduce(moved, initial=0.0)[there] if moved else np.zeros(int(there.sum())),
             asked,
         )
-
-
-def _plus(asked: Asked, noise: int) -> NDArray[np.int64]:
-    return asked.values + noise
 
 
 def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, exact.Chance]:
@@ -180,7 +184,7 @@ def fits_check(
     name: str,
     settings: Settings,
     tables: Tables,
-    feature: Callable[[Mapping[str, NDArray[Any]]], float],
+    feature: Callable[[Released], float],
     share: int = 500,
 ) -> Check:
     """Real fits, each from the secure source, and one number made of each model file.
@@ -189,7 +193,7 @@ def fits_check(
     means have no noise.
     """
 
-    def fit(table: Ratings) -> dict[str, NDArray[Any]]:
+    def fit(table: Ratings) -> Released:
         model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **settings).fit(table)
         return to_arrays(list(model.bridges_.values()))
 
