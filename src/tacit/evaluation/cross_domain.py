@@ -288,7 +288,7 @@ def _point(
         k,
         setting,
         mean_interval([each.mae for each in judged]) if contender.stars else None,
-        mean_interval([each.mean_ndcg for each in judged]),
+        mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0)),
     )
 
 
