@@ -108,3 +108,11 @@ def test_labels_of_blocks():
     assert np.bincount(world.labels(10)).tolist() == [3, 7]
     with pytest.raises(ConfigError, match="too few"):
         Blocks(np.ones(1), np.array([0.01, 0.99]), np.array([[0.9, 0.2]])).labels(3)
+
+
+@pytest.mark.parametrize("epsilon", [20.0, 1e3, 1e6])
+def test_a_huge_epsilon_can_be_planned_for(epsilon):
+    """Nothing overflows where noise is nearly none, and fewer people are needed than at 1."""
+    advice = plan(items=100, rated=10, epsilon=epsilon)
+    assert math.isfinite(advice.best.users_clt)
+    assert advice.best.users_clt < plan(items=100, rated=10, epsilon=1.0).best.users_clt

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LN2 = math.log(2)
+_LARGEST = 600.0
+"""Of an epsilon in an exponential: floats end near 709, and bounds are far below one person."""
 
 
 # The release of one bit (Proposition 2.4)
@@ -25,6 +27,8 @@ LN2 = math.log(2)
 
 def truth(eps: float) -> float:
     """Chance that a bit is released as it is: e^eps / (1 + e^eps)."""
+    if eps < 0:  # e^-eps would not fit for large ones
+        return math.exp(eps) / (1 + math.exp(eps))
     return 1 / (1 + math.exp(-eps))
 
 
@@ -56,7 +60,7 @@ def label_information(N: int, w: int, eps: float) -> float:
 
     Sharper than Theorem 4.10, which has O(w / N) for w = o(N^(1/3)) and eps < ln 2.
     """
-    return w / N * math.sinh(eps / 2) ** 2
+    return w / N * math.sinh(min(eps, _LARGEST) / 2) ** 2
 
 
 def one_item_information(N: int) -> float:
@@ -150,7 +154,7 @@ def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
     Not in the paper; beyond Theorem 6.1 for w = 1. Each person answers once; from Duchi, Jordan,
     Wainwright: Local privacy and statistical minimax rates (2013). eta below 1/2.
     """
-    return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(eps))) ** 2
+    return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, _LARGEST)))) ** 2
 
 
 # Pairwise-Preference
