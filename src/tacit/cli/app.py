@@ -28,6 +28,8 @@ COMMANDS = {
     "attack": "Try to read a hidden attribute from what is released.",
     "audit": "Look for violations of what the mechanisms claim.",
     "guarantee": "Read what a model promises, to whom, and on what evidence.",
+    "plan": "Say how many people a design needs.",
+    "simulate": "Try a design on generated people.",
     "data": "Describe, download or generate ratings.",
     "doctor": "Check that everything tacit needs works on this machine.",
 }

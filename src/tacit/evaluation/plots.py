@@ -18,10 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from tacit.evaluation.hiding import MixPoint
+from tacit.evaluation.sketch_needs import Needs
 
 ATTACK_COLOURS = ("var(--a1)", "var(--a2)", "var(--a3)", "var(--a4)")
 ATTACK_SHAPES = ("circle", "square", "triangle-up", "diamond")
 TENTHS = 10
+_INKS = ("#0b6e99", "#444444", "#b8500f", "#6a3fa0")
+_VARIED = {
+    "epsilon": "epsilon, nats for the stated unit",
+    "rated": "items that a person rated",
+    "items": "items of the catalogue",
+}
 
 
 def tradeoff(points: Sequence[MixPoint], names: Mapping[str, str]) -> str:
@@ -136,6 +143,34 @@ def curves(lines: Sequence[Curve], *, x_title: str, y_title: str, log: bool = Fa
             marked.mark_circle(size=44, opacity=1).encode(y),
         ).properties(width=405, height=320)
     )
+
+
+def people_needed(panels: Sequence[Needs]) -> str:
+    """People by each method against what is varied, one panel each, as an SVG file of its own.
+
+    Both axes are logarithmic. A thin rule stands where the plan is.
+    """
+    names = sorted({name for panel in panels for name in panel.lines})
+    colour = alt.Color("line:N").title(None).scale(domain=names, range=list(_INKS)[: len(names)])
+    shown = []
+    for number, panel in enumerate(panels):
+        rows = [
+            {"line": name, "x": x, "y": y} for name, line in panel.lines.items() for x, y in line
+        ]
+        x = alt.X("x:Q").title(_VARIED[panel.varied]).scale(type="log", nice=False)
+        y = alt.Y("y:Q").title("people").scale(type="log").axis(format="~s", tickCount=6)
+        legend = alt.Legend(orient="top", columns=2) if number == 0 else None
+        lines = alt.Chart(_data(rows)).mark_line(strokeWidth=2)
+        here = alt.Chart(_data([{"x": panel.at}])).mark_rule(stroke="#999", strokeDash=[3, 3])
+        shown.append(
+            alt.layer(
+                lines.encode(x.axis(format="~g", tickCount=6), y, colour.legend(legend)),
+                here.encode(alt.X("x:Q")),
+            ).properties(width=405, height=220)
+        )
+    chart = alt.vconcat(*shown).configure(background="white", font="system-ui, sans-serif")
+    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
+    return drawn
 
 
 def _framed(lines: Sequence[Sequence[tuple[float | None, float, float, float]]]) -> list[float]:

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from tacit.data.synthetic_blocks import Blocks, example
 from tacit.errors import ConfigError
 from tacit.evaluation.intervals import Interval, mean_interval
-from tacit.evaluation.sketching import simulate
+from tacit.evaluation.sketching import SketchRow, simulate
 from tacit.recommenders.sketches.planner import plan
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,10 @@ class Need:
 
 @dataclass(frozen=True)
 class Scaling:
-    """users ~ value^slope, with the slope's 95 % interval over settings and seeds."""
+    """users ~ value^slope, with the slope's 95 % interval over settings and seeds.
+
+    rows: the simulated crowds that it was fitted to.
+    """
 
     method: str
     varied: str
@@ -53,10 +56,11 @@ class Scaling:
     slope: float
     low: float
     high: float
+    rows: tuple[SketchRow, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
+        """Plain values for JSON, without the rows."""
+        return {name: value for name, value in asdict(self).items() if name != "rows"}
 
 
 def scaling(
@@ -81,14 +85,15 @@ def scaling(
         raise ConfigError("A slope needs two values and two seeds or more.")
     world = example(2) if blocks is None else blocks
     needs, logs = [], []
+    drawn: list[SketchRow] = []
     for value in values:
         setting = {"items": items, "rated": rated, "epsilon": epsilon} | {varied: value}
-        sizes, clt, unreached = _needed(method, setting, seeds, world)
+        sizes, clt, unreached = _needed(method, setting, seeds, world, drawn)
         mean, low, high = (math.exp(part) for part in mean_interval(np.log(sizes)))
         needs.append(Need(float(value), mean, low, high, clt, unreached))
         logs.append(np.log(sizes))
     slope = fitted_slope(np.repeat(np.log(np.asarray(values, dtype=float)), seeds), np.ravel(logs))
-    return Scaling(method, varied, tuple(needs), *slope)
+    return Scaling(method, varied, tuple(needs), *slope, tuple(drawn))
 
 
 def fitted_slope(x: Floats, y: Floats, confidence: float = 0.95) -> Interval:
@@ -102,9 +107,12 @@ def fitted_slope(x: Floats, y: Floats, confidence: float = 0.95) -> Interval:
 
 
 def _needed(
-    method: str, setting: dict[str, Any], seeds: int, world: Blocks
+    method: str, setting: dict[str, Any], seeds: int, world: Blocks, drawn: list[SketchRow]
 ) -> tuple[Floats, float, int]:
-    """(seeds,) people from which on every label is right; users_clt; how many never were."""
+    """(seeds,) people from which on every label is right; users_clt; how many never were.
+
+    Every crowd's row is appended to `drawn`.
+    """
     advice = plan(**setting, clusters=len(world.items), blocks=world)
     clt = next(row.users_clt for row in advice.methods if row.method == method)
     if math.isinf(clt):
@@ -113,6 +121,7 @@ def _needed(
     sizes, unreached = [], 0
     for seed in range(seeds):
         rows = simulate(method, **setting, users=stops, seed=seed, blocks=world)
+        drawn += rows
         wrong = [place for place, row in enumerate(rows) if row.accuracy < 1]
         first = wrong[-1] + 1 if wrong else 0
         unreached += first == len(stops)

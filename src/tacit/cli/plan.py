@@ -1,0 +1,131 @@
+"""`tacit plan`: how many people a design needs, before anybody is asked anything."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import output, sketch_settings
+from tacit.cli.output import JSON
+from tacit.cli.sketch_settings import Clusters, Likes, Unit
+
+if TYPE_CHECKING:
+    from tacit.recommenders.sketches.planner import Plan
+
+app = typer.Typer(help="Say how many people a design needs.", no_args_is_help=True)
+
+
+@app.callback()
+def _designs() -> None:
+    """One sub-command per design."""
+
+
+@app.command()
+def sketches(
+    items: Annotated[int, typer.Option(help="Items of the catalogue.")],
+    rated: Annotated[int, typer.Option(help="Items that a person has rated.")],
+    epsilon: Annotated[float, typer.Option(help="Nats for a whole report and the unit.")],
+    clusters: Clusters = 2,
+    eta: Annotated[float, typer.Option(help="Chance that a label may be wrong.")] = 0.1,
+    unit: Unit = "user",
+    likes: Likes = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write an SVG: people against epsilon, rated and items.")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Count the people that sketches need: nobody can do with fewer, and by each method.
+
+    Lower bounds hold whatever people like. What methods need depends on how different the clusters
+    are: see --likes.
+    """
+    from tacit.recommenders.sketches.planner import plan
+
+    if plot is not None:
+        from tacit.writing import check_writable
+
+        check_writable(plot)
+    blocks = sketch_settings.world(likes, clusters)
+    planned = plan(
+        items=items,
+        rated=rated,
+        epsilon=epsilon,
+        clusters=clusters,
+        eta=eta,
+        unit=unit,
+        blocks=blocks,
+    )
+    if plot is not None:
+        from tacit.evaluation.plots import people_needed
+        from tacit.evaluation.sketch_needs import needs
+        from tacit.writing import write_whole
+
+        write_whole(plot, people_needed(needs(planned, blocks)).encode())
+    output.emit(
+        planned.to_dict(), as_json=as_json, render=partial(_show, planned=planned, plot=plot)
+    )
+
+
+def advice(planned: Plan) -> str:
+    """In one sentence: at least so many, and what to use."""
+    best, bounds = planned.best, planned.lower_bounds
+    any_learner = max(bounds["ldp"], bounds["adaptive"])
+    fixed = max(any_learner, bounds["scarce"])
+    if planned.unit == "user":
+        least = f"Nobody can do with fewer than {at_least(any_learner)} people"
+        if fixed > any_learner:
+            least += f", or {at_least(fixed)} if questions do not depend on earlier answers"
+    else:
+        least = f"No lower bound is known for the unit {planned.unit}"
+    if math.isinf(best.users_clt):
+        return f"{least}; and no method here can tell these clusters apart."
+    asked = (
+        f"{best.questions} random pair{'s' if best.questions > 1 else ''}"
+        if best.theta is None
+        else f"theta {best.theta:.2g} and {best.questions} "
+        f"question{'s' if best.questions > 1 else ''}"
+    )
+    needed = f"which takes about {people(best.users_clt)} people"
+    return f"{least}; use {best.method} with {asked}, {needed}."
+
+
+def people(number: float) -> str:
+    """A number of people to two digits: no plan is exacter."""
+    return "infinitely many" if math.isinf(number) else f"{int(float(f'{number:.2g}')):,}"
+
+
+def at_least(bound: float) -> str:
+    """A lower bound as a whole number of people."""
+    return f"{math.ceil(bound):,}"
+
+
+def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
+    output.table(
+        "",
+        ("method", "theta", "questions", "people needed", "proved enough"),
+        [
+            (
+                method.method,
+                None if method.theta is None else round(method.theta, 3),
+                method.questions,
+                people(method.users_clt),
+                "–" if method.users_theorem is None else people(method.users_theorem),
+            )
+            for method in planned.methods
+        ],
+    )
+    output.console.print(advice(planned), soft_wrap=True)
+    output.console.print(
+        "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff.",
+        style="dim",
+    )
+    if plot is not None:
+        output.console.print(f"Wrote {plot}", soft_wrap=True, markup=False)
+    output.next_step(
+        f"Next:  tacit simulate sketches --items {planned.items} --rated {planned.rated} "
+        f"--epsilon {planned.epsilon:g} --users 1000,10000"
+    )

@@ -1,0 +1,186 @@
+"""`tacit simulate`: a design on generated people, before anybody real is asked."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import numbers, output, sketch_settings
+from tacit.cli.output import JSON
+from tacit.cli.sketch_settings import Clusters, Likes, Unit
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.evaluation.sketch_scaling import Scaling
+
+app = typer.Typer(help="Try a design on generated people.", no_args_is_help=True)
+
+Settings = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]
+"""Values of items, rated and epsilon."""
+
+
+@app.callback()
+def _designs() -> None:
+    """One sub-command per design."""
+
+
+@app.command()
+def sketches(
+    items: Annotated[str, typer.Option(help="Items; several numbers with commas.")] = "60",
+    rated: Annotated[str, typer.Option(help="Items that a person rated; likewise.")] = "20",
+    epsilon: Annotated[str, typer.Option(help="Nats for a report; likewise; inf: no noise.")] = "1",
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="maxsense, multi-maxsense or pairwise-preference; repeat for several."),
+    ] = None,
+    users: Annotated[
+        str | None, typer.Option(help="Numbers of people, with commas; not with --scaling.")
+    ] = None,
+    scaling: Annotated[
+        bool,
+        typer.Option(
+            "--scaling",
+            help="Grow crowds until all labels are right, at each of several --items, --rated or "
+            "--epsilon, and fit the slope.",
+        ),
+    ] = False,
+    clusters: Clusters = 2,
+    likes: Likes = None,
+    unit: Unit = "user",
+    theta: Annotated[float | None, typer.Option(help="By default as planned.")] = None,
+    questions: Annotated[int | None, typer.Option(help="By default as planned.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many populations.")] = 5,
+    as_json: JSON = False,
+) -> None:
+    """Learn item clusters from simulated reports, and compare them with the true ones.
+
+    accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
+    """
+    settings = (
+        numbers.integers(items, "--items"),
+        numbers.integers(rated, "--rated"),
+        numbers.decimals(epsilon, "--epsilon"),
+    )
+    methods = tuple(dict.fromkeys(method or ("maxsense",)))
+    world = sketch_settings.world(likes, clusters)
+    if scaling:
+        if users is not None or theta is not None or questions is not None or unit != "user":
+            raise ConfigError(
+                "--scaling finds the people needed, with the plan's theta and questions for the "
+                "unit user: leave out --users, --theta, --questions and --unit."
+            )
+        result = _scaled(settings, methods, seeds, world, quiet=as_json)
+        output.emit(result, as_json=as_json, render=_show_scaling)
+        return
+    if users is None:
+        raise ConfigError(
+            "Say how many people with --users, such as 1000,10000. "
+            "tacit plan sketches  says how many it takes."
+        )
+    asked = {"blocks": world, "unit": unit, "theta": theta, "questions": questions}
+    crowds = numbers.integers(users, "--users")
+    rows = _simulated(settings, methods, crowds, seeds, asked, quiet=as_json)
+    output.emit({"rows": rows}, as_json=as_json, render=_show_rows)
+
+
+def _simulated(
+    settings: Settings,
+    methods: tuple[str, ...],
+    users: tuple[int, ...],
+    seeds: int,
+    asked: dict[str, Any],
+    *,
+    quiet: bool,
+) -> list[dict[str, Any]]:
+    from tacit.evaluation.sketching import simulate
+
+    runs = list(product(methods, *settings, range(seeds)))
+    rows: list[dict[str, Any]] = []
+    with output.progress("Simulating", len(runs), quiet=quiet) as advance:
+        for name, items, rated, epsilon, seed in runs:
+            found = simulate(
+                name, items=items, rated=rated, epsilon=epsilon, users=users, seed=seed, **asked
+            )
+            rows += [row.to_dict() for row in found]
+            advance(1)
+    return rows
+
+
+def _scaled(
+    settings: Settings, methods: tuple[str, ...], seeds: int, world: Any, *, quiet: bool
+) -> dict[str, Any]:
+    from tacit.evaluation.sketch_scaling import VARIED, scaling
+
+    several = [name for name, values in zip(VARIED, settings, strict=True) if len(values) > 1]
+    if len(several) != 1:
+        raise ConfigError(
+            "--scaling takes several values of exactly one of --items, --rated and --epsilon, "
+            "such as --rated 10,20,40."
+        )
+    varied = several[0]
+    kept: dict[str, Any] = {
+        name: values[0] for name, values in zip(VARIED, settings, strict=True) if name != varied
+    }
+    values = settings[VARIED.index(varied)]
+    found: list[Scaling] = []
+    with output.progress("Growing crowds", len(methods), quiet=quiet) as advance:
+        for name in methods:
+            found.append(scaling(name, varied, values, **kept, seeds=seeds, blocks=world))
+            advance(1)
+    return {
+        "rows": [row.to_dict() for one in found for row in one.rows],
+        "scaling": [one.to_dict() for one in found],
+    }
+
+
+def _show_rows(result: dict[str, Any]) -> None:
+    columns = ("method", "items", "rated", "epsilon", "users")
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in result["rows"]:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    output.table(
+        "",
+        (*columns, "labels right", "adjusted Rand"),
+        [
+            (
+                *key[:3],
+                "inf" if key[3] is None else f"{key[3]:g}",
+                f"{key[4]:,}",
+                sum(row["accuracy"] for row in rows) / len(rows),
+                sum(row["ari"] for row in rows) / len(rows),
+            )
+            for key, rows in groups.items()
+        ],
+    )
+    output.console.print("Means over seeds; --json prints every one.", style="dim")
+    output.next_step("Next:  tacit plan sketches  says how many people it takes.")
+
+
+def _show_scaling(result: dict[str, Any]) -> None:
+    for found in result["scaling"]:
+        output.table(
+            f"{found['method']}: people until all labels are right",
+            (found["varied"], "people", "95 %", "by the formula", "never"),
+            [
+                (
+                    f"{need['value']:g}",
+                    f"{need['users']:,.0f}",
+                    _interval(need["low"], need["high"]),
+                    f"{need['users_clt']:,.0f}",
+                    need["unreached"],
+                )
+                for need in found["needs"]
+            ],
+        )
+        output.console.print(
+            f"Slope {found['slope']:.2f} (95 %: {found['low']:.2f} to {found['high']:.2f}): people "
+            f"grow as {found['varied']} to this power."
+        )
+    output.next_step("Next:  tacit plan sketches --plot out.svg  draws what theory says.")
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else "–"

@@ -1,0 +1,164 @@
+"""The commands a person types around sketches, on small numbers."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tacit.cli import app as cli
+from tacit.recommenders.sketches.planner import plan
+
+
+@pytest.fixture
+def tacit(capsys):
+    """Run one command line in this process: exit code, standard output, standard error."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def as_json(tacit):
+    """Run one command line with --json and parse all of its standard output."""
+
+    def call(*words: object) -> dict:
+        code, out, err = tacit(*words, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call
+
+
+PLAN = ("plan", "sketches", "--items", 200, "--rated", 20, "--epsilon", 1)
+SIMULATE = ("simulate", "sketches", "--items", 30, "--rated", 10, "--seeds", 2)
+
+
+def test_plan_prints_the_machine_output(as_json):
+    """The planner's own numbers, under the promised keys."""
+    found = as_json(*PLAN, "--clusters", 2, "--eta", 0.1)
+    own = plan(items=200, rated=20, epsilon=1.0, clusters=2, eta=0.1)
+    assert found["lower_bounds"] == pytest.approx(own.lower_bounds)
+    assert set(found["lower_bounds"]) == {"ldp", "scarce", "adaptive"}
+    assert found["lower_bounds"]["scarce"] == pytest.approx(4569.2, abs=0.1)
+    for method in found["methods"]:
+        assert list(method) == ["method", "theta", "questions", "users_clt", "users_theorem"]
+    assert found["methods"][0]["users_clt"] == pytest.approx(own.best.users_clt)
+
+
+def test_plan_says_it_in_a_sentence(tacit):
+    """At least so many, and what to use, with theta and the number of questions."""
+    code, out, _ = tacit(*PLAN)
+    said = " ".join(out.split())
+    assert code == 0
+    assert "Nobody can do with fewer than 269 people, or 4,570 if questions do not depend" in said
+    assert "use maxsense with theta 0.89 and 1 question, which takes about 42,000,000" in said
+    assert "Next:" in said
+
+
+def test_plan_follows_the_assumed_world(as_json, tacit):
+    """--likes changes what methods need and no lower bound; what cannot be told apart is said."""
+    usual, easy = as_json(*PLAN), as_json(*PLAN, "--likes", "0.9,0.1")
+    assert easy["lower_bounds"] == usual["lower_bounds"]
+    assert easy["methods"][0]["users_clt"] < usual["methods"][0]["users_clt"] / 10
+    alike = as_json(*PLAN, "--likes", "0.5,0.5")
+    assert {method["users_clt"] for method in alike["methods"]} == {None}
+    assert "no method here can tell these clusters apart" in " ".join(
+        tacit(*PLAN, "--likes", "0.5,0.5")[1].split()
+    )
+
+
+def test_plan_draws(tacit, tmp_path):
+    """--plot writes one SVG file with a panel for epsilon, rated items and items."""
+    out = tmp_path / "plan.svg"
+    code, shown, _ = tacit(*PLAN, "--plot", out)
+    assert code == 0
+    assert "plan.svg" in "".join(shown.split())
+    drawn = " ".join(ET.parse(out).getroot().itertext())
+    for words in ("epsilon, nats", "items that a person rated", "items of the catalogue"):
+        assert words in drawn
+    assert "nobody below" in drawn
+
+
+def test_plan_draws_nowhere_before_it_plans(tacit, tmp_path):
+    """A folder that does not exist is refused."""
+    code, out, err = tacit(*PLAN, "--plot", tmp_path / "none" / "plan.svg")
+    assert (code, out) == (1, "")
+    assert "does not exist" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--eta", 0.7), "eta is a chance"),
+        (("--unit", "day"), "A unit is one of user"),
+        (("--likes", "0.9,x"), "--likes takes numbers"),
+        (("--likes", "0.9,0.5,0.1"), "--clusters"),
+        (("--likes", "0.9,1.5"), "Likes are chances"),
+        (("--rated", 201), "1 to 200 rated"),
+        (("--epsilon", "inf"), "finite"),
+    ],
+)
+def test_plans_of_nonsense_are_sentences(tacit, words, said):
+    """What cannot be planned for is named."""
+    code, _, err = tacit(*PLAN, *words)
+    assert code == 2
+    assert said in err
+
+
+def test_simulate_prints_the_machine_output(as_json):
+    """A row for each method, epsilon, crowd and seed; null stands for no noise."""
+    rows = as_json(
+        *SIMULATE,
+        *("--method", "maxsense", "--method", "pairwise-preference", "--likes", "0.9,0.1"),
+        *("--epsilon", "1,inf", "--users", "100,2000"),
+    )["rows"]
+    fields = ["method", "items", "rated", "epsilon", "users", "seed", "accuracy", "ari"]
+    assert all(list(row) == fields for row in rows)
+    settings = [(row["method"], row["epsilon"], row["users"], row["seed"]) for row in rows]
+    assert len(set(settings)) == len(rows) == 16
+    assert {row["epsilon"] for row in rows} == {1.0, None}
+    assert all(0 <= row["accuracy"] <= 1 for row in rows)
+
+
+def test_simulate_shows_means(tacit):
+    """For people: a line for each setting."""
+    code, out, _ = tacit(*SIMULATE, "--users", 500, "--likes", "0.9,0.1")
+    assert code == 0
+    assert "labels right" in out
+    assert "Next:" in out
+
+
+def test_scaling_fits_slopes(as_json, tacit):
+    """People fall as epsilon grows; the crowds behind the slope are there, too."""
+    words = ("--likes", "0.95,0.05", "--epsilon", "0.5,2", "--scaling")
+    found = as_json(*SIMULATE, *words)
+    (fitted,) = found["scaling"]
+    assert (fitted["varied"], fitted["method"]) == ("epsilon", "maxsense")
+    assert fitted["low"] < fitted["slope"] < fitted["high"]
+    assert fitted["slope"] < -0.5
+    assert {row["epsilon"] for row in found["rows"]} == {0.5, 2.0}
+    assert "to this power" in tacit(*SIMULATE, *words)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "--users"),
+        (("--users", "many"), "--users takes numbers"),
+        (("--users", 100, "--method", "guess"), "A method is one of"),
+        (("--scaling",), "exactly one of"),
+        (("--scaling", "--rated", "5,10", "--epsilon", "1,2"), "exactly one of"),
+        (("--scaling", "--rated", "5,10", "--users", 100), "leave out --users"),
+    ],
+)
+def test_simulations_of_nonsense_are_sentences(tacit, words, said):
+    """What cannot be simulated is named."""
+    code, _, err = tacit(*SIMULATE, *words)
+    assert code == 2
+    assert said in " ".join(err.split())
