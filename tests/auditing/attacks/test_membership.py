@@ -88,7 +88,7 @@ def test_lists_of_nx_map_tell_who_was_there():
 
 def test_the_sound_variant_stays_below_its_claim():
     """Under the guarantee the guesses prove no epsilon above it."""
-    rows = play(GAMES[1], (FromLists(20, 5.0),), fits=2)
+    rows = play(GAMES[1], (FromPredictions(),), fits=2)
     assert rows[0].lower_bound <= rows[0].epsilon == 1.0
     assert rows[0].verdict == "no violation found"
     assert not control_works(rows)
