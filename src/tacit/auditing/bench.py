@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import traceback
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound, itself
-from tacit.auditing.gaussian import audit_gaussian, ideal_gaussian
+from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
 from tacit.auditing.greybox import Tape, differences
 from tacit.auditing.rules import Rule, upper_bound
 from tacit.auditing.tap import Bulk, tapped
@@ -34,7 +37,7 @@ class Pair:
     call: one release, or with `at_once` one for each row. exact: the loss, from what the running
     code draws with. chances: of events under the two inputs. share: it gets samples / share.
     mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
-    stream: called step by step, each draw a call of OpenDP; others draw their noise in bulk.
+    untapped: each draw is a call of OpenDP; others draw their noise in bulk.
     silent: draws may differ, because they follow from the release or are proved to tell no more.
     """
 
@@ -50,7 +53,7 @@ class Pair:
     mu: float | None = None
     sigma_in_steps: float = 0.0
     rule: Rule | None = None
-    stream: bool = False
+    untapped: bool = False
     silent: bool = False
 
 
@@ -66,10 +69,26 @@ class Subject:
     delta: float = 0.0
 
 
+def attempt(
+    mechanism: str, make: Callable[[], Subject], *, samples: int = SAMPLES, alpha: float = ALPHA
+) -> Audit:
+    """`run`, and a violation if the mechanism is too broken for its pairs to be made."""
+    try:
+        subject = make()
+    except Exception as error:
+        lost = Checked("none", math.inf, None, 0.0, 0.0, 0, failed=_where(error))
+        return _concluded(Subject(mechanism, "unknown", "unknown", math.nan, ()), [lost], alpha)
+    return run(subject, samples=samples, alpha=alpha)
+
+
 def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
     """Draw, bound and judge; the pairs share alpha."""
     level = alpha / len(subject.pairs)
-    checked = [_checked(pair, subject, samples, level) for pair in subject.pairs]
+    checked = [check(pair, subject.delta, samples=samples, alpha=level) for pair in subject.pairs]
+    return _concluded(subject, checked, alpha)
+
+
+def _concluded(subject: Subject, checked: list[Checked], alpha: float) -> Audit:
     best = max(checked, key=lambda pair: pair.lower_bound)
     return Audit(
         subject.mechanism,
@@ -87,11 +106,33 @@ def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Au
     )
 
 
-def _checked(pair: Pair, subject: Subject, samples: int, alpha: float) -> Checked:
+def check(pair: Pair, delta: float = 0.0, *, samples: int, alpha: float = ALPHA) -> Checked:
+    """One pair by every tool. An exception is a finding: whatever works does not raise here."""
     count = max(samples // pair.share, _FEWEST)
-    found, ideal = _found(pair, subject.delta, count, alpha)
     bounded = None if pair.rule is None else upper_bound(pair.rule)
-    return Checked(pair.name, pair.exact, bounded, found, ideal, count, tuple(watched(pair)))
+    try:
+        seen = tuple(watched(pair))
+        found, ideal = _found(pair, delta, count, alpha)
+    except Exception as error:
+        return Checked(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=_where(error))
+    most = _most(pair, delta)
+    return Checked(pair.name, pair.exact, bounded, found, ideal, count, seen, most)
+
+
+def _most(pair: Pair, delta: float) -> float:
+    """What the samples can show of the noise that was asked for.
+
+    A Gaussian's error rates are those of a continuous one but for 1 / (24 sigma^2) of mu.
+    """
+    if pair.mu is None or math.isinf(pair.exact):
+        return pair.exact
+    return max(pair.exact, epsilon_of(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
+
+
+def _where(error: Exception) -> str:
+    """The kind of an exception and its place in the code; its words may repeat the data."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {PurePath(last.filename).name}, line {last.lineno}"
 
 
 def watched(pair: Pair) -> list[str]:
@@ -147,7 +188,7 @@ def _releases(pair: Pair, data: NDArray[Any]) -> Release:
         if pair.at_once:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
-        if pair.stream:
+        if pair.untapped:
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
         with tapped(Bulk(min(_BULK, n)).answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))

@@ -1,7 +1,8 @@
 """A faulty mechanism beside its clean twin, and the tool that has to tell them apart.
 
-The two are one function with a switch, so that the page shows the bug and nothing else. They are
-simulations: their noise is NumPy's and protects nobody.
+The two are one function with a switch, so that the page shows the bug and nothing else. Most are
+simulations: their noise is NumPy's and protects nobody. Others are shipped classes with one method
+overridden.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal, Protocol
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
-from tacit.auditing.bench import Pair
+from tacit.auditing.bench import Pair, check
 from tacit.auditing.empirical import Feature, audit, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of
 from tacit.auditing.greybox import Tape, differences
@@ -131,7 +132,7 @@ class Enumerated:
 
 @dataclass(frozen=True)
 class OnTheBench:
-    """pair(bug): a shipped mechanism, one of its properties overridden if `bug`, read by a tap."""
+    """pair(bug): a shipped mechanism, one of its methods overridden if `bug`, read by a tap."""
 
     name: str
     pair: Callable[[bool], Pair]
@@ -145,6 +146,25 @@ class OnTheBench:
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         found = self.pair(bug).exact
         return exceeds(self.epsilon, found), found
+
+
+@dataclass(frozen=True)
+class Contradicted:
+    """pair(bug): a shipped mechanism whose draws, if `bug`, are not what it asks for.
+
+    The claim may hold all the same: what the samples show is held against the exact loss.
+    """
+
+    name: str
+    pair: Callable[[bool], Pair]
+    epsilon: float = 1.0
+    samples: int = 400_000
+    described: Described | None = None
+    tool: Tool = "empirical"
+
+    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+        found = check(self.pair(bug), samples=self.samples)
+        return bool(found.faults(self.epsilon)), found.lower_bound
 
 
 @dataclass(frozen=True)

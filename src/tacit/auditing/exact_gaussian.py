@@ -54,19 +54,36 @@ def masses(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return integers, chances / chances.sum()
 
 
-def at_least(k: int, sigma: float) -> float:
-    """P(noise >= k)."""
-    integers, chances = masses(sigma)
-    return float(chances[integers >= k].sum())
+def tails(
+    steps: Sequence[int], sigmas: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(sum of d / sigma^2 times noise >= each of its values), with the centres moved and without.
+
+    These are the tests that tell the two inputs apart best.
+    """
+    total, _, shift = _summed(steps, sigmas)
+    reached = np.minimum(np.cumsum(total[::-1])[::-1], 1.0)
+    far = min(shift, len(reached))
+    moved = np.concatenate([np.ones(far), reached[: len(reached) - far]])
+    return moved, reached
 
 
 def _losses(
     steps: Sequence[int], sigmas: Sequence[float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Every value of the loss, and how likely it is."""
+    total, unit, shift = _summed(steps, sigmas)
+    integers = np.arange(len(total)) - len(total) // 2
+    return np.asarray((shift / 2 - integers) * unit, dtype=np.float64), total
+
+
+def _summed(
+    steps: Sequence[int], sigmas: Sequence[float]
+) -> tuple[NDArray[np.float64], float, int]:
+    """The sum of d / sigma^2 times noise, in units: its chances around 0, the unit, its move."""
     moving = [(int(d), float(s)) for d, s in zip(steps, sigmas, strict=True) if d]
     if not moving:
-        return np.zeros(1), np.ones(1)
+        return np.ones(1), 1.0, 0
     largest = max(sigma for _, sigma in moving)
     weights = [_weight(d, sigma, largest) for d, sigma in moving]
     parts = math.lcm(*(weight.denominator for weight in weights))
@@ -75,10 +92,8 @@ def _losses(
     total = np.ones(1)
     for weight, (_, sigma) in zip(whole, moving, strict=True):
         total = _added(total, masses(sigma)[1], abs(weight) // common)
-    integers = np.arange(len(total)) - len(total) // 2
-    fixed = sum(d * d / (2 * sigma**2) for d, sigma in moving)
-    losses = np.asarray(fixed - integers * (common / parts / largest**2), dtype=np.float64)
-    return losses, total
+    shift = sum(w * d for w, (d, _) in zip(whole, moving, strict=True)) // common
+    return total, common / parts / largest**2, shift
 
 
 def _weight(d: int, sigma: float, largest: float) -> Fraction:

@@ -5,15 +5,27 @@ Every function takes `bug`: True for the fault, False for its repair.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import Pair
 from tacit.auditing.greybox import Tape
-from tacit.auditing.shipped_noise import laplace_pair
+from tacit.auditing.shipped_noise import gaussian_pair, laplace_pair
+from tacit.auditing.shipped_smooth import smooth_pair
 from tacit.auditing.shipped_streams import gate_pair
-from tacit.mechanisms.threshold import ThresholdGate
+from tacit.auditing.tap import Asked, as_shipped, tapped
+from tacit.mechanisms.cosine import turns
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
+from tacit.mechanisms.threshold import GateRun, ThresholdGate
 from tacit.mechanisms.tree import TreeCounter
 
 
@@ -35,6 +47,34 @@ class _GateForMonotonicCounts(ThresholdGate):
         return super().count_scale / 2
 
 
+class _RunWithoutCountNoise(GateRun):
+    def stops_at(self, count: int) -> bool:
+        return self.stopped or self._stops_at(int(count), 0)
+
+
+class _GateWithAnExactStream(ThresholdGate):
+    def start(self) -> GateRun:
+        return _RunWithoutCountNoise(self)
+
+
+class _LaplaceWithoutRounding(LaplaceRelease):
+    @property
+    def _distance(self) -> int:
+        return self.grid.distance(self.sensitivity)
+
+
+class _GaussianWithoutRounding(GaussianRelease):
+    @property
+    def _distance(self) -> float:
+        return self.sensitivity / self.resolution
+
+
+class _LocalSensitivity(SmoothCosineRelease):
+    def rung(self, pair: NDArray[np.int64]) -> int:
+        move = min(float(turns(pair, self.bound, 1)[0]), 2.0) * self.halves
+        return int(np.searchsorted(self._reaches, math.ceil(move) + 1))
+
+
 def tree_with_log_levels(bug: bool) -> Pair:
     """The shipped counter, charged for log2(T) levels where T = 2 steps touch two nodes."""
     counter = (_TreeWithoutALevel if bug else TreeCounter)(1.0, horizon=2)
@@ -49,6 +89,50 @@ def gate_with_half_the_threshold_noise(bug: bool) -> Pair:
 def gate_with_half_the_count_noise(bug: bool) -> Pair:
     """The shipped gate; the counts' noise is that of monotonic counts, and these are not."""
     return _gate((_GateForMonotonicCounts if bug else ThresholdGate)(1.0, 1))
+
+
+def gate_with_an_exact_stream(bug: bool) -> Pair:
+    """The shipped gate; right in one call, and without noise on counts that come one by one."""
+    gate = (_GateWithAnExactStream if bug else ThresholdGate)(1.0, 1)
+    return gate_pair("stream", gate, [1, 1, 0], [0, 0, 1], stream=True)
+
+
+def laplace_without_rounding(bug: bool) -> Pair:
+    """Three numbers that hardly change, and each is rounded to the next step."""
+    release = (_LaplaceWithoutRounding if bug else LaplaceRelease)(1.0, 0.3, -8, 8, 1.0, 3)
+    return laplace_pair(
+        "three round down", release, [0.9] * 3, [1.0] * 3, distance=3, share=1, at_once=True
+    )
+
+
+def gaussian_without_rounding(bug: bool) -> Pair:
+    release = (_GaussianWithoutRounding if bug else GaussianRelease)(1.0, 0.5, -8, 8, 1.0, 4)
+    return gaussian_pair("four round down", release, [0.75] * 4, [1.0] * 4, share=1, at_once=True)
+
+
+def local_for_smooth_sensitivity(bug: bool) -> Pair:
+    """The shipped cosine; its noise fits these ratings, and is far less than its neighbours'."""
+    release = (_LocalSensitivity if bug else SmoothCosineRelease)(1.0, 1e-6, bound=1, halves=1_000)
+    return smooth_pair("two alike, then a third", release, np.ones((2, 2), dtype=np.int64), [1, 1])
+
+
+def sampler_of_90_percent(bug: bool) -> Pair:
+    """The mechanism asks for the right noise. Half of its sensitivity is used up on this pair, so
+    that the loss stays below the claim."""
+    release = LaplaceRelease(1.0, 2.0, -8, 8, 1.0)
+    pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
+    return replace(pair, call=_with_less_noise(pair.call)) if bug else pair
+
+
+def _with_less_noise(call: Callable[[NDArray[Any], Any], ArrayLike]) -> Callable[..., ArrayLike]:
+    def drawn(asked: Asked) -> NDArray[np.int64]:
+        return as_shipped(replace(asked, scale=0.9 * asked.scale))
+
+    def called(data: NDArray[Any], source: Any) -> ArrayLike:
+        with tapped(drawn):
+            return call(data, source)
+
+    return called
 
 
 def _gate(gate: ThresholdGate) -> Pair:

@@ -31,7 +31,8 @@ class Moves:
     """steps: how far each noise's centre moves, whole numbers (noises,). scales: (noises,).
 
     unmask: turns a release, less the noiseless release of the second input, into the noises.
-    origin: that noiseless release. bare: whether something moves that no noise covers.
+    origin: that noiseless release. bare: whether something moves that no noise covers, the inputs
+    ask for different noise, or two noises cover the same thing, so that no move explains the loss.
     """
 
     steps: NDArray[np.int64]
@@ -54,11 +55,12 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     sampler, scales = _asked(heard)
     with tapped() as heard:
         at_b = _flat(run(b))
-    if (sampler, scales.tolist()) != (_asked(heard)[0], _asked(heard)[1].tolist()):
-        raise ConfigError("The two inputs ask for different noise, so no move explains the loss.")
-    matrix = np.stack([_with_one(run, b, place) - at_b for place in range(len(scales))], axis=1)
+    alike = (sampler, scales.tolist()) == (_asked(heard)[0], _asked(heard)[1].tolist())
+    if not (alike and len(scales) and at_a.shape == at_b.shape):
+        return _unexplained(sampler, scales, at_b)
+    matrix = np.stack([with_one(run, b, place) - at_b for place in range(len(scales))], axis=1)
     if np.linalg.matrix_rank(matrix) < len(scales):
-        raise ConfigError("Two noises cover the same thing, so their moves cannot be told apart.")
+        return _unexplained(sampler, scales, at_b)
     unmask = np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
     shift = at_a - at_b
     found = unmask @ shift
@@ -66,6 +68,11 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     rest = np.abs(matrix @ steps - shift).max(initial=0.0)
     bare = bool(rest > _ROUNDING * np.abs(matrix).max())
     return Moves(steps.astype(np.int64), scales, sampler, unmask, at_b, bare)
+
+
+def _unexplained(sampler: str, scales: NDArray[np.float64], at_b: NDArray[np.float64]) -> Moves:
+    nothing = np.zeros((len(scales), at_b.size))
+    return Moves(np.zeros(len(scales), dtype=np.int64), scales, sampler, nothing, at_b, True)
 
 
 def laplace_loss(moved: Moves) -> float:
@@ -76,22 +83,25 @@ def laplace_loss(moved: Moves) -> float:
 
 
 def _asked(heard: list[Asked]) -> tuple[str, NDArray[np.float64]]:
+    """The sampler, "" if none was asked, and the scale of each noise."""
     kinds = {asked.sampler for asked in heard}
-    if len(kinds) != 1 or "noisy_max" in kinds:
+    if len(kinds) > 1 or "noisy_max" in kinds:
         raise ConfigError("Moves are known of mechanisms that add one kind of noise.")
     scales = [np.full(asked.values.size, asked.scale) for asked in heard]
-    return kinds.pop(), np.concatenate(scales)
+    return kinds.pop() if kinds else "", np.concatenate([*scales, np.empty(0)])
 
 
-def _with_one(run: Run, data: NDArray[np.float64], place: int) -> NDArray[np.float64]:
-    """The release of `data` if noise number `place` is 1 and all others are 0."""
+def with_one(
+    run: Run, data: NDArray[np.float64], place: int, noise: int = 1
+) -> NDArray[np.float64]:
+    """The release of `data` if noise number `place` is `noise` and all others are 0."""
     drawn = 0
 
     def answer(asked: Asked) -> NDArray[np.int64]:
         nonlocal drawn
-        noise = np.arange(drawn, drawn + asked.values.size) == place
+        here = np.arange(drawn, drawn + asked.values.size) == place
         drawn += asked.values.size
-        return np.asarray(asked.values + noise.astype(np.int64).reshape(asked.values.shape))
+        return np.asarray(asked.values + noise * here.reshape(asked.values.shape))
 
     with tapped(answer):
         return _flat(run(data))

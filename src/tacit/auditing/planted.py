@@ -11,14 +11,26 @@ import os
 
 import numpy as np
 
+from tacit.accounting import zcdp
 from tacit.auditing import exact, faults, faults_inside
 from tacit.auditing import planted_rules as rules
-from tacit.auditing.bugs import Bug, Enumerated, Normal, OnTheBench, Sampled, Watched, examine
+from tacit.auditing.bugs import (
+    Bug,
+    Contradicted,
+    Enumerated,
+    Normal,
+    OnTheBench,
+    Sampled,
+    Watched,
+    examine,
+)
 from tacit.auditing.empirical import itself
 from tacit.auditing.rules import FirstPast
+from tacit.auditing.shipped_noise import DELTA
 
 __all__ = ["BUGS", "examine"]
 
+_ONE_MULTIPLE = zcdp.epsilon_of(0.5, DELTA)  # what Gaussian noise of the sensitivity claims
 _BITS_PAIR = ((0, 1),)
 _SCORES = tuple(exact.within(1, 4))
 _CROSSING = ((1.0,) + (0.0,) * 9, (0.0,) + (1.0,) * 9)
@@ -113,6 +125,10 @@ BUGS: tuple[Bug, ...] = (
     OnTheBench(
         "threshold gate with half the noise on the threshold",
         faults_inside.gate_with_half_the_threshold_noise,
+    ),
+    OnTheBench(
+        "threshold gate whose stream has no noise on counts",
+        faults_inside.gate_with_an_exact_stream,
     ),
     Sampled(
         "threshold gate that never stops",
@@ -212,6 +228,18 @@ BUGS: tuple[Bug, ...] = (
         features={"smaller": lambda totals: totals.min(axis=1)},
     ),
     OnTheBench("tree counter with log2 T levels", faults_inside.tree_with_log_levels),
+    OnTheBench(
+        "rounding of several numbers left out, Laplace", faults_inside.laplace_without_rounding
+    ),
+    OnTheBench(
+        "rounding of several numbers left out, Gaussian",
+        faults_inside.gaussian_without_rounding,
+        epsilon=_ONE_MULTIPLE,
+    ),
+    OnTheBench("local instead of smooth sensitivity", faults_inside.local_for_smooth_sensitivity),
+    Contradicted(
+        "sampler that draws 0.9 of the scale it is asked for", faults_inside.sampler_of_90_percent
+    ),
     *_FORKED,
 )
 """Every planted bug with the pair of inputs on which its tool has to find it."""

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tacit.accounting import zcdp
 from tacit.errors import ConfigError
 
 
@@ -41,6 +42,38 @@ class Noised:
     def __post_init__(self) -> None:
         _check_distance(self.distance)
         _check_scale("scale", self.scale)
+
+
+@dataclass(frozen=True)
+class Gauss:
+    """Gaussian noise, discrete or not. distance: L2 of neighbours, over sigma. At `delta`."""
+
+    distance: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not self.distance >= 0:
+            raise ConfigError(f"A distance over sigma is at least 0; got {self.distance}.")
+
+
+@dataclass(frozen=True)
+class Following:
+    """Laplace noise whose scale follows the data. At `delta`.
+
+    distance: how far the centre moves, at the smaller scale. growth: the largest factor between
+    the scales of two neighbours.
+    """
+
+    distance: float
+    scale: float
+    growth: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _check_distance(self.distance)
+        _check_scale("scale", self.scale)
+        if not self.growth >= 1:
+            raise ConfigError(f"growth is a factor of at least 1; got {self.growth}.")
 
 
 @dataclass(frozen=True)
@@ -110,11 +143,25 @@ class Together:
     parts: tuple[Rule, ...]
 
 
-Rule = Public | Private | Noised | Answered | Chosen | FirstPast | Branch | Together
+Rule = (
+    Public
+    | Private
+    | Noised
+    | Gauss
+    | Following
+    | Answered
+    | Chosen
+    | FirstPast
+    | Branch
+    | Together
+)
 
 
 def upper_bound(rule: Rule) -> float:
-    """Nats that the release can cost at most; infinite if no number bounds it."""
+    """Nats that the release can cost at most; infinite if no number bounds it.
+
+    The words with a delta cost that, too, and their deltas add up.
+    """
     match rule:
         case Public():
             return 0.0
@@ -122,6 +169,12 @@ def upper_bound(rule: Rule) -> float:
             return math.inf
         case Noised(distance, scale, public):
             return distance / scale if public and scale > 0 else math.inf
+        case Gauss(distance, delta):
+            return zcdp.epsilon_of(distance**2 / 2, delta)
+        case Following(distance, scale, growth, delta):
+            if scale == 0:
+                return math.inf
+            return distance / scale + (growth - 1) * math.log(2 / delta)
         case Answered(truth, categories):
             lie = (1 - truth) / (categories - 1)
             if lie == 0 or truth == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tacit.auditing.bench import LEAST_SAMPLES, SAMPLES, Subject, run
+from tacit.auditing.bench import LEAST_SAMPLES, SAMPLES, Subject, attempt, run
 from tacit.auditing.shipped_choices import (
     bit_release,
     cosine_release,
@@ -19,11 +19,12 @@ from tacit.auditing.shipped_choices import (
     selection,
     top_selection,
 )
-from tacit.auditing.shipped_noise import gaussian_release, gram_release, laplace_release
+from tacit.auditing.shipped_noise import gaussian_release, laplace_release
 from tacit.auditing.shipped_smooth import smooth_cosine_release
 from tacit.auditing.shipped_streams import threshold_gate, tree_counter
+from tacit.auditing.shipped_tables import gram_release, sum_release
 
-__all__ = ["BENCH", "EPSILONS", "LEAST_SAMPLES", "SAMPLES", "run"]
+__all__ = ["BENCH", "EPSILONS", "LEAST_SAMPLES", "SAMPLES", "attempt", "run"]
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
@@ -38,7 +39,11 @@ BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
     "tree-counter": (partial(tree_counter, 1.0),),
     "threshold-gate": tuple(partial(threshold_gate, epsilon) for epsilon in (1.0, 4.0)),
     "gram": (gram_release,),
+    "sum": (sum_release,),
     "cosine": (partial(cosine_release, 4.0),),
-    "smooth-cosine": (partial(smooth_cosine_release, 4.0),),
+    "smooth-cosine": (
+        partial(smooth_cosine_release, 1.0, 1e-6, 1_000),
+        partial(smooth_cosine_release, 4.0, 1e-5, 64),
+    ),
 }
 """Every shipped mechanism that is audited, and with which parameters."""

@@ -18,12 +18,12 @@ from tacit.auditing import exact_gaussian
 from tacit.auditing.bench import Chances, Pair, Subject
 from tacit.auditing.gaussian import LEAST_STEPS
 from tacit.auditing.impulse import Moves, laplace_loss, moves
-from tacit.auditing.rules import Noised, Rule
+from tacit.auditing.rules import Gauss, Noised, Private, Rule
 from tacit.mechanisms.gaussian import GaussianRelease
-from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 
 DELTA = 1e-5
+_RARE, _THRESHOLDS = 1e-8, 300
 
 Numbers = Sequence[float] | Sequence[Sequence[float]]
 
@@ -37,7 +37,7 @@ def laplace_pair(
     distance: float,
     share: int,
     at_once: bool = False,
-    stream: bool = False,
+    untapped: bool = False,
 ) -> Pair:
     """distance: L1, of all neighbours, before noise; what the rule is told."""
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
@@ -61,7 +61,7 @@ def laplace_pair(
         feature=lambda releases: _nearer(moved, releases),
         share=share,
         at_once=at_once,
-        stream=stream,
+        untapped=untapped,
         rule=_noised(moved, distance),
     )
 
@@ -73,7 +73,7 @@ def _nearer(moved: Moves, releases: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _noised(moved: Moves, distance: float) -> Rule:
-    return Noised(distance, float(moved.scales.min()))
+    return Private() if moved.bare else Noised(distance, float(moved.scales.min()))
 
 
 def laplace_reaches(scale: float, k: int) -> float:
@@ -93,6 +93,7 @@ def gaussian_pair(
     """By error rates and mu where the grid is fine, by events at delta where it is not."""
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
     moved = moves(call, first, second)
+    mu = math.sqrt(float(((moved.steps / moved.scales) ** 2).sum()))
     weights = moved.steps / moved.scales**2
     changed = moved.scales[moved.steps != 0]
     finest = float(changed.min(initial=math.inf))
@@ -109,20 +110,24 @@ def gaussian_pair(
         feature=lambda releases: np.asarray(np.round(moved.noises(releases) @ weights, 9)),
         share=share,
         at_once=at_once,
-        mu=math.sqrt(float(((moved.steps / moved.scales) ** 2).sum())) if fine else None,
+        mu=mu if fine else None,
         sigma_in_steps=finest,
+        rule=Private() if moved.bare else Gauss(mu, DELTA),
     )
 
 
 def _tails(moved: Moves) -> tuple[Chances, Chances]:
-    """P(noise + move >= k) under both inputs, if one noise moves."""
-    (place,) = np.flatnonzero(moved.steps)
-    step, sigma = int(moved.steps[place]), float(moved.scales[place])
-    ks = range(-math.ceil(6 * sigma), math.ceil(6 * sigma) + 1)
-    return (
-        {k: exact_gaussian.at_least(k - step, sigma) for k in ks},
-        {k: exact_gaussian.at_least(k, sigma) for k in ks},
-    )
+    """Of the noises weighted by their moves, at some of the values that samples reach."""
+    both = exact_gaussian.tails(moved.steps.tolist(), moved.scales.tolist())
+    return thinned(*both)
+
+
+def thinned(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[Chances, Chances]:
+    """A few hundred of many thresholds: P(released >= each) under the two inputs, falling."""
+    likely = np.flatnonzero((p > _RARE) & (q > _RARE) & (p < 1) & (q < 1))
+    kept = np.unique(np.linspace(0, len(likely) - 1, _THRESHOLDS).astype(np.int64))
+    few = likely[kept].tolist() if len(likely) else []
+    return {k: float(p[k]) for k in few}, {k: float(q[k]) for k in few}
 
 
 def laplace_release(epsilon: float) -> Subject:
@@ -146,6 +151,7 @@ def laplace_release(epsilon: float) -> Subject:
         pair("off the grid", [0.3], [0.0], sensitivity=0.3, resolution=0.25),
         pair("one of five", [1, 2, 3, 4, 5], [1, 2, 4, 4, 5]),
         pair("three change", [1, 0, -1], [0, 1, 0], sensitivity=3.0, changes=3),
+        pair("three round down", [0.9] * 3, [1.0] * 3, sensitivity=0.3, changes=3),
         pair("fine grid", [0.5], [0.0], sensitivity=0.5, resolution=2.0**-10),
     )
     return Subject("laplace", "number", "as far apart as the sensitivity", epsilon, pairs)
@@ -171,6 +177,7 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
         pair("grid of one step", [1], [0], resolution=1.0),
         pair("one of three", [1, 2, 3], [1, 3, 3]),
         pair("four change", [1, 0, 1, 2], [0, 1, 2, 1], sensitivity=2.0, changes=4),
+        pair("four round down", [0.99] * 4, [1.0] * 4, sensitivity=0.02, resolution=1.0, changes=4),
     )
     claim = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
     return Subject(
@@ -181,29 +188,3 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
         pairs,
         delta=DELTA,
     )
-
-
-def gram_release(noise_multiplier: float = 1.0) -> Subject:
-    def pair(
-        name: str,
-        a: list[list[float]],
-        b: list[list[float]],
-        share: int = 500,
-        items: int = 2,
-        replace: bool = False,
-    ) -> Pair:
-        # A coarse grid, so that the exact sum over integers stays short.
-        release = GramRelease(noise_multiplier, items, resolution=2.0**-3, replace=replace)
-        return gaussian_pair(name, release, a, b, share=share)
-
-    half = math.sqrt(0.5)
-    pairs = (
-        pair("both items alike", [[half, half]], [[0, 0]], share=100),
-        pair("one item", [[1, 0]], [[0, 0]]),
-        pair("clipped", [[30, -40]], [[0, 0]]),
-        pair("replaced", [[1, 0]], [[0, 1]], replace=True),
-        pair("replaced, sign turned", [[half, half]], [[half, -half]], replace=True),
-        pair("among others", [[0.5, 0.5, 0.5], [1, 0, 0]], [[0, 0, 0], [1, 0, 0]], items=3),
-    )
-    claim = ZCDPAccountant().add(GramRelease(noise_multiplier, 2).event)
-    return Subject("gram", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)

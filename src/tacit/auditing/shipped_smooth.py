@@ -1,6 +1,8 @@
 """Pairs for noise whose scale follows the data, and is proved to tell no more than its delta.
 
 The exact loss compares the two noises that the running code asks for, centre and scale, at delta.
+The rule holds them against the proof: half of epsilon for the centre, half for the scale. On no
+small pair both halves are used up, so the rule refuses too little noise where the loss cannot.
 The grey-box audit leaves the draws out: that the scale differs is what the proof is about.
 """
 
@@ -13,80 +15,107 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from tacit.auditing.bench import Chances, Pair, Subject
+from tacit.auditing.bench import Pair, Subject
+from tacit.auditing.rules import Following
+from tacit.auditing.shipped_noise import thinned
 from tacit.auditing.tap import tapped
 from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
 
-_DELTA = 1e-5
 _REACH = 60  # scales; beyond, less than 1e-25 is left
+_MOST_LOSS = 100.0
+
+Noise = tuple[int, float]
+"""Centre and scale, in units."""
 
 
-def smooth_cosine_release(epsilon: float) -> Subject:
-    alike = np.ones((2, 40), dtype=np.int64)
+def smooth_cosine_release(epsilon: float, delta: float, halves: int) -> Subject:
     mixed = np.array([[1, 1, -1, 0], [1, -1, 1, 1]])
 
-    def pair(
-        name: str, people: NDArray[Any], one: list[int], bound: int = 1, share: int = 500
-    ) -> Pair:
-        release = SmoothCosineRelease(epsilon, _DELTA, bound=bound, halves=64)
-        person = np.hstack([people, np.array(one)[:, None]])
-        p, q = _two_noises([_asked(release, data) for data in (people, person)])
-        return Pair(
-            name,
-            lambda ratings, _: release(ratings),
-            people,
-            person,
-            _epsilon_of(p, q),
-            (_tails(p), _tails(q)),
-            feature=lambda cosines: np.asarray(np.rint(cosines * 64)),
-            share=share,
-            silent=True,
-        )
+    def pair(name: str, people: Any, one: list[int], bound: int = 1, share: int = 500) -> Pair:
+        release = SmoothCosineRelease(epsilon, delta, bound=bound, halves=halves)
+        return smooth_pair(name, release, np.array(people), one, share=share)
 
     pairs = (
-        pair("nobody, then one", np.zeros((2, 1), dtype=np.int64), [1, 1], share=50),
-        pair("forty alike, one against", alike, [1, -1]),
+        pair("opposite, then both for", [[1, 2], [-1, -2]], [2, 2], bound=2, share=50),
+        pair("nobody, then one", np.zeros((2, 1), dtype=np.int64), [1, 1]),
+        pair("two alike, then a third", [[1, 1], [1, 1]], [1, 1]),
+        pair("faint, then loud", [[1], [1]], [10, -10], bound=10),
+        pair("forty alike, one against", np.ones((2, 40), dtype=np.int64), [1, -1]),
         pair("few and mixed", mixed, [-1, 1]),
         pair("one item only", mixed, [1, 0]),
-        pair("clamped", alike[:, :8], [7, -9]),
-        pair("bound 2", 2 * alike, [2, -2], bound=2),
+        pair("clamped", np.ones((2, 8), dtype=np.int64), [7, -9]),
+        pair("bound 2", np.full((2, 40), 2), [2, -2], bound=2),
+        pair("one who rated little", [[2, 1, 1], [2, 0, 0]], [-2, 2], bound=2),
     )
-    return Subject("smooth-cosine", "person", "comes or goes", epsilon, pairs, delta=_DELTA)
+    return Subject("smooth-cosine", "person", "comes or goes", epsilon, pairs, delta=delta)
 
 
-def _asked(release: SmoothCosineRelease, data: NDArray[Any]) -> tuple[int, float]:
+def smooth_pair(
+    name: str,
+    release: SmoothCosineRelease,
+    people: NDArray[np.int64],
+    one: list[int],
+    *,
+    share: int = 500,
+) -> Pair:
+    """`people` (2, n) without and with one more."""
+    person = np.hstack([people, np.array(one)[:, None]])
+    a, b = (_asked(release, data) for data in (people, person))
+    p, q = _chances(a, b)
+    return Pair(
+        name,
+        lambda ratings, _: release(ratings),
+        people,
+        person,
+        _epsilon_of(p, q, release.delta),
+        thinned(_at_least(p), _at_least(q)),
+        feature=lambda cosines: np.asarray(np.rint(cosines * release.halves)),
+        share=share,
+        silent=True,
+        rule=_followed(release, a, b),
+    )
+
+
+def _asked(release: SmoothCosineRelease, data: NDArray[Any]) -> Noise:
     with tapped() as heard:
         release(data)
     (asked,) = heard
     return int(asked.values[0]), asked.scale
 
 
-def _two_noises(
-    asked: list[tuple[int, float]],
-) -> tuple[dict[int, float], dict[int, float]]:
-    reach = math.ceil(_REACH * max(scale for _, scale in asked))
-    ks = np.arange(-reach, reach + 1)
-    found = []
-    for centre, scale in asked:
-        step = math.exp(-1 / scale)
-        chances = (1 - step) / (1 + step) * np.exp(-np.abs(ks - centre) / scale)
-        found.append(dict(zip(ks.tolist(), chances.tolist(), strict=True)))
-    return found[0], found[1]
+def _followed(release: SmoothCosineRelease, a: Noise, b: Noise) -> Following:
+    """As far as these two centres are apart; the scales as they are, or as rungs are."""
+    small, large = sorted(scale for _, scale in (a, b))
+    growth = max(large / small, float((release.scales[1:] / release.scales[:-1]).max()))
+    return Following(abs(a[0] - b[0]), small, growth, release.delta)
 
 
-def _epsilon_of(p: dict[int, float], q: dict[int, float]) -> float:
-    """The smallest epsilon at delta, the worse of the two directions."""
-    one, other = np.array(list(p.values())), np.array(list(q.values()))
+def _chances(a: Noise, b: Noise) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of the same whole numbers, all that either noise may reach."""
+    reach = math.ceil(_REACH * max(a[1], b[1]))
+    ks = np.arange(min(a[0], b[0]) - reach, max(a[0], b[0]) + reach + 1)
+    p, q = (
+        math.tanh(1 / (2 * scale)) * np.exp(-np.abs(ks - centre) / scale)
+        for centre, scale in (a, b)
+    )
+    return p, q
+
+
+def _epsilon_of(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+    """The smallest epsilon at delta, the worse of the two directions; from 100 on infinite."""
 
     def over(epsilon: float) -> float:
         factor = math.exp(epsilon)
-        sides = (one - factor * other, other - factor * one)
-        return max(float(np.maximum(side, 0).sum()) for side in sides) - _DELTA
+        sides = (p - factor * q, q - factor * p)
+        return max(float(np.maximum(side, 0).sum()) for side in sides) - delta
 
-    return 0.0 if over(0.0) <= 0 else float(optimize.brentq(over, 0.0, 100.0, xtol=1e-12))
+    if over(0.0) <= 0:
+        return 0.0
+    if over(_MOST_LOSS) > 0:
+        return math.inf
+    return float(optimize.brentq(over, 0.0, _MOST_LOSS, xtol=1e-12))
 
 
-def _tails(chances: dict[int, float]) -> Chances:
+def _at_least(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """P(released >= k)."""
-    reached = np.cumsum(list(chances.values())[::-1])[::-1]
-    return dict(zip(chances, np.minimum(reached, 1.0).tolist(), strict=True))
+    return np.asarray(np.minimum(np.cumsum(chances[::-1])[::-1], 1.0))

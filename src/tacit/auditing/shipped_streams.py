@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import Pair, Subject
+from tacit.auditing.impulse import with_one
 from tacit.auditing.rules import FirstPast
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.auditing.tap import tapped
@@ -20,7 +23,13 @@ Steps = list[int]
 
 def tree_counter(epsilon: float) -> Subject:
     def pair(
-        name: str, a: Steps, b: Steps, bound: int = 1, share: int = 500, stream: bool = False
+        name: str,
+        a: Steps,
+        b: Steps,
+        bound: int = 1,
+        share: int = 500,
+        stream: bool = False,
+        untapped: bool = False,
     ) -> Pair:
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
 
@@ -35,7 +44,7 @@ def tree_counter(epsilon: float) -> Subject:
             [float(value) for value in b],
             distance=counter.levels * bound,
             share=share,
-            stream=stream,
+            untapped=untapped,
         )
 
     pairs = (
@@ -44,8 +53,9 @@ def tree_counter(epsilon: float) -> Subject:
         pair("first of seven, bound 3", [3, 1, 2, 0, 3, 0, 1], [0, 1, 2, 0, 3, 0, 1], bound=3),
         pair("fifth of eight", [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1, 1, 1]),
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
-        pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0], share=2_000, stream=True),
-        pair("stream of two, bound 5", [0, 5], [0, 0], bound=5, share=2_000, stream=True),
+        pair("stream of two", [1, 0], [0, 0], share=100, stream=True),
+        pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0], stream=True),
+        pair("each draw a call", [0, 5], [0, 0], bound=5, share=2_000, stream=True, untapped=True),
     )
     return Subject("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
@@ -59,10 +69,14 @@ def threshold_gate(epsilon: float) -> Subject:
         threshold: int = 1,
         share: int = 1_000,
         stream: bool = False,
+        untapped: bool = False,
+        far: bool = False,
         **settings: Any,
     ) -> Pair:
         gate = ThresholdGate(epsilon, threshold, **settings)
-        return gate_pair(name, gate, a, b, share=share, stream=stream)
+        return gate_pair(
+            name, gate, a, b, share=share, stream=stream, untapped=untapped, watched=far
+        )
 
     up, down = [1] * 10 + [0], [0] * 10 + [1]
     pairs = (
@@ -75,41 +89,78 @@ def threshold_gate(epsilon: float) -> Subject:
         pair("monotonic, the last unmoved", up, [0] * 11, monotonic=True),
         pair("sensitivity 3", [3, 3, 3, 0], [0, 0, 0, 3], threshold=3, sensitivity=3),
         pair("ties at the threshold", [1, 1, 1], [1, 0, 2]),
-        pair("stream", [1, 1, 0], [0, 0, 1], share=2_000, stream=True),
+        pair("stream", [1, 1, 0], [0, 0, 1], share=40, stream=True),
+        pair("stream far off", [0, 1], [1, 0], threshold=60, stream=True, far=True),
+        pair("each draw a call", [1, 0], [0, 1], share=2_000, stream=True, untapped=True),
     )
     return Subject("threshold-gate", "counts", "each within the sensitivity", epsilon, pairs)
 
 
 def gate_pair(
-    name: str, gate: ThresholdGate, a: Steps, b: Steps, *, share: int = 1_000, stream: bool = False
+    name: str,
+    gate: ThresholdGate,
+    a: Steps,
+    b: Steps,
+    *,
+    share: int = 1_000,
+    stream: bool = False,
+    untapped: bool = False,
+    watched: bool = False,
 ) -> Pair:
-    """The exact loss is that of the scales the running gate asks for."""
+    """The exact loss is that of the scales the running gate asks for, in one call or as a stream.
+
+    watched: of a stream, whether its draws are compared: only where neither input stops it, for a
+    gate that is shut draws no more.
+    """
 
     def one_by_one(counts: NDArray[Any]) -> int:
         run = gate.start()
         stops = (place for place, count in enumerate(counts) if run.stops_at(count))
         return next(stops, len(counts))
 
-    with tapped() as heard:
-        gate([gate.threshold - 9 if gate.stops == "above" else gate.threshold + 9])
-    threshold_scale, count_scale = (asked.scale for asked in heard)
+    call: Callable[[NDArray[Any]], int] = one_by_one if stream else gate
+    threshold_scale, count_scale = _scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
     stopping = [
         exact.gate(
             [sign * count for count in counts], sign * gate.threshold, threshold_scale, count_scale
         )
+        if threshold_scale and count_scale
+        else {}
         for counts in (a, b)
     ]
-    call = one_by_one if stream else gate
     return Pair(
         name,
         lambda counts, _: call(counts),
         np.array(a),
         np.array(b),
-        exact.loss(*stopping),
+        exact.loss(*stopping) if all(stopping) else math.inf,
         (stopping[0], stopping[1]),
         share=share,
         rule=FirstPast(gate.sensitivity, threshold_scale, count_scale, gate.monotonic),
-        stream=stream,
-        silent=stream,
+        untapped=untapped,
+        silent=stream and not watched,
     )
+
+
+def _scales(
+    call: Callable[[NDArray[Any]], int], gate: ThresholdGate, length: int
+) -> tuple[float, float]:
+    """Of the noise on the threshold and of that on every count; 0 where one of them is missing.
+
+    All counts are one short of the threshold, so that without noise the gate never stops, and 1 in
+    one noise stops it where that noise belongs: at its count, or at once.
+    """
+    short = np.full(length, gate.threshold - (1 if gate.stops == "above" else -1))
+    with tapped() as heard:
+        passed = call(short)
+    scales = [asked.scale for asked in heard for _ in range(asked.values.size)]
+    one_each = (
+        passed == length
+        and len(scales) == 1 + length
+        and len(set(scales[1:])) == 1
+        and all(asked.sampler == "discrete_laplace" for asked in heard)
+        and with_one(call, short, 0, -1)[0] == 0
+        and all(with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length))
+    )
+    return (scales[0], scales[1]) if one_each else (0.0, 0.0)

@@ -42,6 +42,11 @@ def without_noise(asked: Asked) -> NDArray[np.int64]:
     return asked.values.argmax(axis=1) if asked.sampler == "noisy_max" else asked.values
 
 
+def as_shipped(asked: Asked) -> NDArray[np.int64]:
+    """What the shipped sampler answers, also inside a tap."""
+    return _SHIPPED[asked.sampler](asked.values, asked.scale)
+
+
 @contextmanager
 def tapped(answer: Answer = without_noise) -> Iterator[list[Asked]]:
     """Inside, every draw of a mechanism comes from `answer` and stands in the list yielded."""
@@ -77,7 +82,7 @@ class Bulk:
 
     def answer(self, asked: Asked) -> NDArray[np.int64]:
         if asked.sampler == "noisy_max":
-            return _SHIPPED[asked.sampler](asked.values, asked.scale)
+            return as_shipped(asked)
         key, count = (asked.sampler, asked.scale), asked.values.size
         noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):

@@ -18,7 +18,9 @@ class Checked:
 
     exact: the pair's loss, or of all pairs where a closed form covers them. rule_bound: what the
     rule engine allows for its description. ideal: what an auditor who knows the best event
-    reaches in nearly all audits. differences: what the grey-box audit saw.
+    reaches in nearly all audits. differences: what the grey-box audit saw. most: what
+    `lower_bound` can be at most if the draws are those that were asked for; None where it is not
+    compared. failed: why the audit of this pair ended early.
     """
 
     pair: str
@@ -28,6 +30,29 @@ class Checked:
     ideal: float
     samples: int
     differences: tuple[str, ...] = ()
+    most: float | None = None
+    failed: str = ""
+
+    def faults(self, epsilon: float) -> list[str]:
+        """Whatever refutes the claim, or the account that the code gives of itself."""
+        exact, rule, seen = self.exact, self.rule_bound, self.lower_bound
+        found = list(self.differences)
+        if self.failed:
+            found.append(f"the audit ended early: {self.failed}")
+        if exceeds(epsilon, exact):
+            found.append(f"the exact loss {exact:.6g} is above the claim")
+        if rule is not None and exceeds(epsilon, rule):
+            found.append(f"the rules allow {rule:.6g}, which is above the claim")
+        if rule is not None and exceeds(rule, exact):
+            found.append(f"the exact loss {exact:.6g} is above {rule:.6g}, which the rules allow")
+        if seen > epsilon:
+            found.append(f"the samples show a loss of at least {seen:.6g}, above the claim")
+        elif self.most is not None and exceeds(self.most, seen):
+            found.append(
+                f"the draws are not what was asked for: the samples show a loss of at least "
+                f"{seen:.6g}, and the noise asked for has {self.most:.6g}"
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -70,9 +95,7 @@ def judge(epsilon: float, pairs: Sequence[Checked]) -> Verdict:
     noise than the parameters say. Such a pass is worth nothing, and is called weak; so is one
     whose bounds are all below a tenth of the claim, for which samples or pairs were too few.
     """
-    if any(
-        exceeds(epsilon, one.exact) or one.lower_bound > epsilon or one.differences for one in pairs
-    ):
+    if any(one.faults(epsilon) for one in pairs):
         return "violation"
     if any(one.lower_bound < one.ideal for one in pairs):
         return "weak audit"

@@ -49,18 +49,18 @@ def audit(
 
 def _audit_mechanisms(what: str, asked: int | None, *, planted: bool, as_json: bool) -> None:
     from tacit.auditing.planted import BUGS, examine
-    from tacit.auditing.shipped import BENCH, LEAST_SAMPLES, SAMPLES, run
+    from tacit.auditing.shipped import BENCH, LEAST_SAMPLES, SAMPLES, attempt
 
     if what != ALL and what not in BENCH:
         raise ConfigError(f"No mechanism '{what}'. Choose {ALL} or one of: {', '.join(BENCH)}.")
     samples = SAMPLES if asked is None else asked
     if samples < LEAST_SAMPLES:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
-    subjects = [make for name in BENCH if what in (ALL, name) for make in BENCH[name]]
+    subjects = [(name, make) for name in BENCH if what in (ALL, name) for make in BENCH[name]]
     result: dict[str, Any] = {"audits": []}
     with output.progress("Auditing", len(subjects) + len(BUGS) * planted, quiet=as_json) as advance:
-        for make in subjects:
-            result["audits"].append(run(make(), samples=samples))
+        for name, make in subjects:
+            result["audits"].append(attempt(name, make, samples=samples))
             advance(1)
         if planted:
             found = []
@@ -111,8 +111,8 @@ def _show(result: dict[str, Any], short: bool) -> None:
     )
     for audit in result["audits"]:
         for pair in audit.pairs:
-            for difference in pair.differences:
-                output.console.print(f"{audit.mechanism}, {pair.pair}: {difference}")
+            for fault in pair.faults(audit.epsilon):
+                output.console.print(f"{audit.mechanism}, {pair.pair}: {fault}")
     if weak := _weak(result):
         output.console.print(
             f"{weak} weak: fewer --samples than by default cannot do better."
