@@ -7,6 +7,7 @@ from importlib import resources
 import jsonschema
 import pytest
 
+from tacit.auditing import shipped
 from tacit.cli.app import main
 from tacit.mechanisms import guarantees
 
@@ -40,11 +41,20 @@ def test_gaussian_noise_takes_a_delta(capsys):
 
 
 def test_sums_have_a_card(capsys):
-    """At most the epsilon asked for; the panel names no audit, for the bench has none of sums."""
+    """With the epsilon asked for."""
     assert main(["guarantee", "sums", "--epsilon", "1", "--delta", "1e-6"]) == 0
     shown = capsys.readouterr().out
     assert "epsilon 1, delta 1e-06, add or remove one user" in shown
-    assert "tacit audit" not in shown
+
+
+def test_an_audit_is_named_where_there_is_one(capsys, monkeypatch):
+    """A mechanism that is not on the bench is not said to be."""
+    arguments = ["guarantee", "laplace", "--epsilon", "1"]
+    assert main(arguments) == 0
+    assert "tacit audit laplace" in capsys.readouterr().out
+    monkeypatch.setattr(shipped, "BENCH", {})
+    assert main(arguments) == 0
+    assert "tacit audit" not in capsys.readouterr().out
 
 
 def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):

@@ -165,19 +165,19 @@ def test_a_person_is_not_hidden_by_large_numbers():
 
 
 @given(
-    st.lists(st.integers(0, 3) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1]), max_size=6),
+    st.lists(st.integers(0, 3) | st.sampled_from([2**54, 2**54 + 1, 2**63 - 1]), max_size=6),
     st.data(),
 )
 def test_order_is_that_of_pairs(people, data):
     """Accepted exactly if the pairs (person, place) ascend, however large they are."""
-    places = [data.draw(st.sampled_from([0, 1, 2, 2**40])) for _ in people]
+    places = [data.draw(st.sampled_from([0, 1, 2, 5, 1023])) for _ in people]
     pairs = list(zip(people, places, strict=True))
     block = Contributions(
         np.array(people, dtype=np.int64),
         np.array(places, dtype=np.int64),
         np.ones((len(people), 1)),
     )
-    release = SumRelease(1.0, 2**40 + 1)
+    release = SumRelease(1.0, 1024)
     if pairs == sorted(set(pairs)):
         release._checked(block, -1)
     else:
