@@ -31,7 +31,7 @@ BENCH: tuple[Callable[[], Line], ...] = (
     constant_selection,
     constant_noise,
     constant_fit,
-    partial(sums, 1.0, entries=12, share=6),
+    partial(sums, 1.0, entries=12, share=4),
     partial(sums, 8.0, entries=60, share=80),
     partial(whole_fits, 30.0),
 )
