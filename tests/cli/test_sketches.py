@@ -162,3 +162,37 @@ def test_simulations_of_nonsense_are_sentences(tacit, words, said):
     code, _, err = tacit(*SIMULATE, *words)
     assert code == 2
     assert said in " ".join(err.split())
+
+
+@pytest.fixture(scope="module")
+def ratings(tmp_path_factory):
+    """A file of generated ratings."""
+    made = tmp_path_factory.mktemp("sketches") / "r.csv"
+    words = ("--users", "60", "--items", "40", "--ratings", "1200", "--seed", "1")
+    assert cli.main(["data", "generate", str(made), *words]) == 0
+    return made
+
+
+EVALUATE = ("--rated", 15, "--seeds", 2, "--users-curve", "60,2000", "--epsilon", "1,inf")
+
+
+def test_evaluate_prints_the_machine_output(ratings, as_json):
+    """A row for each method, epsilon, crowd and seed, what is needed, and the sentence."""
+    found = as_json("evaluate", "sketches", ratings, *EVALUATE)
+    fields = ["method", "epsilon", "users", "seed", "ndcg_at_10", "recall_at_10"]
+    assert all(list(row) == fields for row in found["rows"])
+    assert {row["method"] for row in found["rows"]} == {
+        *("multi-maxsense", "spectral-coclustering", "popularity", "item-knn")
+    }
+    assert [need["epsilon"] for need in found["needed"]] == [1.0]
+    assert "These ratings have 60." in found["sentences"][0]
+    assert found["manifest"]["settings"]["seeds"] == [0, 1]
+
+
+def test_evaluate_says_it_in_words(ratings, tacit):
+    """For people: a table with endless reports, and how many people it takes."""
+    code, out, _ = tacit("evaluate", "sketches", ratings, *EVALUATE)
+    assert code == 0
+    assert "endless" in out
+    assert "whatever one does" in out
+    assert "Next:" in out

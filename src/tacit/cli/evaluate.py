@@ -13,6 +13,7 @@ import typer
 
 from tacit.cli import hiding_tables, numbers, options, output
 from tacit.cli.output import JSON
+from tacit.cli.sketch_settings import Clusters
 
 if TYPE_CHECKING:
     from tacit.evaluation.cross_domain import CrossDomainTable
@@ -211,6 +212,47 @@ def xmap(
 
 @app.command()
 @options.reads_ratings
+def sketches(
+    source: options.Source,
+    users_curve: Annotated[
+        str, typer.Option(help="Sizes of crowds; the planner's own number is added.")
+    ] = "1000,10000,100000,1000000,10000000",
+    epsilon: Annotated[str, typer.Option(help="Nats for a report, with commas.")] = "1,inf",
+    rated: Annotated[
+        int, typer.Option(min=1, help="Items a person is taken to have rated; caps her likes.")
+    ] = 50,
+    clusters: Clusters = 2,
+    liked_from: Annotated[float, typer.Option(help="So many stars and more are a like.")] = 4.0,
+    seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 5,
+    seed: options.Seed = 0,
+    as_json: JSON = False,
+) -> None:
+    """Learn item clusters from crowds of these people, and recommend from them at home.
+
+    Lists by crowd and epsilon, beside spectral co-clustering, popularity and item kNN in the
+    clear. People are drawn with putting back, as many as are asked for.
+    """
+    from tacit.evaluation.manifest import manifest
+    from tacit.evaluation.sketch_ratings import evaluate_ratings, steps
+
+    settings: dict[str, Any] = {
+        "users": numbers.integers(users_curve, "--users-curve"),
+        "epsilons": numbers.decimals(epsilon, "--epsilon"),
+        "rated": rated,
+        "clusters": clusters,
+        "liked_from": liked_from,
+        "seeds": range(seed, seed + seeds),
+    }
+    ratings = source.read()
+    total = steps(settings["users"], settings["epsilons"], seeds)
+    with output.progress("Evaluating", total, quiet=as_json) as advance:
+        curve = evaluate_ratings(ratings, **settings, progress=advance)
+    made_with = manifest(ratings, seed=seed, command=_command(), **settings)
+    output.emit(curve.to_dict() | {"manifest": made_with}, as_json=as_json, render=_show_sketches)
+
+
+@app.command()
+@options.reads_ratings
 def baselines(
     source: options.Source,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the lists.")] = 10,
@@ -275,6 +317,35 @@ def _show_cross_domain(table: CrossDomainTable, report: Path | None) -> None:
         output.console.print(f"Wrote {report}", soft_wrap=True, markup=False)
         return
     output.next_step("Next:  --report out.html draws it;  --json prints every row.")
+
+
+def _show_sketches(result: dict[str, Any]) -> None:
+    output.table(
+        "",
+        ("method", "epsilon", "people", "NDCG@10", "95 %", "recall@10"),
+        [
+            (
+                point["method"],
+                None if point["epsilon"] is None else f"{point['epsilon']:g}",
+                _crowd(point["users"]),
+                point["ndcg_at_10"][0],
+                "{:.3f} to {:.3f}".format(*point["ndcg_at_10"][1:]),
+                point["recall_at_10"][0],
+            )
+            for point in result["points"]
+        ],
+    )
+    for sentence in result["sentences"]:
+        output.console.print(sentence, soft_wrap=True)
+    output.next_step(
+        "Next:  tacit plan sketches  says what theory asks for;  --json has every row."
+    )
+
+
+def _crowd(users: float | None) -> str | None:
+    if users is None:
+        return None
+    return "endless" if math.isinf(users) else f"{users:,.0f}"
 
 
 def _show_baselines(result: dict[str, Any]) -> None:
