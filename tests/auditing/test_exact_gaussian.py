@@ -77,7 +77,26 @@ def test_what_cannot_be_summed_is_refused(steps, sigmas, delta, said):
         exact_gaussian.epsilon_of(steps, sigmas, delta)
 
 
-def test_tail():
-    """Half of the noise, and half of what lies at zero, is at least zero."""
-    at_zero = exact_gaussian.masses(1.0)[1].max()
-    assert exact_gaussian.at_least(0, 1.0) == pytest.approx(0.5 + at_zero / 2)
+def test_tails_of_one_noise():
+    """With its centre moved by 2 the noise reaches k as often as k - 2 without."""
+    moved, still = exact_gaussian.tails([2], [1.5])
+    assert moved[2:] == pytest.approx(still[:-2])
+    middle = len(still) // 2
+    at_zero = exact_gaussian.masses(1.5)[1].max()
+    assert still[middle] == pytest.approx(0.5 + at_zero / 2)
+
+
+@pytest.mark.parametrize("steps", [[1, 1, 1], [3, -2, 0], [-1, 2, 2]])
+def test_tails_of_several_noises(steps):
+    """Both inputs' chances of the weighted sum, as summed over all noises one by one."""
+    sigmas = [1.2, 1.2, 1.2]
+    noises, chances = exact_gaussian.masses(1.2)
+    kept = chances > 1e-12
+    noises, chances = noises[kept], chances[kept]
+    sums = np.add.outer(np.add.outer(steps[0] * noises, steps[1] * noises), steps[2] * noises)
+    likely = np.multiply.outer(np.multiply.outer(chances, chances), chances)
+    moved, still = exact_gaussian.tails(steps, sigmas)
+    middle, far = len(still) // 2, sum(step**2 for step in steps)
+    for threshold in (-3, 0, 5):
+        assert still[middle + threshold] == pytest.approx(likely[sums >= threshold].sum())
+        assert moved[middle + threshold] == pytest.approx(likely[sums + far >= threshold].sum())

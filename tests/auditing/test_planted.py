@@ -42,6 +42,7 @@ def test_rules_catch_what_they_describe(bug):
         "scale taken from the data",
         "no noise where the count is zero",
         "threshold gate without noise on counts",
+        "threshold gate whose stream has no noise on counts",
     ],
 )
 def test_deterministic_bugs_are_infinite(name):

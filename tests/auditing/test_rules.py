@@ -5,12 +5,15 @@ from fractions import Fraction
 
 import pytest
 
+from tacit.accounting import zcdp
 from tacit.auditing.designs import PUBLISHED
 from tacit.auditing.rules import (
     Answered,
     Branch,
     Chosen,
     FirstPast,
+    Following,
+    Gauss,
     Noised,
     Private,
     Public,
@@ -83,3 +86,23 @@ def test_published_designs():
     known = [design.bound for design in PUBLISHED]
     assert sorted(known) == pytest.approx([1, 1, 1.75, 2] + [math.inf] * 5)
     assert all(design.epsilon == 1 for design in PUBLISHED)
+
+
+def test_gauss_is_its_zcdp():
+    """A distance of one sigma is 1/2-zCDP, converted at the delta given."""
+    assert upper_bound(Gauss(1.0, 1e-5)) == zcdp.epsilon_of(0.5, 1e-5)
+    assert upper_bound(Gauss(0.0, 1e-5)) == 0
+
+
+def test_following_noise_pays_for_centre_and_scale():
+    """The centre costs its move over the scale, the scale its growth times ln(2 / delta)."""
+    rule = Following(distance=3, scale=6, growth=1.25, delta=2 * math.exp(-4))
+    assert upper_bound(rule) == pytest.approx(0.5 + 1.0)
+    assert upper_bound(Following(1, 0, 1, 0.1)) == math.inf
+
+
+@pytest.mark.parametrize("make", [lambda: Gauss(math.nan, 0.1), lambda: Following(1, 1, 0.5, 0.1)])
+def test_words_with_a_delta_check_themselves(make):
+    """A distance that is no number, and scales that grow by less than 1."""
+    with pytest.raises(ConfigError):
+        make()

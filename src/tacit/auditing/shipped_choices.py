@@ -121,7 +121,7 @@ def noisy_max(epsilon: float) -> Subject:
         *,
         upper: float = 1,
         monotonic: bool = False,
-        share: int = 500,
+        share: int = 1_000,
     ) -> Pair:
         choice = NoisyMax(epsilon, len(a), 1, 0, upper, 1, monotonic)
         chosen = []
@@ -203,7 +203,7 @@ def cosine_release(epsilon: float) -> Subject:
         one: list[int],
         bound: int = 1,
         halves: int = 4,
-        share: int = 1_000,
+        share: int = 2_500,
     ) -> Pair:
         release = CosineRelease(epsilon, bound=bound, halves=halves)
         person = np.hstack([people, np.array(one)[:, None]])

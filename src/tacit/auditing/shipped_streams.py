@@ -27,7 +27,7 @@ def tree_counter(epsilon: float) -> Subject:
         a: Steps,
         b: Steps,
         bound: int = 1,
-        share: int = 500,
+        share: int = 1_000,
         stream: bool = False,
         untapped: bool = False,
     ) -> Pair:
@@ -53,7 +53,7 @@ def tree_counter(epsilon: float) -> Subject:
         pair("first of seven, bound 3", [3, 1, 2, 0, 3, 0, 1], [0, 1, 2, 0, 3, 0, 1], bound=3),
         pair("fifth of eight", [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1, 1, 1]),
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
-        pair("stream of two", [1, 0], [0, 0], share=100, stream=True),
+        pair("stream of two", [1, 0], [0, 0], share=200, stream=True),
         pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0], stream=True),
         pair("each draw a call", [0, 5], [0, 0], bound=5, share=2_000, stream=True, untapped=True),
     )
@@ -67,7 +67,7 @@ def threshold_gate(epsilon: float) -> Subject:
         b: Steps,
         *,
         threshold: int = 1,
-        share: int = 1_000,
+        share: int = 4_000,
         stream: bool = False,
         untapped: bool = False,
         far: bool = False,
@@ -80,7 +80,7 @@ def threshold_gate(epsilon: float) -> Subject:
 
     up, down = [1] * 10 + [0], [0] * 10 + [1]
     pairs = (
-        pair("three up, the last down", [1, 1, 1, 0], [0, 0, 0, 1], share=40),
+        pair("three up, the last down", [1, 1, 1, 0], [0, 0, 0, 1], share=100),
         pair("ten up, the last down", up, down),
         pair(
             "stops below", [-one for one in up], [-one for one in down], threshold=-1, stops="below"

@@ -22,7 +22,7 @@ def gram_release(noise_multiplier: float = 1.0) -> Subject:
         name: str,
         a: list[list[float]],
         b: list[list[float]],
-        share: int = 500,
+        share: int = 1_000,
         items: int = 2,
         norm: float = 1.0,
         resolution: float = 2.0**-3,
@@ -55,7 +55,7 @@ def sum_release(noise_multiplier: float = 1.0) -> Subject:
         name: str,
         a: list[Any],
         b: list[Any],
-        share: int = 500,
+        share: int = 1_000,
         norm: float = 1.0,
         resolution: float = 2.0**-3,
     ) -> Pair:
@@ -65,7 +65,7 @@ def sum_release(noise_multiplier: float = 1.0) -> Subject:
 
     someone, nobody = [[0.5], [-0.5]], [[0], [0]]
     pairs = (
-        pair("one place", [[[1.0]]], [[[0]]], share=50, resolution=2.0**-6),
+        pair("one place", [[[1.0]]], [[[0]]], share=100, resolution=2.0**-6),
         pair("one place, coarse", [[[1.0]]], [[[0]]]),
         pair("several places", [[[0.5]] * 4], [[[0]] * 4]),
         pair("two wide", [[[0.5, -0.5], [0.5, 0.5]]], [[[0, 0], [0, 0]]]),
