@@ -31,15 +31,15 @@ Noise = tuple[int, float]
 def smooth_cosine_release(epsilon: float, delta: float, halves: int) -> Subject:
     mixed = np.array([[1, 1, -1, 0], [1, -1, 1, 1]])
 
-    def pair(name: str, people: Any, one: list[int], bound: int = 1, share: int = 500) -> Pair:
+    def pair(name: str, people: Any, one: list[int], bound: int = 1, share: int = 1_000) -> Pair:
         release = SmoothCosineRelease(epsilon, delta, bound=bound, halves=halves)
         return smooth_pair(name, release, np.array(people), one, share=share)
 
     pairs = (
-        pair("opposite, then both for", [[1, 2], [-1, -2]], [2, 2], bound=2, share=50),
+        pair("faint, then loud", [[1], [1]], [10, -10], bound=10, share=100),
+        pair("opposite, then both for", [[1, 2], [-1, -2]], [2, 2], bound=2),
         pair("nobody, then one", np.zeros((2, 1), dtype=np.int64), [1, 1]),
         pair("two alike, then a third", [[1, 1], [1, 1]], [1, 1]),
-        pair("faint, then loud", [[1], [1]], [10, -10], bound=10),
         pair("forty alike, one against", np.ones((2, 40), dtype=np.int64), [1, -1]),
         pair("few and mixed", mixed, [-1, 1]),
         pair("one item only", mixed, [1, 0]),
