@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tacit.cli import app as cli
+from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.planner import plan
 
 
@@ -194,5 +195,94 @@ def test_evaluate_says_it_in_words(ratings, tacit):
     code, out, _ = tacit("evaluate", "sketches", ratings, *EVALUATE)
     assert code == 0
     assert "endless" in out
-    assert "whatever one does" in out
+    assert "nobody can put all of 40 items" in out
     assert "Next:" in out
+
+
+def test_explain_prints_every_byte(as_json):
+    """The bytes that are explained are the whole report, and the campaign is as asked for."""
+    found = as_json("device", "explain", "--questions", 3)
+    assert found["size"] == 22
+    data = "".join(row["bytes"] for row in found["bytes"] if not row["bytes"].startswith("bit"))
+    assert data == found["report"]
+    asked = [row["meaning"] for row in found["bytes"] if row["bytes"].startswith("bit")]
+    assert len(asked) == 3
+    assert all("do you like" in meaning for meaning in asked)
+    assert (found["campaign"]["epsilon"], found["campaign"]["questions"]) == (1.0, 3)
+
+
+def test_explain_says_what_stays_at_home(tacit):
+    """For people: what is asked, what she rated, what leaves, and what to read next."""
+    code, out, _ = tacit("device", "explain")
+    assert code == 0
+    assert "At home, and never sent: film 3: 5" in out
+    assert "22 bytes" in out
+    assert "tacit guarantee sketches --epsilon 1" in out
+
+
+def test_a_device_refuses_too_much(tacit):
+    """More epsilon than the owner allows: exit code 5; allowed, it answers."""
+    code, out, err = tacit("device", "explain", "--epsilon", 2)
+    assert (code, out) == (5, "")
+    assert "at most 1" in err
+    assert tacit("device", "explain", "--epsilon", 2, "--limit", 2)[0] == 0
+
+
+@pytest.mark.parametrize("ids", [[7, 12, 30, 31], ["a", "b b", "c", "7"]])
+def test_explain_a_campaign_of_ones_own(as_json, tmp_path, ids):
+    """A campaign's bytes, its items and a history, each from a file; ids are texts or integers."""
+    made = design(ids, rated=2, epsilon=0.5, theta=0.5, seed=bytes(16))
+    (tmp_path / "campaign").write_bytes(made.encode())
+    (tmp_path / "items").write_text("\n".join(map(str, ids)))
+    (tmp_path / "mine.csv").write_text(f"item,rating\n{ids[0]},5\n{ids[1]},2\n")
+    files = ("--campaign", tmp_path / "campaign", "--catalogue", tmp_path / "items")
+    found = as_json("device", "explain", *files, "--history", tmp_path / "mine.csv")
+    assert found["campaign"]["bytes"] == made.encode().hex()
+    assert found["report"].startswith("0102" + made.id.hex())
+
+
+def test_explain_what_it_was_not_given(tacit, tmp_path):
+    """Missing and wrong files are sentences."""
+    (tmp_path / "campaign").write_bytes(b"nothing")
+    (tmp_path / "items").write_text("1\n2\n")
+    campaign, items = ("--campaign", tmp_path / "campaign"), ("--catalogue", tmp_path / "items")
+    for words, code, said in (
+        (campaign, 2, "add --catalogue"),
+        (items, 2, "name one with --campaign"),
+        ((*campaign, *items), 3, "no campaign"),
+        (("--questions", 40), 2, "No campaign can be made"),
+        (("--campaign", tmp_path / "none", *items), 1, "No such file"),
+    ):
+        found, _, err = tacit("device", "explain", *words)
+        assert found == code
+        assert said in err
+
+
+def test_the_cards_of_sketches(as_json, tacit):
+    """One card a unit, with what three questions at epsilon 6 cost each; the bytes come next."""
+    cards = as_json("guarantee", "sketches", "--epsilon", 6, "--questions", 3)["guarantees"]
+    assert [card["epsilon"] for card in cards] == pytest.approx([6, 4, 4])
+    assert {card["basis"] for card in cards} == {"proved"}
+    assert "tacit device explain" in tacit("guarantee", "sketches", "--epsilon", 1)[1]
+    (values,) = as_json("guarantee", "sketches", "--epsilon", 1, "--method", "pairwise-rated")[
+        "guarantees"
+    ]
+    assert "NOT which items" in values["protects"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "add --epsilon"),
+        (("--epsilon", "inf"), "finite"),
+        (("--epsilon", 1, "--delta", 1e-6), "--epsilon alone for sketches"),
+        (("--epsilon", 1, "--method", "guess"), "--method is one of multi-maxsense"),
+        (("--epsilon", 1, "--unit", "day"), "--unit is one of user"),
+        (("--epsilon", 1, "--questions", 0), "at least 1"),
+    ],
+)
+def test_cards_that_cannot_be_are_sentences(tacit, words, said):
+    """Wrong options of a card."""
+    code, _, err = tacit("guarantee", "sketches", *words)
+    assert code == 2
+    assert said in err

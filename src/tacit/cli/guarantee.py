@@ -20,19 +20,32 @@ app = typer.Typer()
 @app.command()
 def guarantee(
     what: Annotated[
-        str, typer.Argument(help="A model file, a design (standard-scheme, xmap) or a mechanism.")
+        str,
+        typer.Argument(
+            help="A model file, a design (standard-scheme, xmap, sketches) or a mechanism."
+        ),
     ],
     variant: options.Variant = "sound",
     release: Annotated[
         str, typer.Option(help="For a design: what devices send.")
     ] = "scheme+selection+rounding",
     epsilon: Annotated[
-        float | None, typer.Option(help="Nats: of one call of a mechanism, or of xmap.")
+        float | None, typer.Option(help="Nats: of one call of a mechanism, of xmap or of sketches.")
     ] = None,
     delta: Annotated[
         float | None,
         typer.Option(help="For gaussian, gram, sums, smooth-cosine: a chance, such as 1e-6."),
     ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="For sketches: multi-maxsense (maxsense has 1 question), pairwise-preference or "
+            "pairwise-rated."
+        ),
+    ] = "multi-maxsense",
+    questions: Annotated[int, typer.Option(help="For sketches: bits of a report.")] = 1,
+    rated: Annotated[int, typer.Option(help="For sketches: likes that a device uses.")] = 50,
+    unit: Annotated[str, typer.Option(help="For sketches: user, rating or moved rating.")] = "user",
     as_json: JSON = False,
 ) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
@@ -43,9 +56,12 @@ def guarantee(
         cards = _of_mechanism(mechanism, epsilon, delta)
     elif what == "xmap":
         cards = _of_xmap(variant, epsilon, 1e-6 if delta is None else delta)
+    elif what == "sketches" and delta is None:
+        cards = _of_sketches(method, epsilon, questions, rated, unit)
     elif epsilon is not None or delta is not None:
         raise ConfigError(
-            f"--epsilon and --delta are for xmap and for mechanisms, and '{what}' is neither. "
+            "--epsilon and --delta are for xmap and mechanisms, --epsilon alone for sketches; "
+            f"'{what}' is none of these, or has no such option. "
             f"Mechanisms: {', '.join(NAMES)}."
         )
     else:
@@ -83,6 +99,30 @@ def _of_xmap(variant: str, epsilon: float | None, delta: float) -> tuple[Any, ..
     return (guarantees.sound(epsilon=epsilon, delta=delta),)
 
 
+def _of_sketches(
+    method: str, epsilon: float | None, questions: int, rated: int, unit: str
+) -> tuple[Any, ...]:
+    from tacit.recommenders.sketches import cards, design
+    from tacit.recommenders.sketches.messages import METHODS, UNITS
+
+    for option, given, known in (("--method", method, METHODS), ("--unit", unit, UNITS)):
+        if given not in known:
+            raise ConfigError(f"{option} is one of {', '.join(known)}; got '{given}'.")
+    if epsilon is None:
+        raise ConfigError("What sketches promise depends on epsilon: add --epsilon, such as 1.")
+    # No card depends on how many items there are, or on how large sets are.
+    campaign = design(
+        range(max(2, questions, rated)),
+        rated=rated,
+        epsilon=epsilon,
+        method=method,
+        theta=1e-6,
+        questions=questions,
+        unit=unit,
+    )
+    return cards(campaign)
+
+
 def _of_design(variant: str, release: str) -> tuple[Any, ...]:
     import math
 
@@ -108,7 +148,7 @@ def _of_file(path: Path) -> tuple[Any, ...]:
     if not path.exists():
         raise ConfigError(
             f"No model file '{path}', and no design or mechanism of that name. "
-            f"Designs: standard-scheme, xmap. Mechanisms: {', '.join(NAMES)}."
+            f"Designs: standard-scheme, xmap, sketches. Mechanisms: {', '.join(NAMES)}."
         )
     return tuple(load_model(path).guarantees())
 
@@ -130,6 +170,9 @@ def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
             "Next:  tacit evaluate xmap RATINGS --domain-column D --source S --target T  "
             "measures what it costs."
         )
+        return
+    if any("one report" in card["name"] for card in result["guarantees"]):
+        output.next_step("Next:  tacit device explain  shows what is sent, byte by byte.")
         return
     if not any(card["measurements"] for card in result["guarantees"]):
         output.next_step("Next:  tacit attack standard-scheme RATINGS  measures the attacks.")

@@ -289,14 +289,15 @@ def _own(planned: Plan) -> MethodPlan:
 
 def _sentence(need: People, items: int, rated: int, people: int) -> str:
     near = (
-        "no crowd that was tried"
+        "Its lists came within 5 % of what endless reports give with no crowd that was tried."
         if need.users_near is None
-        else f"{need.users_near:,.0f} people of this kind"
+        else "Its lists come within 5 % of what endless reports give from "
+        f"{need.users_near:,.0f} people of this kind on."
     )
     return (
-        f"At epsilon {need.epsilon:g}, item clusters of a catalogue of {items:,} items, of which a "
-        f"person rated {rated}, cannot be learned from fewer than {math.ceil(need.lower_bound):,} "
-        f"people whatever one does with questions fixed beforehand; by the planner this design "
-        f"needs about {float(f'{need.users_clt:.2g}'):,.0f}. These ratings have {people:,}. Its "
-        f"lists came within 5 % of what endless reports give with {near}."
+        f"At epsilon {need.epsilon:g}, nobody can put all of {items:,} items into their clusters "
+        f"with fewer than {math.ceil(need.lower_bound):,} people, of whom each rated {rated}, and "
+        f"questions fixed beforehand; the planner says about "
+        f"{float(f'{need.users_clt:.2g}'):,.0f} for this design. These ratings have {people:,}. "
+        f"{near}"
     )

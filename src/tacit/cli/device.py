@@ -1,0 +1,160 @@
+"""`tacit device`: what a person's device sends, byte by byte."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import options, output
+from tacit.cli.output import JSON
+from tacit.errors import ConfigError, DataError, PrivacyError
+
+if TYPE_CHECKING:
+    from tacit.recommenders.sketches import Campaign
+
+app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
+
+_SHOWN = (
+    ("method", "how it asks"),
+    ("unit", "what epsilon is for: 'user' is everything she rated"),
+    ("items", "items of the catalogue"),
+    ("rated", "at most so many of her likes are used"),
+    ("questions", "bits of the answer"),
+)
+_ITEMS, _RATED = 40, 10
+_HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
+
+
+@app.callback()
+def _commands() -> None:
+    """One sub-command so far."""
+
+
+@app.command()
+def explain(
+    campaign: Annotated[
+        Path | None, typer.Option(help="The bytes of a campaign; left out, one is made up.")
+    ] = None,
+    catalogue: Annotated[
+        Path | None, typer.Option(help="Item ids of that campaign, one a line, in its order.")
+    ] = None,
+    history: Annotated[
+        Path | None, typer.Option(help="The person's own ratings: columns item and rating.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Nats that the made-up campaign asks for.")] = 1.0,
+    questions: Annotated[int, typer.Option(help="Questions of the made-up campaign.")] = 1,
+    limit: Annotated[float, typer.Option(help="Nats that her device gives to one campaign.")] = 1.0,
+    as_json: JSON = False,
+) -> None:
+    """Answer a campaign of sketches as a device does, and say what every byte means.
+
+    The device is a new one, with a secret of its own, that forgets the answer: nothing is sent.
+    Exit code 5 if it refuses.
+    """
+    from tacit.recommenders.sketches import Device, Limits, Refused, new_secret
+    from tacit.recommenders.sketches import explain as explained
+
+    asked, items = _campaign(campaign, catalogue, epsilon, questions)
+    own = _history(history, items, made_up=campaign is None)
+    limits = Limits(epsilon=limit, lifetime=max(limit, Limits().lifetime))
+    try:
+        report = Device(new_secret(), {}, limits).report(asked, items, own)
+    except Refused as refused:
+        raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
+    result = {
+        "campaign": _fields(asked),
+        "report": report.encode().hex(),
+        "size": len(report.encode()),
+        "bytes": [
+            {"bytes": data, "meaning": meaning} for data, meaning in explained(asked, report, items)
+        ],
+    }
+    output.emit(result, as_json=as_json, render=partial(_show, own=own))
+
+
+def _campaign(
+    path: Path | None, catalogue: Path | None, epsilon: float, questions: int
+) -> tuple[Campaign, list[Any]]:
+    from tacit.recommenders.sketches import Campaign, MessageError, design
+
+    if path is None:
+        if catalogue is not None:
+            raise ConfigError("--catalogue belongs to a campaign: name one with --campaign FILE.")
+        items: list[Any] = [f"film {number}" for number in range(1, _ITEMS + 1)]
+        return design(items, rated=_RATED, epsilon=epsilon, questions=questions), items
+    if catalogue is None:
+        raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
+    try:
+        asked = Campaign.decode(path.read_bytes())
+    except MessageError as error:
+        raise DataError("is no campaign of sketches", path=path, fix=f"It says: {error}.") from None
+    return asked, _items(asked, catalogue)
+
+
+def _items(asked: Campaign, catalogue: Path) -> list[Any]:
+    """The ids as the campaign has them: texts, or the integers they are written like."""
+    from tacit.recommenders.sketches.messages import catalogue_digest
+
+    texts: list[Any] = options.ids_in([f"@{catalogue}"])
+    try:
+        whole: list[Any] = [int(text) for text in texts]
+    except ValueError:
+        return texts
+    return whole if catalogue_digest(whole) == asked.catalogue else texts
+
+
+def _history(path: Path | None, items: list[Any], *, made_up: bool) -> dict[Any, float]:
+    if path is None:
+        if not made_up:
+            raise ConfigError("The device needs her own ratings: add --history FILE.")
+        return _HISTORY
+    import numpy as np
+
+    from tacit.data import read_history
+
+    return read_history(path, item_ids=np.array(items))
+
+
+def _fields(asked: Campaign) -> dict[str, Any]:
+    """For people and machines: bytes as hex, thousandths and millionths as the numbers meant."""
+    from tacit.recommenders.sketches.messages import MICRO, WHOLE
+
+    fields = asdict(asked) | {
+        "theta": asked.theta / MICRO,
+        "epsilon": asked.epsilon / MICRO,
+        "liked_from": asked.liked_from / 1000,
+        "truth": asked.truth / WHOLE,
+        "bytes": asked.encode(),
+    }
+    return {
+        name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items()
+    }
+
+
+def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
+    asked = result["campaign"]
+    output.table(
+        "What the recommender asks everybody",
+        ("", "", ""),
+        [
+            *((name, str(asked[name]), meaning) for name, meaning in _SHOWN),
+            ("epsilon", f"{asked['epsilon']:g}", "nats that the answer costs"),
+            ("truth", f"{asked['truth']:.4f}", "chance that a bit is sent as it is"),
+            ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
+        ],
+    )
+    rated = ", ".join(f"{item}: {stars:g}" for item, stars in list(own.items())[:8])
+    more = f" and {len(own) - 8} more" if len(own) > 8 else ""
+    output.console.print(f"At home, and never sent: {rated}{more}.", soft_wrap=True, markup=False)
+    output.table(
+        f"All that leaves the device: {result['size']} bytes",
+        ("bytes", "what they mean"),
+        [(row["bytes"], row["meaning"]) for row in result["bytes"]],
+    )
+    output.next_step(
+        f"Next:  tacit guarantee sketches --epsilon {asked['epsilon']:g}  says what that promises."
+    )
