@@ -50,7 +50,9 @@ def explain(
     limit: Annotated[float, typer.Option(help="Nats that her device gives to one campaign.")] = 1.0,
     as_json: JSON = False,
 ) -> None:
-    """Answer a campaign of sketches as a device does, and say what every byte means.
+    """Say what every byte of a sketch means.
+
+    A device answers a campaign, and what it would send is explained.
 
     The device is a new one, with a secret of its own, that forgets the answer: nothing is sent.
     Exit code 5 if it refuses.

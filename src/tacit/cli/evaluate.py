@@ -139,7 +139,7 @@ def xmap(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Predict stars in a domain where people have rated nothing yet.
+    """Predict stars in a domain new to a person.
 
     X-Map with and without privacy, and its competitors, on the same people: error by k, overlap,
     profile size and budget.
@@ -227,7 +227,9 @@ def sketches(
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
-    """Learn item clusters from crowds of these people, and recommend from them at home.
+    """Learn item clusters from private bits.
+
+    Crowds of these people answer, and devices recommend from the clusters at home.
 
     Lists by crowd and epsilon, beside spectral co-clustering, popularity and item kNN in the
     clear. People are drawn with putting back, as many as are asked for.

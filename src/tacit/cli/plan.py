@@ -38,7 +38,9 @@ def sketches(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Count the people that sketches need: nobody can do with fewer, and by each method.
+    """Count the people that sketches need.
+
+    So many at least, whatever one does; and by each method.
 
     Lower bounds hold whatever people like. What methods need depends on how different the clusters
     are: see --likes.

@@ -55,7 +55,9 @@ def sketches(
     seeds: Annotated[int, typer.Option(min=1, help="How many populations.")] = 5,
     as_json: JSON = False,
 ) -> None:
-    """Learn item clusters from simulated reports, and compare them with the true ones.
+    """Learn item clusters from simulated reports.
+
+    They are compared with the true ones.
 
     accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
     """
