@@ -158,7 +158,7 @@ class Contradicted:
     name: str
     pair: Callable[[bool], Pair]
     epsilon: float = 1.0
-    samples: int = 400_000
+    samples: int = 60_000
     described: Described | None = None
     tool: Tool = "empirical"
 

@@ -119,7 +119,7 @@ def local_for_smooth_sensitivity(bug: bool) -> Pair:
 def sampler_of_90_percent(bug: bool) -> Pair:
     """The mechanism asks for the right noise. Half of its sensitivity is used up on this pair, so
     that the loss stays below the claim."""
-    release = LaplaceRelease(1.0, 2.0, -8, 8, 1.0)
+    release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
     return replace(pair, call=_with_less_noise(pair.call)) if bug else pair
 

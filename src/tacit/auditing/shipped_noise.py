@@ -145,7 +145,7 @@ def laplace_release(epsilon: float) -> Subject:
         return laplace_pair(name, release, a, b, distance=distance, share=share, at_once=True)
 
     pairs = (
-        pair("one step", [1], [0], share=5),
+        pair("one step", [1], [0], share=8),
         pair("at the lower bound", [-8], [-7]),
         pair("clamped", [100], [7]),
         pair("off the grid", [0.3], [0.0], sensitivity=0.3, resolution=0.25),

@@ -34,7 +34,7 @@ def gram_release(noise_multiplier: float = 1.0) -> Subject:
 
     half = math.sqrt(0.5)
     pairs = (
-        pair("both items alike", [[half, half]], [[0, 0]], share=100),
+        pair("both items alike", [[half, half]], [[0, 0]], share=200),
         pair("one item", [[1, 0]], [[0, 0]]),
         pair("clipped", [[30, -40]], [[0, 0]]),
         pair(
