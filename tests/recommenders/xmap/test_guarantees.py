@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -48,6 +49,17 @@ def test_published_card_follows_its_model():
     )
     assert "100 nats" in first
     assert "200 nats" in second
+
+
+@pytest.mark.parametrize(("epsilon", "epsilon_prime"), [(math.inf, 0.8), (0.3, math.inf)])
+def test_published_card_of_a_step_without_noise(epsilon, epsilon_prime):
+    """A step at epsilon = inf is said to be without noise; no infinite figure is printed."""
+    card = guarantees.published(epsilon=epsilon, epsilon_prime=epsilon_prime, k=50, images=165)
+    evidence = json.dumps(card.to_dict())
+    assert evidence.count("drawn without noise") == 1
+    assert "inf-differentially" not in evidence
+    assert "inf nats" not in evidence
+    assert "= inf" not in evidence
 
 
 def test_sound_card_says_whose_view():

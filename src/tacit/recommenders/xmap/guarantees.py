@@ -152,15 +152,21 @@ def _replacement(epsilon: float, images: int) -> Claim:
         f"{theory.replacement_loss(1.0, candidates):.4g} with {candidates:,} candidates"
         for candidates in (2, 10, 100, 10_000)
     )
-    basic = theory.basic_composition(images, epsilon)
-    summed = theory.concentrated_composition(images, epsilon, 1e-6)
+    if math.isinf(epsilon):
+        claimed = "Theorem 1: a replacement is epsilon-differentially private"
+        spent = "drawn without noise: no epsilon"
+    else:
+        claimed = f"Theorem 1: a replacement is {epsilon:g}-differentially private"
+        basic = theory.basic_composition(images, epsilon)
+        summed = theory.concentrated_composition(images, epsilon, 1e-6)
+        spent = f"{basic:.4g} nats, or at delta 1e-6 {summed:.3g}"
     return Claim(
-        f"Theorem 1: a replacement is {epsilon:g}-differentially private",
+        claimed,
         "true for ONE replacement out of a fixed list; a table of images is many, and the list "
         "(items with an X-SIM) is private itself",
         (
             f"exact loss of one replacement at epsilon 1: {losses}",
-            f"the {images:,} images of this model: {basic:.4g} nats, or at delta 1e-6 {summed:.3g}",
+            f"the {images:,} images of this model: {spent}",
             (
                 "a person who is an item's only link gives it a chance that is 0 without her: "
                 "epsilon infinite"
@@ -217,16 +223,19 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
     deltas = ", ".join(
         f"{noise_delta(people):.3f} with {people} people each" for people in (10, 100)
     )
+    whole = (
+        f"the k = {k} similarities of this model are drawn without noise: no epsilon"
+        if math.isinf(epsilon_prime)
+        else f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
+        f"{k * epsilon_prime / 2:.3g}"
+    )
     return Claim(
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
         "moves all k similarities",
         (
             f"in the example above, delta at epsilon'/2 is {deltas}",
-            (
-                f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
-                f"{k * epsilon_prime / 2:.3g}"
-            ),
+            whole,
         ),
     )
 
