@@ -121,7 +121,7 @@ def noisy_max(epsilon: float) -> Subject:
         *,
         upper: float = 1,
         monotonic: bool = False,
-        share: int = 1_000,
+        share: int = 2_000,
     ) -> Pair:
         choice = NoisyMax(epsilon, len(a), 1, 0, upper, 1, monotonic)
         chosen = []
@@ -142,7 +142,7 @@ def noisy_max(epsilon: float) -> Subject:
             rule=Chosen(1, 1 / asked.scale, monotonic),
         )
 
-    return _scored("noisy-max", epsilon, pair, 100)
+    return _scored("noisy-max", epsilon, pair, 150)
 
 
 def _scored(mechanism: str, epsilon: float, pair: Callable[..., Pair], share: int) -> Subject:

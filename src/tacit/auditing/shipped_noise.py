@@ -171,7 +171,7 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
         return gaussian_pair(name, release, a, b, share=share, at_once=True)
 
     pairs = (
-        pair("one apart", [1], [0], share=8),
+        pair("one apart", [1], [0], share=10),
         pair("at the lower bound", [-8], [-7]),
         pair("clamped", [100], [7]),
         pair("grid of one step", [1], [0], resolution=1.0),

@@ -48,7 +48,7 @@ def tree_counter(epsilon: float) -> Subject:
         )
 
     pairs = (
-        pair("first of two steps", [1, 0], [0, 0], share=50),
+        pair("first of two steps", [1, 0], [0, 0], share=100),
         pair("only step", [1], [0]),
         pair("first of seven, bound 3", [3, 1, 2, 0, 3, 0, 1], [0, 1, 2, 0, 3, 0, 1], bound=3),
         pair("fifth of eight", [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1, 1, 1]),
