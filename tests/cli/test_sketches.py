@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import fields
 
 import pytest
 
+from tacit.auditing import sketches_bench
+from tacit.auditing.verdicts import Audit
 from tacit.cli import app as cli
 from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.planner import plan
@@ -286,3 +289,23 @@ def test_cards_that_cannot_be_are_sentences(tacit, words, said):
     code, _, err = tacit("guarantee", "sketches", *words)
     assert code == 2
     assert said in err
+
+
+def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
+    """The keys of `tacit audit mechanisms`, for a few samples, with planted bugs and twins."""
+    monkeypatch.setattr(sketches_bench, "BENCH", sketches_bench.BENCH[:2])
+    found = as_json("audit", "sketches", "--samples", 1000, "--planted")
+    keys = {field.name for field in fields(Audit)}
+    assert [set(audit) for audit in found["audits"]] == [keys, keys]
+    assert [audit["exact"] for audit in found["audits"]] == pytest.approx([1, 1], rel=1e-6)
+    assert all(bug["caught"] for bug in found["planted"])
+    assert not any(twin["alarm"] for twin in found["clean"])
+
+
+def test_audit_names_what_comes_next(tacit, monkeypatch):
+    """The table for people; too few samples are refused."""
+    monkeypatch.setattr(sketches_bench, "BENCH", sketches_bench.BENCH[:1])
+    code, out, _ = tacit("audit", "sketches", "--samples", 1000)
+    assert code == 0
+    assert "tacit audit sketches --planted" in out
+    assert tacit("audit", "sketches", "--samples", 10)[0] == 2

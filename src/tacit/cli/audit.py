@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,21 +12,29 @@ from tacit.cli import output
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError
 
+if TYPE_CHECKING:
+    from tacit.auditing.bench import Subject
+    from tacit.auditing.bugs import Bug
+
 app = typer.Typer()
 
 ALL = "mechanisms"
+SKETCHES = "sketches"
 
 
 @app.command()
 def audit(
     what: Annotated[
-        str, typer.Argument(help="'mechanisms' for all, the name of one, or the design xmap.")
+        str,
+        typer.Argument(
+            help="'mechanisms' for all, the name of one, or a design: xmap or sketches."
+        ),
     ],
     samples: Annotated[
         int | None,
         typer.Option(
             help="Releases of each neighbour; slow ones get a share. "
-            "By default 1,000,000, for xmap 200,000."
+            "By default 1,000,000, for xmap 200,000, for sketches 10,000."
         ),
     ] = None,
     planted: Annotated[
@@ -37,40 +46,67 @@ def audit(
 
     Exit code 1 if a violation was found, a planted bug was missed or its clean twin was not, or an
     audit was weak although --samples was not below its default. Of xmap the published lines are
-    to be refuted, and it is a failure if one is not; membership is guessed, too.
+    to be refuted, and it is a failure if one is not; membership is guessed, too. Sketches are
+    audited through the code of the device.
     """
     from tacit.cli import audit_xmap
 
     if what == audit_xmap.NAME:
         audit_xmap.audit_xmap(samples, planted=planted, as_json=as_json)
+    elif what == SKETCHES:
+        _audit_sketches(samples, planted=planted, as_json=as_json)
     else:
         _audit_mechanisms(what, samples, planted=planted, as_json=as_json)
 
 
 def _audit_mechanisms(what: str, asked: int | None, *, planted: bool, as_json: bool) -> None:
-    from tacit.auditing.planted import BUGS, examine
-    from tacit.auditing.shipped import BENCH, LEAST_SAMPLES, SAMPLES, attempt
+    from tacit.auditing.planted import BUGS
+    from tacit.auditing.shipped import BENCH, SAMPLES
 
     if what != ALL and what not in BENCH:
         raise ConfigError(f"No mechanism '{what}'. Choose {ALL} or one of: {', '.join(BENCH)}.")
-    samples = SAMPLES if asked is None else asked
+    subjects = [(name, make) for name in BENCH if what in (ALL, name) for make in BENCH[name]]
+    _run(ALL, subjects, BUGS if planted else None, asked, SAMPLES, as_json=as_json)
+
+
+def _audit_sketches(asked: int | None, *, planted: bool, as_json: bool) -> None:
+    from tacit.auditing.sketches_bench import BENCH, SAMPLES
+    from tacit.auditing.sketches_faults import BUGS
+
+    subjects = [(SKETCHES, make) for make in BENCH]
+    _run(SKETCHES, subjects, BUGS if planted else None, asked, SAMPLES, as_json=as_json)
+
+
+def _run(
+    what: str,
+    subjects: Sequence[tuple[str, Callable[[], Subject]]],
+    bugs: Sequence[Bug] | None,
+    asked: int | None,
+    enough: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Audit each, examine the bugs, show it all; bugs: None where none are asked for."""
+    from tacit.auditing.bench import LEAST_SAMPLES, attempt
+    from tacit.auditing.bugs import examine
+
+    samples = enough if asked is None else asked
     if samples < LEAST_SAMPLES:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
-    subjects = [(name, make) for name in BENCH if what in (ALL, name) for make in BENCH[name]]
     result: dict[str, Any] = {"audits": []}
-    with output.progress("Auditing", len(subjects) + len(BUGS) * planted, quiet=as_json) as advance:
+    with output.progress("Auditing", len(subjects) + len(bugs or ()), quiet=as_json) as advance:
         for name, make in subjects:
             result["audits"].append(attempt(name, make, samples=samples))
             advance(1)
-        if planted:
+        if bugs is not None:
             found = []
-            for bug in BUGS:
+            for bug in bugs:
                 found.append(examine(bug))
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
             result["clean"] = [asdict(twin) for _, twin in found]
-    short = samples < SAMPLES
-    output.emit(result, as_json=as_json, render=lambda result: _show(result, short))
+    short = samples < enough
+    output.emit(result, as_json=as_json, render=lambda result: _show(result, short, what))
     if not _well(result, short):
         raise typer.Exit(1)
 
@@ -88,7 +124,7 @@ def _weak(result: dict[str, Any]) -> int:
     return sum(audit.verdict == "weak audit" for audit in result["audits"])
 
 
-def _show(result: dict[str, Any], short: bool) -> None:
+def _show(result: dict[str, Any], short: bool, what: str) -> None:
     output.table(
         "",
         ("mechanism", "unit", "claim", "exact", "bound", "tight", "verdict"),
@@ -120,7 +156,7 @@ def _show(result: dict[str, Any], short: bool) -> None:
             else f"{weak} weak: the auditor saw less than it should have. That is a failure."
         )
     if "planted" not in result:
-        output.next_step("Next:  tacit audit mechanisms --planted  shows what the auditor catches.")
+        output.next_step(f"Next:  tacit audit {what} --planted  shows what the auditor catches.")
         return
     rows = [
         (
@@ -134,4 +170,5 @@ def _show(result: dict[str, Any], short: bool) -> None:
         for bug, twin in zip(result["planted"], result["clean"], strict=True)
     ]
     output.table("", ("planted bug", "result", "by", "bound", "rules", "clean twin"), rows)
-    output.next_step("Next:  tacit guarantee standard-scheme  reads what a design promises.")
+    design = "sketches --epsilon 1" if what == SKETCHES else "standard-scheme"
+    output.next_step(f"Next:  tacit guarantee {design}  reads what a design promises.")

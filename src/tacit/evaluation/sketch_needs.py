@@ -11,7 +11,7 @@ from tacit.data.synthetic_blocks import Blocks
 from tacit.recommenders.sketches.planner import Plan, plan
 
 NOBODY_BELOW = "nobody below"
-_STEPS = 25
+_STEPS = 13
 
 
 @dataclass(frozen=True)
