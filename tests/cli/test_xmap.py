@@ -105,6 +105,16 @@ def test_evaluate_says_it_in_words_and_what_comes_next(ratings, tacit):
     assert "Next:" in out
 
 
+def test_evaluate_names_each_variant(ratings, tacit):
+    """The constant variant is not called sound, and X-Map without NX-Map is judged."""
+    words = ("--method", "item-average", "--method", "x-map-ib", "--variant", "constant")
+    code, out, _ = tacit(*evaluating(ratings, *words, "--k", "5"))
+    assert code == 0
+    assert "constant 1" in out
+    assert "sound" not in out
+    assert "Yardsticks only" not in out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -238,6 +248,8 @@ def test_a_card_that_cannot_be_is_a_sentence(tacit, words, said):
     ("words", "code", "said"),
     [
         (("--epsilon", 1, "--recommender", "user-based"), 5, "holds no people"),
+        (("--epsilon", 1, "--per-item", 3), 5, "--per-item"),
+        (("--epsilon", 1, "--per-item", 3, "--variant", "constant"), 5, "no noise hides it"),
         (("--epsilon", 1, "--variant", "magic"), 2, "'sound', 'published' or 'constant'"),
         (("--epsilon", 0), 2, "epsilon is above 0"),
         ((), 2, "--epsilon"),
@@ -250,3 +262,9 @@ def test_fits_that_cannot_be_are_sentences(ratings, tacit, tmp_path, words, code
     assert found == code
     assert said in err
     assert not out.exists()
+
+
+def test_without_privacy_items_may_be_filtered(ratings, as_json, tmp_path):
+    """--per-item is refused only where something is promised."""
+    words = ("--scale", "1:5:1", "--per-item", 3, "--epsilon", "inf")
+    assert as_json("fit", "xmap", ratings, *DOMAINS, *words, "-o", tmp_path / "m")["model"]

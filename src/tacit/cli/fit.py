@@ -135,6 +135,12 @@ def xmap(
             "A user-based model is everybody's profile, and a model file holds no people. Use "
             "--recommender item-based; tacit evaluate xmap measures both."
         )
+    private = variant in ("sound", "constant") and math.isfinite(epsilon)
+    if private and source.per_item > 1:
+        raise PrivacyError(
+            "--per-item leaves items out by how many people rated them: one person can decide that, "
+            f"and no noise hides it. Leave it out; the {variant} variant serves every item."
+        )
     model = XMap(
         source=from_domain,
         target=to_domain,
