@@ -189,9 +189,3 @@ def test_delta_of_two_laplace_releases(epsilon, b, c, distance):
         for one, other in ((p, q), (q, p))
     )
     assert theory.laplace_delta(epsilon, b, c, distance) == pytest.approx(max(sides), abs=1e-5)
-
-
-@pytest.mark.parametrize(("epsilon", "sd"), [(0.5, 8.68), (1.0, 4.53), (3.0, 1.64)])
-def test_noise_of_a_gram_matrix(epsilon, sd):
-    """Standard deviations at delta 1e-6 for a whole profile of norm 1."""
-    assert theory.gram_noise(epsilon, 1e-6) == pytest.approx(sd, abs=5e-3)

@@ -181,19 +181,6 @@ def _laplace_cdf(y: float) -> float:
     return math.exp(y) / 2 if y < 0 else 1 - math.exp(-y) / 2
 
 
-def gram_noise(epsilon: float, delta: float) -> float:
-    """sd of the Gaussian noise for a Gram matrix of rows of norm 1, whole profile added or removed.
-
-    rho = 1 / (2 sd^2); the smallest sd whose rho converts to at most epsilon at delta.
-    """
-    low, high = 1e-6, 1e9
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        enough = epsilon_of(1 / (2 * middle**2), delta) <= epsilon
-        low, high = (low, middle) if enough else (middle, high)
-    return high
-
-
 def _normalised(exponents: Floats) -> Floats:
     weights = np.exp(exponents - exponents.max())
     chances: Floats = weights / weights.sum()
