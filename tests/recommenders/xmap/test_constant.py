@@ -89,7 +89,7 @@ def test_twin_takes_the_nearest():
 
 
 def test_small_budgets_draw_uniformly():
-    """At 0.01 nats for k = 3 every other item is about as likely: 2,400 draws over 7, each share
+    """At 0.01 nats for k = 3 every other item is about as likely: 1,200 draws over 7, each share
     within 5 standard deviations of 3/7."""
     drawn = [draw(0.01, seed).items[0] for seed in range(400)]
     counts = np.bincount(np.concatenate(drawn), minlength=8)[1:]
