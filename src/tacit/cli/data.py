@@ -267,8 +267,8 @@ def _show_cut(result: dict[str, Any]) -> None:
     )
     first, second = map(shlex.quote, result["domains"])
     output.next_step(
-        f"Next:  tacit fit remote-user {out} --domain-column domain --source {first} "
-        f"--target {second} -o model.tacit"
+        f"Next:  tacit fit xmap {out} --domain-column domain --source {first} "
+        f"--target {second} --epsilon 1 --delta 1e-6 -o model.tacit"
     )
 
 
