@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.data import (
     Ratings,
+    RatingScale,
     cross_domain_split,
     domain_names,
     domain_of,
@@ -21,6 +22,8 @@ from tacit.data import (
     items_in,
     load,
     of_domain,
+    on_catalogue,
+    read_catalogue,
     read_ratings,
     straddlers,
     with_domains,
@@ -29,6 +32,7 @@ from tacit.data import (
 from tacit.errors import ConfigError, DataError
 
 ROWS = "user,item,rating,shop\n1,b7,4,books\n1,m7,5,movies\n2,b7,2,books\n3,m8,1,movies\n"
+STARS = RatingScale(1, 5, 1)
 ITEMS = "item,title,shop\nb7,Emma,books\nm7,Alien,movies\nm8,Heat,movies\n"
 
 
@@ -257,3 +261,72 @@ def test_a_split_without_test_people_is_refused(mixed: Ratings) -> None:
     """The error says how many people there were."""
     with pytest.raises(DataError, match="nobody can be a test person; found '0 people"):
         cross_domain_split(mixed, source="a", target="b", at_least=1000, seed=1)
+
+
+CATALOGUE = {"b7": "books", "m7": "movies", "m9": "movies"}
+
+
+def test_a_catalogue_keeps_what_nobody_rated(write: Any) -> None:
+    """Every item of the list is there, with its domain and title; metadata of rated items go."""
+    ratings = read_ratings(write(ROWS), items=write(ITEMS, "i.csv"), scale=STARS)
+    made = on_catalogue(ratings, CATALOGUE, titles={"m9": "Up"})
+    assert made.item_ids.tolist() == ["b7", "m7", "m9"]
+    assert domain_of(made).tolist() == ["books", "movies", "movies"]
+    assert made.item_metadata["title"].tolist() == [None, None, "Up"]
+    assert set(made.item_metadata) == {"domain", "title"}
+    assert made.catalogue_given
+    assert made.scale_given
+
+
+def test_a_rating_off_the_catalogue_takes_nobody_elses_along(write: Any) -> None:
+    """Dropped one by one: with or without a person, others keep the same ratings and numbers."""
+    with_her = on_catalogue(read_ratings(write(ROWS)), CATALOGUE)
+    rows = [row for row in ROWS.splitlines() if not row.startswith("3,")]
+    without = on_catalogue(read_ratings(write("\n".join(rows), "w.csv")), CATALOGUE)
+    assert with_her.history(3) == {}
+    assert with_her.item_ids.tolist() == without.item_ids.tolist()
+    for person in (1, 2):
+        assert with_her.history(person) == without.history(person)
+
+
+def test_ids_are_those_of_the_catalogue() -> None:
+    """Whole numbers meet text that is written alike, and rows are sorted anew."""
+    ratings = Ratings.from_arrays([1, 1, 2], [9, 10, 11], [1, 2, 3], [7, 8, 9], scale=STARS)
+    made = on_catalogue(ratings, {"9": "a", "10": "a", "11": "b", "x": "b"})
+    assert made.item_ids.tolist() == ["10", "11", "9", "x"]
+    assert made.history(1) == {"9": 1.0, "10": 2.0}
+    assert made.timestamps is not None
+    assert made.timestamps.tolist() == [8, 7, 9]
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "said"), [({"z": "books"}, "no item"), ({"b7": None}, "no domain")]
+)
+def test_a_catalogue_of_other_ids_or_without_domains_is_refused(
+    write: Any, catalogue: Any, said: str
+) -> None:
+    """Ids written otherwise match nothing; every listed item has a domain."""
+    with pytest.raises(DataError, match=said):
+        on_catalogue(read_ratings(write(ROWS)), catalogue)
+
+
+def test_a_catalogue_file_names_domains_and_titles(write: Any) -> None:
+    """The domain's column is the one named, else 'domain'; without one the file is refused."""
+    asked = read_catalogue(write(ITEMS, "i.csv"), domain="shop", item="movie")
+    assert asked["domain"] == {"b7": "books", "m7": "movies", "m8": "movies"}
+    assert asked["title"]["m8"] == "Heat"
+    plain = write("item,domain,year\n1,books,2000\n", "p.csv")
+    assert read_catalogue(plain, domain="shop") == {"domain": {1: "books"}}
+    with pytest.raises(DataError, match=r"i\.csv.*no domain column"):
+        read_catalogue(write(ITEMS, "i.csv"))
+
+
+def test_a_filter_takes_the_catalogue_back(mixed: Ratings) -> None:
+    """What is left over depends on who rated what, and stays marked through another catalogue."""
+    catalogue = {item: "ab"[item % 2] for item in mixed.item_ids.tolist()}
+    listed = on_catalogue(mixed, catalogue)
+    assert not listed.filtered
+    assert not listed.compact().catalogue_given
+    filtered = listed.at_least(per_item=2)
+    assert not filtered.catalogue_given
+    assert on_catalogue(filtered, catalogue).filtered

@@ -319,3 +319,19 @@ def test_disordered_arrays_are_refused() -> None:
                 item_ids=ids[:1],
                 scale=STARS,
             )
+
+
+def test_a_detected_scale_is_not_a_given_one() -> None:
+    """A named scale counts as given, one read off the ratings does not, copies remember."""
+    named = small(scale=STARS)
+    detected = small(scale=None)
+    assert (named.scale_given, detected.scale_given) == (True, False)
+    assert detected.scale == STARS
+    assert not pickle.loads(pickle.dumps(detected)).scale_given  # noqa: S301
+    assert not detected.where(detected.values > 0).scale_given
+
+
+def test_averaged_steps_are_not_a_given_scale() -> None:
+    """Whether steps stay depends on who rated twice, so not even the lucky case counts as given."""
+    assert not small(scale=STARS, duplicates="mean").scale_given
+    assert small(scale=RatingScale(1, 5, 0), duplicates="mean").scale_given

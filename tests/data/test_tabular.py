@@ -457,3 +457,9 @@ def test_the_fast_pass_agrees_with_the_careful_one(
         careful = tabular._careful(path, dialect, positions, None)
         for role in positions:
             assert list(fast[role]) == list(careful[role])
+
+
+def test_a_file_remembers_who_named_the_scale(write: Any) -> None:
+    """Detected from the file's stars, or given by the caller."""
+    assert not read_ratings(write(GOOD)).scale_given
+    assert read_ratings(write(GOOD), scale=STARS).scale_given

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         domain_of,
         items_in,
         of_domain,
+        on_catalogue,
         straddlers,
         with_domains,
         within,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.data.splits import Split, default_split, k_fold_users, random_per_user, temporal
     from tacit.data.synthetic import generate
     from tacit.data.tabular import (
+        read_catalogue,
         read_history,
         read_items,
         read_ratings,
@@ -40,6 +42,7 @@ _HOMES = {
         "domain_of",
         "items_in",
         "of_domain",
+        "on_catalogue",
         "straddlers",
         "with_domains",
         "within",
@@ -51,6 +54,7 @@ _HOMES = {
     "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
     "tabular": (
+        "read_catalogue",
         "read_history",
         "read_items",
         "read_ratings",
@@ -76,7 +80,9 @@ __all__ = [
     "k_fold_users",
     "load",
     "of_domain",
+    "on_catalogue",
     "random_per_user",
+    "read_catalogue",
     "read_history",
     "read_items",
     "read_movielens",

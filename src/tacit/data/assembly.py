@@ -32,6 +32,8 @@ def assemble(
             "no such rule for duplicates", found=duplicates, expected="error, last, mean"
         )
     stars = _stars(values, scale)
+    # Averaging may turn steps into a continuous scale, which tells that somebody rated twice.
+    given = scale is not None and not (duplicates == "mean" and scale.discrete)
     scale = scale or RatingScale.detect(stars)
     times = None if timestamps is None else _times(timestamps)
     user_ids, user_numbers = number_ids(users, "user")
@@ -63,6 +65,7 @@ def assemble(
         scale=scale,
         user_attributes=align(user_attributes, user_ids),
         item_metadata=align(item_metadata, item_ids),
+        scale_given=given,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.assembly import align, number_ids
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split, rank_in_person, refuse_share
 from tacit.errors import ConfigError, DataError
@@ -44,6 +45,46 @@ def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings
     column = np.empty(ratings.n_items, dtype=object)
     column[:] = [domains.get(item) for item in ratings.item_ids.tolist()]
     made = replace(ratings, item_metadata={**ratings.item_metadata, DOMAIN: column})
+    domain_of(made)
+    return made
+
+
+def on_catalogue(
+    ratings: Ratings,
+    catalogue: Mapping[Any, str | None],
+    *,
+    titles: Mapping[Any, str | None] | None = None,
+) -> Ratings:
+    """The ratings of a public list of items, in which every item stays, rated by somebody or not.
+
+    catalogue: item id to domain, from anywhere but the ratings: which items somebody rated may name
+    a person. Ratings of other items are dropped one by one, so that nobody changes what is kept of
+    another person. Ids are compared as they are written and become those of the catalogue; its
+    domains and titles are all that is known of items. DataError if no rating is left, or an item
+    has no domain.
+    """
+    ids, _ = number_ids(list(catalogue), "item")
+    known = {str(key): number for number, key in enumerate(ids.tolist())}
+    places = np.array([known.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32)
+    kept = ratings.where(places[ratings.items] >= 0)
+    if not len(kept):
+        raise DataError(
+            "no item of the catalogue has a rating",
+            expected="item ids written as in the ratings",
+            fix="Check which column holds the id: a well-known header, else the first column.",
+        )
+    order = np.lexsort((places[kept.items], kept.users))
+    columns = {DOMAIN: catalogue} | ({} if titles is None else {"title": titles})
+    made = replace(
+        kept,
+        users=kept.users[order],
+        items=places[kept.items][order],
+        values=kept.values[order],
+        timestamps=None if kept.timestamps is None else kept.timestamps[order],
+        item_ids=ids,
+        item_metadata=align(columns, ids),
+        catalogue_given=True,
+    )
     domain_of(made)
     return made
 

@@ -133,6 +133,9 @@ class Ratings:
     timestamps     (n,) int64 seconds since 1970, or None
     user_ids, item_ids   int64 or object (str), sorted, no repeats
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
+    scale_given     whether `scale` was named beforehand, not read off the ratings
+    catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
+    filtered        whether `at_least` left out ratings for what other people rated
     """
 
     users: NDArray[np.int32]
@@ -144,6 +147,9 @@ class Ratings:
     scale: RatingScale
     user_attributes: Mapping[str, Column] = field(default_factory=dict)
     item_metadata: Mapping[str, Column] = field(default_factory=dict)
+    scale_given: bool = True
+    catalogue_given: bool = False
+    filtered: bool = False
 
     @classmethod
     def from_arrays(
@@ -161,9 +167,10 @@ class Ratings:
         """Build from parallel columns of external ids and stars.
 
         duplicates: when a person rated an item twice, `"last"` keeps the later one (by time, else
-        by row), `"mean"` averages, `"error"` refuses. Ids are all integers or all strings. Times
-        are seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a value;
-        ids without a rating are left out.
+        by row), `"mean"` averages (means between the steps make the scale continuous, so a scale
+        with steps does not count as given), `"error"` refuses. Ids are all integers or all strings.
+        Times are seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a
+        value; ids without a rating are left out.
         """
         from tacit.data.assembly import assemble  # it builds on this class
 
@@ -337,11 +344,15 @@ class Ratings:
             item_ids=self.item_ids[items],
             user_attributes={k: v[users] for k, v in self.user_attributes.items()},
             item_metadata={k: v[items] for k, v in self.item_metadata.items()},
+            catalogue_given=False,  # what is left now depends on who rated what
         )
 
     def at_least(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
-        """Repeatedly drop people and items with fewer ratings until none is left to drop."""
-        current = self.compact()
+        """Repeatedly drop people and items with fewer ratings until none is left to drop.
+
+        One person may decide whether others' ratings stay, so nothing private may follow.
+        """
+        current = replace(self.compact(), filtered=True)
         while len(current):
             by_user = np.bincount(current.users, minlength=current.n_users)
             by_item = np.bincount(current.items, minlength=current.n_items)

@@ -133,6 +133,31 @@ def read_items(
     return _by_id(Path(path), "item", item, delimiter)
 
 
+def read_catalogue(
+    path: PathLike,
+    *,
+    item: str | None = None,
+    domain: str | None = None,
+    delimiter: str | None = None,
+) -> dict[str, dict[Any, str | None]]:
+    """A public list of items, as `read_items` reads it: 'domain' and, where there is one, 'title'.
+
+    domain: name of the domain's column; without it, or where the file has no such column, 'domain'.
+    """
+    path = Path(path)
+    try:
+        columns = read_items(path, item=item, delimiter=delimiter)
+    except DataError:
+        if item is None:
+            raise
+        columns = read_items(path, delimiter=delimiter)  # its id column has a name of its own
+    headers = tuple(columns)
+    asked = domain if find("domain", headers, domain) is not None else DOMAIN
+    position = choose("domain", headers, asked, path=path)
+    found = {DOMAIN: columns[headers[position or 0]]}
+    return found | ({"title": columns["title"]} if "title" in columns else {})
+
+
 def read_history(
     path: PathLike,
     *,
@@ -190,13 +215,14 @@ def read_text(
     read = _fast(path, dialect, columns, scale) or _careful(path, dialect, columns, scale)
     if not len(read["rating"]):
         raise DataError("the file has a header but no ratings", path=path)
+    given = scale is not None
     if scale is None:
         scale = _detect(path, dialect, columns, np.asarray(read["rating"], dtype=np.float64))
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     if "domain" in read:
         metadata[DOMAIN] = read["domain"]
     try:
-        return Ratings.from_arrays(
+        made = Ratings.from_arrays(
             read["user"] if user is None else np.full(len(read["rating"]), user),
             read["item"],
             read["rating"],
@@ -208,6 +234,7 @@ def read_text(
         )
     except DataError as error:
         raise located(error, path) from None
+    return made if given else replace(made, scale_given=False)
 
 
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
