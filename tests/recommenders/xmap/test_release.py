@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.accounting import ZCDPAccountant
 from tacit.accounting.events import NonPrivate, compose
-from tacit.data.ratings import Ratings
+from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.synthetic_domains import generate_domains
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
@@ -171,13 +171,25 @@ def test_two_releases_draw_different_noise(ratings):
     assert (first.means != second.means).any()
 
 
-def test_unrated_items_and_other_scales(ratings):
-    """Every item of the catalogue gets finite numbers, and stars of 0 to 100 are as good."""
+def test_unrated_items(ratings):
+    """Every item of the catalogue gets finite numbers, rated or not."""
     few = ratings.where(ratings.items < 50)
     model = release(few, epsilon=EPSILON, delta=DELTA, settings=SMALL)
     assert all(np.isfinite(array).all() for array in model.arrays().values())
     assert (model.variances > 0).all()
     assert (model.counts >= 1).all()
+
+
+def test_other_scales(ratings, monkeypatch):
+    """Stars of 0, 25, ... 100 are as good as 1 to 5: with equal noise, means are the same on the
+    other scale, but for rounding to integers. A stand-in for the sampler makes the noise equal."""
+    monkeypatch.setattr(samplers, "discrete_gaussian", Transcript())
+    hundred = replace(ratings, values=25 * (ratings.values - 1), scale=RatingScale(0, 100, 25))
+    few, many = (
+        release(each, epsilon=EPSILON, delta=DELTA, settings=SMALL) for each in (ratings, hundred)
+    )
+    np.testing.assert_allclose(many.means, 25 * (few.means - 1), atol=0.02)
+    assert np.ptp(many.means) > 10
 
 
 def test_nobody_at_all(ratings):
