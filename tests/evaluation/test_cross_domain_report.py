@@ -244,10 +244,11 @@ def test_verdict_where_it_helps():
     assert found.sentence == (
         "For people who have rated nothing in films, NX-Map (item-based) without privacy predicts "
         "stars with a mean error of 0.701, 0.030 below that of item averages. It has a smaller "
-        "error than remote user, item kNN (target only), item kNN (both domains) and matrix "
-        "factorisation. Its lists of 10 are better than the most rated items for everybody. With "
-        "privacy for a person’s whole profile (sound, ε = 1, δ = 1e-06) the error is 0.702, 0.010 "
-        "below that of item averages."
+        "error than remote user, item kNN (both domains) and matrix factorisation. Item kNN "
+        "(target only) knows nothing of these people: it falls back on item averages and is "
+        "no rival of its own. Its lists of 10 are better than the most rated items for everybody. "
+        "With privacy for a person’s whole profile (sound, ε = 1, δ = 1e-06) the error is 0.702, "
+        "0.010 below that of item averages."
     )
 
 
@@ -263,6 +264,41 @@ def test_verdict_where_it_does_not(gap, state, said):
     found = verdict(table_of(gap=gap))
     assert found.state == state
     assert said in found.sentence
+
+
+def test_verdict_counts_knn_of_the_target_where_it_knows_people():
+    """With ratings in the target, item kNN there is a rival like another."""
+    table = table_of()
+    found = verdict(
+        replace(
+            table,
+            base=Setting(1.0, 3),
+            points=tuple(
+                replace(p, setting=Setting(1.0, 3)) for p in table.points if p.setting == BASE
+            ),
+        )
+    )
+    assert "item kNN (target only), item kNN (both domains)" in found.sentence
+    assert "no rival of its own" not in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"),
+    [
+        ("sound", "X-Map (item-based), sound (ε = 1, δ = 1e-06) predicts"),
+        ("published", "X-Map (item-based), published (ε = 0.3, ε′ = 0.8, as claimed) predicts"),
+    ],
+)
+def test_verdict_without_nx_map(variant, said):
+    """X-Map alone is judged by itself, under its variant and budget, and once only."""
+    table = table_of(("x-map-ib", *BASELINES), surface=())
+    kept = [p for p in table.points if p.contender.variant in (variant, "baseline")]
+    found = verdict(replace(table, points=tuple(kept)))
+    assert said in found.sentence
+    assert "0.010 below that of item averages" in found.sentence
+    assert "without privacy" not in found.sentence
+    assert found.sentence.count("mean error") == 1
+    assert "With privacy" not in found.sentence
 
 
 def test_verdict_without_x_map():

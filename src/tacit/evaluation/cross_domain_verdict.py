@@ -6,7 +6,7 @@ import math
 
 from tacit.evaluation.cross_domain import CrossDomainTable, Point
 from tacit.evaluation.cross_domain_compare import Comparison
-from tacit.evaluation.cross_domain_names import NAMES
+from tacit.evaluation.cross_domain_names import NAMES, budget, named
 from tacit.evaluation.verdict import Verdict
 
 YARDSTICK = "item-average"
@@ -14,11 +14,11 @@ YARDSTICK = "item-average"
 
 def verdict(table: CrossDomainTable) -> Verdict:
     """One headline and a few plain sentences. state: hidden (good), weakened, open (bad), none."""
-    plain = judged_without_privacy(table)
-    if plain is None or plain.mae is None:
+    judged = judged_without_privacy(table) or _of_any_variant(table)
+    if judged is None or judged.mae is None:
         return Verdict("none", "Yardsticks only", "X-Map was not among the methods of this run.")
-    gap = against(table, plain, YARDSTICK)
-    parts = [_opening(table, plain, gap), _rivals(table, plain), _privacy(table, plain)]
+    gap = against(table, judged, YARDSTICK)
+    parts = [_opening(table, judged, gap), _rivals(table, judged), _privacy(table, judged)]
     return Verdict(*_state(table, gap), " ".join(part for part in parts if part))
 
 
@@ -66,6 +66,12 @@ def _first(table: CrossDomainTable, family: str, variant: str = "published") -> 
     return min(found, key=lambda point: point.contender.method, default=None)
 
 
+def _of_any_variant(table: CrossDomainTable) -> Point | None:
+    """X-Map where NX-Map was not measured: sound if it was, else as it was fitted."""
+    found = (_first(table, "x-map", variant) for variant in ("sound", "constant", "published"))
+    return next((point for point in found if point is not None), None)
+
+
 def _state(table: CrossDomainTable, gap: Comparison | None) -> tuple[str, str]:
     if gap is None:
         return "none", f"Stars of people new to {table.target}"
@@ -77,17 +83,19 @@ def _state(table: CrossDomainTable, gap: Comparison | None) -> tuple[str, str]:
     return "weakened", "No better than the item averages, as far as these people show"
 
 
-def _opening(table: CrossDomainTable, plain: Point, gap: Comparison | None) -> str:
+def _opening(table: CrossDomainTable, judged: Point, gap: Comparison | None) -> str:
     kept = table.base.profile_size
     who = (
         f"For people who have rated nothing in {table.target}"
         if kept == 0
         else f"For people with {kept} ratings in {table.target}"
     )
-    assert plain.mae is not None
+    assert judged.mae is not None
+    paid = budget(judged.contender)
+    with_what = f"({paid})" if paid else "without privacy"
     error = (
-        f"{who}, {NAMES[plain.contender.method]} without privacy predicts stars with a mean error "
-        f"of {plain.mae.mean:.3f}"
+        f"{who}, {named(judged.contender)} {with_what} predicts stars with a mean error "
+        f"of {judged.mae.mean:.3f}"
     )
     return f"{error}, {_compared(gap, 'that of item averages')}." if gap else f"{error}."
 
@@ -99,26 +107,36 @@ def _compared(gap: Comparison, other: str) -> str:
     return f"{abs(gap.difference):.3f} {side} {other}"
 
 
-def _rivals(table: CrossDomainTable, plain: Point) -> str:
+def _rivals(table: CrossDomainTable, judged: Point) -> str:
+    """knn-single is left out of a cold start: without a rating in the target it falls back
+    on item averages, and would be the same rival twice."""
+    cold = table.base.profile_size == 0
     rivals = [
         (name, each)
         for name in ("remote-user", "knn-single", "knn-cross", "mf")
-        if (each := against(table, plain, name)) is not None
+        if (each := against(table, judged, name)) is not None
     ]
+    same = cold and any(name == "knn-single" for name, _ in rivals)
+    rivals = [each for each in rivals if not (cold and each[0] == "knn-single")]
     beaten = [NAMES[name] for name, each in rivals if each.high < 0]
     lost = [NAMES[name] for name, each in rivals if each.low > 0]
     parts = [f"It has a smaller error than {_and(beaten)}." if beaten else ""]
     parts += [f"It has a larger error than {_and(lost)}." if lost else ""]
-    lists = against(table, plain, "popularity", "ndcg_at_10")
+    if same:
+        parts.append(
+            f"{_capital(NAMES['knn-single'])} knows nothing of these people: it falls back on "
+            "item averages and is no rival of its own."
+        )
+    lists = against(table, judged, "popularity", "ndcg_at_10")
     if lists is not None and not lists.low <= 0 <= lists.high:
         side = "better" if lists.difference > 0 else "worse"
         parts.append(f"Its lists of 10 are {side} than the most rated items for everybody.")
     return " ".join(part for part in parts if part)
 
 
-def _privacy(table: CrossDomainTable, plain: Point) -> str:
+def _privacy(table: CrossDomainTable, judged: Point) -> str:
     private = judged_with_privacy(table)
-    if private is None or private.mae is None or plain.mae is None:
+    if private is None or private.mae is None or private == judged:
         return ""
     contender = private.contender
     if math.isinf(contender.epsilon):
@@ -129,6 +147,10 @@ def _privacy(table: CrossDomainTable, plain: Point) -> str:
     )
     gap = against(table, private, YARDSTICK)
     return f"{text}, {_compared(gap, 'that of item averages')}." if gap else f"{text}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _and(names: list[str]) -> str:
