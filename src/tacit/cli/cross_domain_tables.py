@@ -107,7 +107,7 @@ def _privacy(contender: Contender) -> str:
         return "none"
     if contender.epsilon_prime is not None:
         return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
-    return f"sound {contender.epsilon:g}"
+    return f"{contender.variant} {contender.epsilon:g}"
 
 
 def _gap(gap: Comparison | None) -> Interval | None:
