@@ -189,6 +189,15 @@ def test_the_list_says_because_you_liked(model, mine, tacit):
     assert "says who is protected" in out
 
 
+def test_the_list_says_why_a_reason_is_empty(model, tacit, tmp_path):
+    """Who liked nothing gets a list without reasons and a line that says why; else none."""
+    for stars, said in ((1, True), (5, False)):
+        history = tmp_path / "own.csv"
+        history.write_text("item,rating\n" + "".join(f"{item},{stars}\n" for item in range(10)))
+        _, out, _ = tacit("recommend", model, "--history", history, "-n", 1)
+        assert ("nothing she liked" in " ".join(out.split())) == said
+
+
 def test_a_recommender_without_reasons_prints_none(ratings, mine, tacit, tmp_path):
     """Baselines keep their table of scores."""
     out = tmp_path / "p.tacit"

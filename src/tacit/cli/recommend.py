@@ -210,6 +210,11 @@ def _show(result: dict[str, Any]) -> None:
         ["item" if name == "item_id" else name for name in names],
         [[_entry_of(row, name) for name in names] for row in rows],
     )
+    if explained and not all(entry["because"] for entry in rows):
+        output.console.print(
+            "Where a reason is empty, nothing she liked adds to the predicted stars: they rest on "
+            "the item's own mean and on what she disliked."
+        )
     if result["unknown_items"]:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
     if result["shown"] is None:
