@@ -158,6 +158,16 @@ def model(ratings, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory) -> Path:
+    """A public catalogue: the items of the ratings, and two that nobody rated."""
+    path = tmp_path_factory.mktemp("listed") / "catalogue.csv"
+    kinds = [*[(n, "source" if n < 30 else "target") for n in range(60)]]
+    rows = [f"{item},{kind},Item {item}" for item, kind in [*kinds, (70, "source"), (71, "target")]]
+    path.write_text("\n".join(["item,domain,title", *rows]) + "\n")
+    return path
+
+
 @pytest.fixture
 def mine(tmp_path) -> Path:
     """What one person rated in the source domain."""
@@ -207,10 +217,10 @@ def test_a_recommender_without_reasons_prints_none(ratings, mine, tacit, tmp_pat
     assert "score" in shown
 
 
-def test_the_card_of_a_model_states_what_it_was_fitted_with(ratings, as_json, tmp_path):
+def test_the_card_of_a_model_states_what_it_was_fitted_with(ratings, listed, as_json, tmp_path):
     """Epsilon, delta and unit of the file's card are those of the command."""
     out = tmp_path / "m.tacit"
-    words = ("fit", "xmap", ratings, *DOMAINS, "--scale", "1:5:1")
+    words = ("fit", "xmap", ratings, *DOMAINS, "--scale", "1:5:1", "--catalogue", listed)
     as_json(*words, "--epsilon", 2, "--delta", 1e-5, "-o", out)
     (card,) = as_json("guarantee", out)["guarantees"]
     assert (card["epsilon"], card["delta"], card["basis"]) == (2, 1e-5, "proved")
@@ -277,3 +287,97 @@ def test_without_privacy_items_may_be_filtered(ratings, as_json, tmp_path):
     """--per-item is refused only where something is promised."""
     words = ("--scale", "1:5:1", "--per-item", 3, "--epsilon", "inf")
     assert as_json("fit", "xmap", ratings, *DOMAINS, *words, "-o", tmp_path / "m")["model"]
+
+
+@pytest.mark.parametrize("variant", ["sound", "constant"])
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ((), ("--catalogue FILE", "--scale MIN:MAX:STEP")),
+        (("scale",), ("--catalogue FILE",)),
+        (("catalogue",), ("--scale MIN:MAX:STEP",)),
+        (("catalogue", "scale"), ()),
+    ],
+)
+def test_what_the_ratings_told_is_a_condition(
+    ratings, listed, as_json, tmp_path, variant, given, missing
+):
+    """Proved only if catalogue and scale come from outside; else the card says what to give."""
+    words = {"scale": ("--scale", "1:5:1"), "catalogue": ("--catalogue", listed)}
+    out = tmp_path / "m.tacit"
+    asked = [word for name in given for word in words[name]]
+    made = as_json(
+        "fit",
+        "xmap",
+        ratings,
+        *DOMAINS,
+        *asked,
+        "--epsilon",
+        1,
+        "--k",
+        10,
+        "--variant",
+        variant,
+        "-o",
+        out,
+    )
+    (card,) = as_json("guarantee", out)["guarantees"]
+    assert made["basis"] == card["basis"] == ("conditional" if missing else "proved")
+    assert made["sentence"] == card["sentence"]
+    for option in ("--catalogue FILE", "--scale MIN:MAX:STEP"):
+        assert (option in card["sentence"]) == (option in missing)
+        assert any(f"public: give {option}" in line for line in card["assumptions"]) == (
+            option in missing
+        )
+
+
+def test_the_fit_says_what_it_takes_for_public(ratings, tacit, tmp_path):
+    """The bare command works, and prints that its promise is conditional."""
+    words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "-o", tmp_path / "m.tacit")
+    code, out, _ = tacit(*words)
+    assert code == 0
+    assert "conditional: which items somebody rated and the scale detected" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("variant", ["sound", "constant"])
+def test_the_model_file_has_the_items_of_the_catalogue(ratings, listed, tacit, tmp_path, variant):
+    """An item that only she rated is not in the file with her, nor without; unrated ones are."""
+    from tacit import load_model
+
+    hers = tmp_path / "hers.csv"
+    hers.write_text(ratings.read_text() + "9999,999,5,target\n9999,31,4,target\n")
+    words = (*DOMAINS, "--scale", "1:5:1", "--catalogue", listed, "--epsilon", 1, "--k", 10)
+    for name in (ratings, hers):
+        out = tmp_path / "m.tacit"
+        assert tacit("fit", "xmap", name, *words, "--variant", variant, "-o", out)[0] == 0
+        model = load_model(out)
+        assert model.item_ids_.tolist() == [*range(60), 70, 71]
+        assert model.titles_[71] == "Item 71"
+
+
+def test_a_wrong_catalogue_names_its_file(ratings, tacit, tmp_path):
+    """A list without domains, or of other ids, is refused before any fit."""
+    path = tmp_path / "c.csv"
+    words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "--catalogue", path)
+    for text, said in (
+        ("item,title\n1,A\n", "no domain column"),
+        ("item,domain\nx,source\ny,target\n", "no item of the catalogue has a rating"),
+        ("item,domain\n1,source\n2,\n", "an item has no domain"),
+    ):
+        path.write_text(text)
+        code, _, err = tacit(*words, "-o", tmp_path / "m")
+        assert code == 3
+        assert "c.csv" in err
+        assert said in " ".join(err.split())
+
+
+@pytest.mark.parametrize("variant", ["sound", "constant"])
+def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path, variant):
+    """Neither people, ratings nor the digest, in words or in JSON: nobody paid for them."""
+    words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "--k", 10, "--variant", variant)
+    made = as_json(*words, "-o", tmp_path / "m")
+    assert not {"people", "ratings", "data"} & set(made)
+    code, out, _ = tacit(*words, "-o", tmp_path / "m")
+    assert code == 0
+    assert "150" not in out
+    assert "people;" not in out

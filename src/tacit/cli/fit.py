@@ -121,6 +121,12 @@ def xmap(
     alpha: Annotated[
         float, typer.Option(min=0, help="How fast old ratings lose weight; 0: not at all.")
     ] = 0.0,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public list of items: columns item, domain, title. Others are left out."
+        ),
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Recommend in a domain where a person has never rated, privately.
@@ -138,8 +144,8 @@ def xmap(
     private = variant in ("sound", "constant") and math.isfinite(epsilon)
     if private and source.per_item > 1:
         raise PrivacyError(
-            "--per-item leaves items out by how many people rated them: one person can decide that, "
-            f"and no noise hides it. Leave it out; the {variant} variant serves every item."
+            "--per-item leaves items out by how many people rated them: one person can decide "
+            f"that, and no noise hides it. Leave it out; the {variant} variant serves every item."
         )
     model = XMap(
         source=from_domain,
@@ -154,16 +160,21 @@ def xmap(
         significance=significance,
         alpha=alpha,
     )
-    ratings = source.read()
+    ratings = source.read(catalogue=catalogue)
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings).save(out)
-    result = _summary("x-map", out, ratings) | {
+    card = model.guarantees()[0]
+    told = {"recommender": "x-map", "model": str(out), "items": len(model.item_ids_)}
+    # Exact numbers of people and ratings and the data's digest are in no private release.
+    result = (_summary("x-map", out, ratings) if variant == "published" else {}) | {
+        **told,
         "source": from_domain,
         "target": to_domain,
         "variant": variant,
         "epsilon": epsilon,
         "delta": delta,
-        "sentence": model.guarantees()[0].sentence,
+        "basis": card.basis.value,
+        "sentence": card.sentence,
     }
     output.emit(result, as_json=as_json, render=_show_xmap)
 
@@ -328,9 +339,8 @@ def _show_baseline(result: dict[str, Any]) -> None:
 
 def _show_xmap(result: dict[str, Any]) -> None:
     output.console.print(
-        f"Fitted X-Map ({result['variant']}) from {result['source']} to {result['target']}, on "
-        f"{result['ratings']:,} ratings of {result['people']:,} people; wrote {result['model']}. "
-        f"{result['sentence']}",
+        f"Fitted X-Map ({result['variant']}) from {result['source']} to {result['target']}; wrote "
+        f"{result['model']}. {result['sentence']}",
         soft_wrap=True,
         markup=False,
     )

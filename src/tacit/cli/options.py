@@ -36,15 +36,32 @@ class Source:
     columns: Mapping[str, Any]
     per_item: int = 1
 
-    def read(self) -> Ratings:
-        """The ratings; raises DataError with file, row and column."""
+    def read(self, *, catalogue: Path | None = None) -> Ratings:
+        """The ratings; raises DataError with file, row and column.
+
+        catalogue: a file of the only items that count; their domains and titles come from it.
+        """
         from tacit.data import load
         from tacit.data.ratings import RatingScale
 
         scale = self.columns["scale"]
         given = {**self.columns, "scale": None if scale is None else RatingScale.parse(scale)}
+        if catalogue is not None:
+            given |= {"domain": None, "items": None}
         ratings = load(self.path, **given)
+        if catalogue is not None:
+            ratings = self._listed(ratings, catalogue)
         return ratings.at_least(per_item=self.per_item) if self.per_item > 1 else ratings
+
+    def _listed(self, ratings: Ratings, path: Path) -> Ratings:
+        from tacit.data import on_catalogue, read_catalogue
+        from tacit.data.assembly import located
+
+        listed = read_catalogue(path, item=self.columns["item"], domain=self.columns["domain"])
+        try:
+            return on_catalogue(ratings, listed["domain"], titles=listed.get("title"))
+        except DataError as error:
+            raise located(error, path) from None
 
 
 _PATH = Annotated[

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tacit import XMap, load_model
+from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.engine.local import LocalEngine
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -16,6 +18,12 @@ from tacit.randomness import replay, simulation
 
 INF = math.inf
 SETTINGS = {"source": "books", "target": "films", "engine": LocalEngine(), "k": 10}
+
+
+def listed(world):
+    """The same ratings, their items a public catalogue."""
+    domains = world.item_metadata["domain"].tolist()
+    return on_catalogue(world, dict(zip(world.item_ids.tolist(), domains, strict=True)))
 
 
 def nx_map(**settings):
@@ -315,7 +323,7 @@ def test_constant_is_proved(world):
     """The constant variant keeps its total, and says on the card what it counted."""
     settings = {**SETTINGS, "variant": "constant", "epsilon": 2.0}
     with simulation():
-        model = XMap(**settings).fit(world, draws=replay(1))
+        model = XMap(**settings).fit(listed(world), draws=replay(1))
     (card,) = model.guarantees()
     assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 2.0, 1e-6)
     assert any("25 images and 25 neighbour lists" in line for line in card.assumptions)
@@ -332,7 +340,7 @@ def test_constant_means_are_public(world):
 
 def test_sound_is_proved(world):
     """The sound variant's card has the epsilon and delta that were asked for."""
-    model = XMap(**SETTINGS, epsilon=1.0, delta=1e-5).fit(world)
+    model = XMap(**SETTINGS, epsilon=1.0, delta=1e-5).fit(listed(world))
     (card,) = model.guarantees()
     assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 1.0, 1e-5)
 
@@ -356,3 +364,32 @@ def test_infinite_cards_claim_nothing(world, model):
         *(XMap(**SETTINGS, variant=v, epsilon=INF).fit(world) for v in ("sound", "constant")),
     ]
     assert [twin.guarantees()[0].basis for twin in twins] == [Basis.NONE] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda world: world, "which items somebody rated is public"),
+        (lambda world: replace(listed(world), scale_given=False), "the scale detected"),
+        (lambda world: listed(world.at_least(per_item=2)), "what a filter"),
+    ],
+)
+def test_what_is_read_off_the_ratings_is_an_assumption(world, tmp_path, change, said):
+    """A card is conditional on whatever the fit took from the ratings, and a file remembers."""
+    model = XMap(**SETTINGS, epsilon=1.0).fit(change(world))
+    (card,) = model.guarantees()
+    assert card.basis is Basis.CONDITIONAL
+    assert sum(said in line for line in card.assumptions) == 1
+    assert card.sentence.count("conditional") == 1
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").guarantees() == (card,)
+
+
+@pytest.mark.parametrize("variant", ["sound", "constant", "published"])
+def test_unrated_items_are_served(world, variant):
+    """An item of the catalogue that nobody rated is in the model and has a prediction."""
+    half = world.where(world.item_ids[world.items] < 40)
+    model = XMap(**{**SETTINGS, "variant": variant, "epsilon": INF}).fit(listed(half))
+    found = model.predict([45, 41], history={2: 5.0, 4: 4.0})
+    assert np.isfinite(found).all()
+    assert {41, 45} <= set(model.recommend(history={2: 5.0}, n=100).item_ids)

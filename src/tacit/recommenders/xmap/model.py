@@ -131,6 +131,7 @@ class XMap(ItemRecommender):
             self._fit_bridges(chosen, domains, secure() if draws is None else draws)
         self.catalogue_, self.people_, self.scale_ = domains, chosen, chosen.scale
         self.titles_ = titles_of(chosen)
+        self.taken_ = guarantees.taken_for_public(chosen)
         self.item_ids_ = chosen.item_ids
         return self
 
@@ -227,9 +228,11 @@ class XMap(ItemRecommender):
         if settings.noiseless:
             return (guarantees.without_noise(settings.variant),)
         if settings.variant == "sound":
-            return (guarantees.sound(epsilon=settings.epsilon, delta=settings.delta),)
+            return (
+                guarantees.sound(epsilon=settings.epsilon, delta=settings.delta, taken=self.taken_),
+            )
         if settings.variant == "constant":
-            return (guarantees.constant(self._plan(self.catalogue_)),)
+            return (guarantees.constant(self._plan(self.catalogue_), taken=self.taken_),)
         drawn = sum(int((bridge.images >= 0).sum()) for bridge in self.bridges_.values())
         return (
             guarantees.published(
@@ -255,6 +258,7 @@ class XMap(ItemRecommender):
             "target": list(self.routes.targets),
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
+            "taken": list(self.taken_),
             **items_to_header(self.item_ids_, self.titles_),
         }
         if self.settings.variant == "sound":
@@ -273,6 +277,9 @@ class XMap(ItemRecommender):
         model.item_ids_ = ids_from_header(header["items"])
         model.titles_ = titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
+        model.taken_ = tuple(header["taken"])
+        if not set(model.taken_) <= set(guarantees.TAKEN):
+            raise ValueError("it takes something unknown for public")
         domains = np.array(header["domains"], dtype=object)
         if len(domains) != len(model.item_ids_):
             raise ValueError("the domains do not fit the list of items")
