@@ -39,7 +39,7 @@ BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
     "tree-counter": (partial(tree_counter, 1.0),),
     "threshold-gate": tuple(partial(threshold_gate, epsilon) for epsilon in (1.0, 4.0)),
     "gram": (gram_release,),
-    "sum": (sum_release,),
+    "sums": (sum_release,),
     "cosine": (partial(cosine_release, 4.0),),
     "smooth-cosine": (
         partial(smooth_cosine_release, 1.0, 1e-6, 1_000),

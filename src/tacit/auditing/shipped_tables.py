@@ -77,7 +77,7 @@ def sum_release(noise_multiplier: float = 1.0) -> Subject:
         pair("the middle one leaves", [someone] * 3, [someone, nobody, someone]),
     )
     claim = ZCDPAccountant().add(SumRelease(noise_multiplier, 1).event)
-    return Subject("sum", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)
+    return Subject("sums", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)
 
 
 def _blocks(table: NDArray[np.float64]) -> list[Contributions]:
