@@ -173,7 +173,8 @@ def test_domains_names_the_next_command(
     assert code == 0
     shown = " ".join((text + errors).split())
     assert "1 items of unknown genre with 2 ratings are left out" in shown
-    assert "--domain-column domain --source D1 --target D2" in shown
+    assert "tacit fit xmap" in shown
+    assert "--domain-column domain --source D1 --target D2 --epsilon 1 --delta 1e-6" in shown
 
 
 @pytest.mark.parametrize(
