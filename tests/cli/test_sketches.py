@@ -193,9 +193,13 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
     assert found["manifest"]["settings"]["seeds"] == [0, 1]
 
 
-def test_evaluate_says_it_in_words(ratings, tacit):
-    """For people: a table with endless reports, and how many people it takes."""
-    code, out, _ = tacit("evaluate", "sketches", ratings, *EVALUATE)
+def test_evaluate_says_it_in_words(ratings, tacit, tmp_path):
+    """For people: a table with endless reports, how many people it takes, and a plot."""
+    plot = tmp_path / "lists.svg"
+    code, out, _ = tacit("evaluate", "sketches", ratings, *EVALUATE, "--plot", plot)
+    drawn = " ".join(ET.parse(plot).getroot().itertext())
+    for words in ("epsilon 1", "no noise", "popularity", "item-knn", "NDCG@10"):
+        assert words in drawn
     assert code == 0
     assert "endless" in out
     assert "nobody can put all of 40 items" in out

@@ -224,6 +224,7 @@ def sketches(
     clusters: Clusters = 2,
     liked_from: Annotated[float, typer.Option(help="So many stars and more are a like.")] = 4.0,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 5,
+    plot: Annotated[Path | None, typer.Option(help="Write an SVG: lists by crowd.")] = None,
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
@@ -237,6 +238,10 @@ def sketches(
     from tacit.evaluation.manifest import manifest
     from tacit.evaluation.sketch_ratings import evaluate_ratings, steps
 
+    if plot is not None:
+        from tacit.writing import check_writable
+
+        check_writable(plot)
     settings: dict[str, Any] = {
         "users": numbers.integers(users_curve, "--users-curve"),
         "epsilons": numbers.decimals(epsilon, "--epsilon"),
@@ -249,6 +254,11 @@ def sketches(
     total = steps(settings["users"], settings["epsilons"], seeds)
     with output.progress("Evaluating", total, quiet=as_json) as advance:
         curve = evaluate_ratings(ratings, **settings, progress=advance)
+    if plot is not None:
+        from tacit.evaluation.plots import lists_by_crowd
+        from tacit.writing import write_whole
+
+        write_whole(plot, lists_by_crowd(curve.points()).encode())
     made_with = manifest(ratings, seed=seed, command=_command(), **settings)
     output.emit(curve.to_dict() | {"manifest": made_with}, as_json=as_json, render=_show_sketches)
 

@@ -95,7 +95,9 @@ class RatingsCurve:
         for (method, epsilon, users), rows in groups.items():
             point: dict[str, Any] = {"method": method, "epsilon": epsilon, "users": users}
             for name in ("ndcg_at_10", "recall_at_10"):
-                point[name] = list(mean_interval([getattr(row, name) for row in rows]))
+                point[name] = list(
+                    mean_interval([getattr(row, name) for row in rows], bounds=(0.0, 1.0))
+                )
             found.append(point)
         return found
 
