@@ -67,7 +67,7 @@ def catalogue(ratings: Ratings, column: str, chosen: Routes) -> tuple[Ratings, C
             expected="item metadata that names each item's domain",
             fix="Name its column with --domain-column (from Python: domain=...).",
         )
-    known = {name for name in domains.tolist() if name is not None}
+    known = {name for name in domains.tolist() if isinstance(name, str)}
     for name in (*chosen.sources, *chosen.targets):
         if name not in known:
             raise DataError(

@@ -44,6 +44,14 @@ class ItemModel:
         shapes = (self.factors.shape[:1], self.variances.shape, self.counts.shape)
         if self.factors.ndim != 2 or any(shape != (items,) for shape in shapes):
             raise DataError("the arrays of an item model are of different numbers of items")
+        for name in ("means", "factors", "variances", "counts", "mildness", "scale"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise DataError(f"the {name} of an item model are not all finite numbers")
+        for name in ("variances", "counts", "mildness"):
+            if not np.greater(getattr(self, name), 0).all():
+                raise DataError(f"the {name} of an item model are not all above 0")
+        if not self.scale[0] < self.scale[1]:
+            raise DataError("an item model's lowest stars lie below its highest", found=self.scale)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of it, to be saved; public or released, so saving spends nothing."""

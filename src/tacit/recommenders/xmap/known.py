@@ -30,7 +30,8 @@ class Known:
 def model_of(known: Known, settings: ReleaseSettings, scale: RatingScale) -> ItemModel:
     """What serves people, and what the next sweep starts from."""
     unit = square(scale)
-    doubt = np.trace(known.factors.covariances, axis1=1, axis2=2)
+    # Of few people the noisy second moment of tastes may be indefinite, and a trace below 0.
+    doubt = np.maximum(np.trace(known.factors.covariances, axis1=1, axis2=2), 0)
     return ItemModel(
         means=known.means.values,
         factors=known.factors.means,

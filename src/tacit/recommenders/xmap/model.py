@@ -274,25 +274,23 @@ class XMap(ItemRecommender):
             target=header["target"],
             **settings_from_header(header["settings"]),
         )
+        model.catalogue_ = storing.catalogue(header, model.routes)
         model.item_ids_ = ids_from_header(header["items"])
         model.titles_ = titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
         model.taken_ = tuple(header["taken"])
         if not set(model.taken_) <= set(guarantees.TAKEN):
             raise ValueError("it takes something unknown for public")
-        domains = np.array(header["domains"], dtype=object)
-        if len(domains) != len(model.item_ids_):
-            raise ValueError("the domains do not fit the list of items")
-        model.catalogue_ = Catalogue(domains, model.routes)
+        width = len(model.item_ids_)
         if model.settings.variant == "sound":
-            model.item_model_ = storing.item_model(arrays, len(domains))
+            model.item_model_ = storing.item_model(arrays, width, model.scale_)
         else:
             model.bridges_ = {
                 target: storing.bridge(
                     arrays,
                     place,
                     targets=model.catalogue_.targets(target),
-                    width=len(domains),
+                    width=width,
                     settings=model.settings,
                     lowest=model.scale_.minimum,
                     engine=model._engine(),

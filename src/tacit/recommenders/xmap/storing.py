@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.ratings import RatingScale
 from tacit.engine.base import Engine, Numbers
 from tacit.recommenders.files import shaped
 from tacit.recommenders.xmap.bridge import Bridge
+from tacit.recommenders.xmap.catalogue import Catalogue, Routes
 from tacit.recommenders.xmap.item_model import ItemModel
 from tacit.recommenders.xmap.lists import RatedTogether
 from tacit.recommenders.xmap.recommender import ItemNeighbours
@@ -50,18 +52,18 @@ def bridge(
     engine: Engine,
 ) -> Bridge:
     """One bridge of `to_arrays`; ValueError where an array does not fit."""
-    means = shaped(arrays, "item_means", width)
+    means = _floats(arrays, "item_means", width)
     size = len(targets)
     images = _numbers(arrays, f"{place}.images", size, width)
     items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
-    similarities = shaped(arrays, f"{place}.similarities", *items.shape)
+    similarities = _floats(arrays, f"{place}.similarities", *items.shape)
     lists = None
     if f"{place}.companions" in arrays:
         companions = _numbers(arrays, f"{place}.companions", width, size, None)
         lists = RatedTogether(
             companions,
-            shaped(arrays, f"{place}.weights", *companions.shape),
-            shaped(arrays, f"{place}.popularity", size),
+            _floats(arrays, f"{place}.weights", *companions.shape),
+            _floats(arrays, f"{place}.popularity", size),
             width,
         )
     return Bridge(
@@ -77,10 +79,43 @@ def bridge(
     )
 
 
-def item_model(arrays: Arrays, width: int) -> ItemModel:
-    """The sound variant's release."""
-    shaped(arrays, "means", width)
-    return ItemModel.from_arrays(arrays)
+def catalogue(header: Mapping[str, Any], routes: Routes) -> Catalogue:
+    """The domains of a header's items; ValueError where items or domains make no sense."""
+    items, names = header["items"], header["domains"]
+    if {type(item) for item in items} not in ({int}, {str}) or len(set(items)) < len(items):
+        raise ValueError("the ids of its items are not all whole numbers or all text, each once")
+    if any(type(item) is int and not -(2**63) <= item < 2**63 for item in items):
+        raise ValueError("the id of an item does not fit 64 bits")
+    titles = header["titles"] or [None] * len(items)
+    if len(titles) != len(items) or any(type(name) not in (str, type(None)) for name in titles):
+        raise ValueError("the titles do not fit the list of items")
+    if len(names) != len(items) or any(type(name) is not str for name in names):
+        raise ValueError("the domains do not fit the list of items")
+    absent = {*routes.targets, *routes.sources} - set(names)
+    if absent:
+        raise ValueError(f"no item is in the domain {absent.pop()}")
+    domains = np.empty(len(names), dtype=object)
+    domains[:] = names
+    return Catalogue(domains, routes)
+
+
+def item_model(arrays: Arrays, width: int, scale: RatingScale) -> ItemModel:
+    """The sound variant's release; ValueError or DataError where it cannot be one."""
+    for name in ("means", "variances", "counts"):
+        _floats(arrays, name, width)
+    _floats(arrays, "factors", width, None)
+    _floats(arrays, "constants", 3)
+    model = ItemModel.from_arrays(arrays)
+    if model.scale != (scale.minimum, scale.maximum):
+        raise ValueError(f"its numbers are on the scale {model.scale}, its header on {scale}")
+    return model
+
+
+def _floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
+    found = shaped(arrays, name, *shape)
+    if found.dtype != np.float64 or not np.isfinite(found).all():
+        raise ValueError(f"'{name}' does not hold finite numbers alone")
+    return found
 
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:

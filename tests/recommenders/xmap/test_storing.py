@@ -1,0 +1,108 @@
+"""Model files that were changed by somebody: a sentence, never numbers that mean nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit import XMap, container, load_model
+from tacit.engine.local import LocalEngine
+from tacit.errors import ModelFileError
+
+
+@pytest.fixture(scope="module")
+def files(world, tmp_path_factory):
+    """A file of the sound and one of the published variant, both without noise."""
+    folder = tmp_path_factory.mktemp("files")
+    for variant in ("sound", "published"):
+        model = XMap(
+            source="books",
+            target="films",
+            variant=variant,
+            epsilon=math.inf,
+            k=10,
+            engine=LocalEngine(),
+        )
+        model.fit(world).save(folder / variant)
+    return folder
+
+
+@pytest.fixture
+def tampered(files, tmp_path):
+    """Load a file after a change of its header and arrays, hash made anew."""
+
+    def load(variant, change):
+        header, arrays = container.read(files / variant)
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        change(header, arrays)
+        container.write(tmp_path / "model", header, arrays)
+        return load_model(tmp_path / "model")
+
+    return load
+
+
+def entry(name, value, at=0):
+    def change(header, arrays):
+        arrays[name].flat[at] = value
+
+    return change
+
+
+def field(name, value):
+    def change(header, arrays):
+        header[name] = value(header[name])
+
+    return change
+
+
+def test_an_untouched_file_loads(tampered):
+    """Writing what was read changes nothing."""
+    for variant in ("sound", "published"):
+        assert tampered(variant, lambda header, arrays: None).recommend(history={2: 5.0})
+
+
+@pytest.mark.parametrize(
+    ("variant", "change", "said"),
+    [
+        ("sound", entry("means", math.nan), "'means' does not hold finite"),
+        ("sound", entry("factors", math.inf), "'factors' does not hold finite"),
+        ("sound", entry("variances", 0.0), "variances .* above 0"),
+        ("sound", entry("variances", -1.0), "variances .* above 0"),
+        ("sound", entry("counts", 0.0), "counts .* above 0"),
+        ("sound", entry("constants", -0.1), "mildness .* above 0"),
+        ("sound", entry("constants", math.nan), "'constants' does not hold finite"),
+        ("sound", entry("constants", 4.0, 2), "its header on 1:5:1"),
+        ("sound", entry("constants", 5.0, 1), "lowest stars"),
+        ("sound", lambda h, a: a.update(counts=a["counts"].astype(np.int64)), "'counts'"),
+        ("sound", lambda h, a: a.update(factors=a["factors"][:-1]), "'factors' does not fit"),
+        ("sound", field("scale", lambda scale: [1, 10, 1]), "on the scale"),
+        ("sound", field("items", lambda items: [items[1], *items[1:]]), "each once"),
+        ("sound", field("items", lambda items: [str(items[0]), *items[1:]]), "each once"),
+        ("sound", field("items", lambda items: [True, *items[1:]]), "each once"),
+        ("sound", field("items", lambda items: [2**70, *items[1:]]), "64 bits"),
+        ("sound", field("titles", lambda titles: ["A"]), "titles do not fit"),
+        ("sound", field("domains", lambda names: ["books" for _ in names]), "domain films"),
+        ("sound", field("domains", lambda names: ["films" for _ in names]), "domain books"),
+        ("sound", field("domains", lambda names: [None, *names[1:]]), "domains do not fit"),
+        ("sound", field("taken", lambda taken: ["nothing"]), "unknown"),
+        ("published", entry("0.similarities", math.nan), "similarities' does not hold finite"),
+        ("published", entry("item_means", math.inf), "item_means' does not hold finite"),
+        ("published", entry("0.weights", math.nan), "weights' does not hold finite"),
+        ("published", entry("0.images", 10_000), "images' does not fit"),
+    ],
+)
+def test_a_tampered_file_is_refused(tampered, variant, change, said):
+    """Values that no fit gives are refused on loading, with what is wrong."""
+    with pytest.raises(ModelFileError, match=said):
+        tampered(variant, change)
+
+
+def test_a_handful_of_people_gives_a_model_that_loads(make_world, tmp_path):
+    """Where noise drowns everything, variances and counts stay above 0 and the file is whole."""
+    few = make_world(users=12, items=14, ratings=90)
+    for epsilon in (0.05, 0.3, 1.0, 3.0) * 5:
+        model = XMap(source="books", target="films", epsilon=epsilon).fit(few)
+        model.save(tmp_path / "model")
+        assert load_model(tmp_path / "model").item_model_.variances.min() > 0
