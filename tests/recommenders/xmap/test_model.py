@@ -279,6 +279,22 @@ def test_private_variants_name_no_people(variant):
         ({"target": ()}, "at least one target"),
         ({"target": ("films", "films")}, "each once"),
         ({"source": "films"}, "another domain"),
+        ({"k": 2.5}, "k is a whole number; got 2.5"),
+        ({"k": True}, "k is a whole number"),
+        ({"extender_k": "10"}, "extender_k is a whole number"),
+        ({"most_edges": 1.5}, "most_edges is a whole number"),
+        ({"significance": math.nan}, "significance is a whole number; got nan"),
+        ({"delta": None}, "delta is a number; got None"),
+        ({"epsilon": "1"}, "epsilon is a number"),
+        ({"epsilon": None}, "epsilon is a number"),
+        ({"alpha": None}, "alpha is a number"),
+        ({"rho": "half"}, "rho is a number"),
+        ({"delta": math.nan}, "delta is a chance"),
+        ({"domain": 3}, "domain is the name"),
+        ({"target": 5}, "target is the name of a domain, or several; got 5"),
+        ({"target": ("films", 5)}, "target is the name"),
+        ({"source": {"books"}}, "source is the name"),
+        ({"target": None}, "target is the name"),
     ],
 )
 def test_bad_settings_are_refused(settings, words):
@@ -393,3 +409,9 @@ def test_unrated_items_are_served(world, variant):
     found = model.predict([45, 41], history={2: 5.0, 4: 4.0})
     assert np.isfinite(found).all()
     assert {41, 45} <= set(model.recommend(history={2: 5.0}, n=100).item_ids)
+
+
+def test_numbers_of_numpy_are_numbers():
+    """An integer or a float of NumPy is as good as one of Python, and fits into a header."""
+    settings = XMap(**{**SETTINGS, "k": np.int64(7), "epsilon": np.float32(0.5)}).settings
+    assert (type(settings.k), type(settings.epsilon)) == (int, float)

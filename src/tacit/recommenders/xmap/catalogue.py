@@ -35,8 +35,14 @@ class Routes:
 
 def routes(source: str | Sequence[str] | None, target: str | Sequence[str]) -> Routes:
     """From one name or several."""
-    sources = () if source is None else (source,) if isinstance(source, str) else tuple(source)
-    return Routes(sources, (target,) if isinstance(target, str) else tuple(target))
+    return Routes(() if source is None else _names(source, "source"), _names(target, "target"))
+
+
+def _names(given: object, what: str) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"{what} is the name of a domain, or several; got {given!r}.")
+    return tuple(names)
 
 
 @dataclass(frozen=True, eq=False)

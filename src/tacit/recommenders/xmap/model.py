@@ -105,16 +105,16 @@ class XMap(ItemRecommender):
         self.settings = Settings(
             domain=domain,
             variant=variant,
-            epsilon=float(epsilon),
-            epsilon_prime=None if epsilon_prime is None else float(epsilon_prime),
-            delta=float(delta),
+            epsilon=epsilon,
+            epsilon_prime=epsilon_prime,
+            delta=delta,
             recommender=recommender,
             k=k,
             extender_k=extender_k,
             most_edges=most_edges,
             significance=significance,
-            alpha=float(alpha),
-            rho=float(rho),
+            alpha=alpha,
+            rho=rho,
         )
         self.engine = engine
 

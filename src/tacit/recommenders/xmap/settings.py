@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from tacit.errors import ConfigError, PrivacyError
@@ -31,6 +32,7 @@ class Settings:
     rho: float
 
     def __post_init__(self) -> None:
+        self._check_types()
         if self.variant not in ("sound", "published", "constant"):
             raise ConfigError(
                 f"The variant is 'sound', 'published' or 'constant'; got {self.variant!r}."
@@ -47,6 +49,25 @@ class Settings:
             )
         self._check_numbers()
         self._check_budget()
+
+    def _check_types(self) -> None:
+        """Whole numbers become int, other numbers float; what is neither is refused."""
+        if not isinstance(self.domain, str):
+            raise ConfigError(f"domain is the name of item metadata; got {self.domain!r}.")
+        for name in ("k", "extender_k", "most_edges", "significance"):
+            value = getattr(self, name)
+            if value is None and name == "most_edges":
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise ConfigError(f"{name} is a whole number; got {value!r}.")
+            object.__setattr__(self, name, int(value))
+        for name in ("epsilon", "epsilon_prime", "delta", "alpha", "rho"):
+            value = getattr(self, name)
+            if value is None and name == "epsilon_prime":
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise ConfigError(f"{name} is a number; got {value!r}.")
+            object.__setattr__(self, name, float(value))
 
     def _check_numbers(self) -> None:
         most = 1 if self.most_edges is None else self.most_edges
