@@ -263,6 +263,47 @@ def test_a_card_that_cannot_be_is_a_sentence(tacit, words, said):
     assert said in err
 
 
+@pytest.fixture(scope="module")
+def three(tmp_path_factory) -> Path:
+    """Ratings of three domains, an item's by its id."""
+    made = tmp_path_factory.mktemp("three") / "r.csv"
+    generated = generate_domains(150, (30, 30), 16.0, seed=6)
+    rows = zip(generated.users, generated.items, generated.values, strict=True)
+    lines = [f"{user},{item},{star:g},{'abc'[item % 3]}" for user, item, star in rows]
+    made.write_text("\n".join(["user,item,rating,kind", *lines]) + "\n")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "sources"),
+    [
+        (("--source", "a", "--target", "b,c"), ["a"]),
+        (("--source", "a, b", "--source", "c", "--target", "b", "--target", "c"), ["a", "b", "c"]),
+        (("--target", "b,c"), None),
+    ],
+)
+def test_several_sources_and_targets(three, as_json, tmp_path, words, sources):
+    """Names with commas or one by one; without --source every other domain leads there."""
+    out = tmp_path / "m.tacit"
+    fit = ("fit", "xmap", three, "--domain-column", "kind", "--epsilon", 3)
+    made = as_json(*fit, *words, "-o", out)
+    assert (made["source"], made["target"]) == (sources, ["b", "c"])
+    all_of_them = as_json("recommend", out, "-n", 60)["items"]
+    assert {entry["item_id"] % 3 for entry in all_of_them} == {1, 2}
+    only = as_json("recommend", out, "-n", 60, "--target", "c")["items"]
+    assert {entry["item_id"] % 3 for entry in only} == {2}
+
+
+def test_a_target_that_is_none_is_a_sentence(model, ratings, tacit, tmp_path):
+    """The targets a model has are named; a model without domains says so."""
+    code, _, err = tacit("recommend", model, "--target", "source")
+    assert (code, "It has: target" in err) == (2, True)
+    out = tmp_path / "p.tacit"
+    assert tacit("fit", "popularity", ratings, "-o", out)[0] == 0
+    code, _, err = tacit("recommend", out, "--target", "source")
+    assert (code, "no target domains" in " ".join(err.split())) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

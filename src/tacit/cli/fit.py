@@ -96,11 +96,11 @@ def standard_scheme(
 def xmap(
     source: options.Source,
     out: Out,
-    from_domain: options.SourceDomain,
-    to_domain: options.TargetDomain,
+    to_domain: options.TargetDomains,
     epsilon: Annotated[
         float, typer.Option(help="Nats for a person's whole profile; inf: no privacy.")
     ],
+    from_domain: options.SourceDomains = None,
     delta: Annotated[float, typer.Option(help="A chance, such as 1e-6.")] = 1e-6,
     variant: Annotated[
         str, typer.Option(help="'sound'; 'constant'; 'published', whose claims are refuted.")
@@ -148,8 +148,8 @@ def xmap(
             f"that, and no noise hides it. Leave it out; the {variant} variant serves every item."
         )
     model = XMap(
-        source=from_domain,
-        target=to_domain,
+        source=options.names_in(from_domain) if from_domain else None,
+        target=options.names_in(to_domain),
         variant=variant,  # type: ignore[arg-type]  # checked by the constructor
         epsilon=epsilon,
         epsilon_prime=epsilon_prime,
@@ -168,8 +168,8 @@ def xmap(
     # Exact numbers of people and ratings and the data's digest are in no private release.
     result = (_summary("x-map", out, ratings) if variant == "published" else {}) | {
         **told,
-        "source": from_domain,
-        "target": to_domain,
+        "source": list(model.routes.sources) or None,
+        "target": list(model.routes.targets),
         "variant": variant,
         "epsilon": epsilon,
         "delta": delta,
@@ -339,7 +339,9 @@ def _show_baseline(result: dict[str, Any]) -> None:
 
 def _show_xmap(result: dict[str, Any]) -> None:
     output.console.print(
-        f"Fitted X-Map ({result['variant']}) from {result['source']} to {result['target']}; wrote "
+        f"Fitted X-Map ({result['variant']}) from "
+        f"{', '.join(result['source'] or ['every other domain'])} to "
+        f"{', '.join(result['target'])}; wrote "
         f"{result['model']}. {result['sentence']}",
         soft_wrap=True,
         markup=False,

@@ -25,6 +25,15 @@ Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")
 K = Annotated[int, typer.Option("--k", min=1, help="How many neighbours.")]
 SourceDomain = Annotated[str, typer.Option("--source", help="Domain that people are known from.")]
 TargetDomain = Annotated[str, typer.Option("--target", help="Domain to recommend from.")]
+SourceDomains = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source", help="Domains that people are known from, with commas; default: all others."
+    ),
+]
+TargetDomains = Annotated[
+    list[str], typer.Option("--target", help="Domains to recommend from, with commas.")
+]
 Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]
 
 
@@ -124,6 +133,11 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
             )
         found[name.strip()] = value.strip()
     return found
+
+
+def names_in(texts: Sequence[str]) -> tuple[str, ...]:
+    """`["a,b", "c"]` as `("a", "b", "c")`: names given one by one or separated by commas."""
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
 
 
 def ids_in(texts: Sequence[str]) -> list[str]:

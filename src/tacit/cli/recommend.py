@@ -38,6 +38,9 @@ def recommend(
     candidates: Annotated[
         list[str] | None, typer.Option(help="Only these items: ids with commas, or @FILE.")
     ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Only this target domain of an X-Map; all if left out.")
+    ] = None,
     memory: Annotated[
         Path | None,
         typer.Option(help="What was released before; default: HISTORY.released.json"),
@@ -59,15 +62,19 @@ def recommend(
     """
     from tacit.recommenders import load_model
     from tacit.recommenders.standard_scheme import StandardScheme
+    from tacit.recommenders.xmap import XMap
 
     fitted = load_model(model)
     if about and not isinstance(fitted, StandardScheme):
         raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")
+    if target is not None and not isinstance(fitted, XMap):
+        raise ConfigError(f"{model} has no target domains, so --target has no meaning here.")
     own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
     wanted: dict[str, Any] = {
         "n": n,
         "exclude": _known(fitted, options.ids_in(exclude or [])),
         "candidates": _known(fitted, options.ids_in(candidates)) if candidates else None,
+        **({} if target is None else {"target": target}),
     }
     release: bytes | None = None
     if about:
