@@ -129,7 +129,7 @@ def xmap(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Recommend in a domain where a person has never rated, privately.
+    """Recommend, privately, in a domain new to a person.
 
     k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
     """
