@@ -80,6 +80,8 @@ def _condition(taken: Sequence[str]) -> str:
 def _public(taken: Sequence[str]) -> tuple[str, ...]:
     """Assumptions about what is public."""
     given = "the catalogue, its domains and the scale of stars are public"
+    if not taken:
+        return (f"{given}: they were given, not read off the ratings",)
     return (
         given,
         *(f"{what} is public: {instead}" for what, instead in (TAKEN[name] for name in taken)),
