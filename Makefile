@@ -31,7 +31,7 @@ demo: setup ## set up, then run the main job on generated data (offline)
 	@$(BIN)/tacit demo
 
 test: setup ## set up, then run the whole test suite
-	@$(BIN)/python -m pytest -m "not long" $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not long" $(ARGS)
 
 test-long: setup ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)

@@ -205,7 +205,7 @@ def test_the_list_says_why_a_reason_is_empty(model, tacit, tmp_path):
         history = tmp_path / "own.csv"
         history.write_text("item,rating\n" + "".join(f"{item},{stars}\n" for item in range(10)))
         _, out, _ = tacit("recommend", model, "--history", history, "-n", 1)
-        assert ("nothing she liked" in " ".join(out.split())) == said
+        assert ("nothing you liked" in " ".join(out.split())) == said
 
 
 def test_a_recommender_without_reasons_prints_none(ratings, mine, tacit, tmp_path):

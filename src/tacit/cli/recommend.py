@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -217,10 +218,14 @@ def _show(result: dict[str, Any]) -> None:
         ["item" if name == "item_id" else name for name in names],
         [[_entry_of(row, name) for name in names] for row in rows],
     )
+    if explained and any(a["stars"] < b["stars"] for a, b in pairwise(rows)):
+        output.console.print(
+            "The order is not that of stars: it counts, too, how many come across an item at all."
+        )
     if explained and not all(entry["because"] for entry in rows):
         output.console.print(
-            "Where a reason is empty, nothing she liked adds to the predicted stars: they rest on "
-            "the item's own mean and on what she disliked."
+            "Where a reason is empty, nothing you liked adds to the predicted stars: they rest on "
+            "the item's own mean and on what you disliked."
         )
     if result["unknown_items"]:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
