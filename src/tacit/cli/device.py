@@ -62,7 +62,10 @@ def explain(
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
     own = _history(history, items, made_up=campaign is None)
-    limits = Limits(epsilon=limit, lifetime=max(limit, Limits().lifetime))
+    try:
+        limits = Limits(epsilon=limit, lifetime=max(limit, Limits().lifetime))
+    except ValueError:
+        raise ConfigError(f"--limit is a number of nats from 0 up; got {limit}.") from None
     try:
         report = Device(new_secret(), {}, limits).report(asked, items, own)
     except Refused as refused:

@@ -179,6 +179,27 @@ def test_too_much_is_refused(campaign, limits, wanted, message):
     assert memory == {}
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": math.nan},
+        {"epsilon": -1.0},
+        {"epsilon": "4"},
+        {"epsilon": True},
+        {"lifetime": math.nan},
+        {"lifetime": -0.5},
+        {"units": "moved rating"},
+        {"units": ("user", "item")},
+        {"units": ["user"]},
+        {"rated_pairs": "no"},
+    ],
+)
+def test_limits_are_limits(wrong):
+    """What would let a campaign through by mistake is no limit."""
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Limits(**wrong)
+
+
 def test_default_limits_take_a_modest_campaign(campaign):
     """Epsilon 1 for the person is within what a device allows by itself."""
     assert Device(SECRET, {}).report(campaign(), ITEMS, HISTORY).campaign == campaign().id

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from tacit.recommenders.sketches.messages import (
     MICRO,
     NO_NOISE,
+    UNITS,
     WHOLE,
     Campaign,
     Clusters,
@@ -59,13 +60,25 @@ class Limits:
 
     epsilon: nats for one campaign. lifetime: nats for all campaigns together. units: what epsilon
     may be stated for. rated_pairs: whether to ask about pairs of items that were rated, which tells
-    the recommender that they were.
+    the recommender that they were. Raises ValueError for what would be no limit by mistake.
     """
 
     epsilon: float = 1.0
     lifetime: float = 4.0
     units: tuple[str, ...] = ("user",)
     rated_pairs: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "lifetime"):
+            value = getattr(self, name)
+            # A limit that is not a number would refuse nothing: no number is above it.
+            if type(value) is bool or not isinstance(value, int | float) or not value >= 0:
+                raise ValueError(f"the limit {name} is a number of nats from 0 up; got {value!r}")
+        # In a text, `in` finds parts: 'rating' is within 'moved rating'.
+        if type(self.units) is not tuple or not set(self.units) <= set(UNITS):
+            raise ValueError(f"units is a tuple of {', '.join(UNITS)}; got {self.units!r}")
+        if type(self.rated_pairs) is not bool:
+            raise ValueError(f"rated_pairs is True or False; got {self.rated_pairs!r}")
 
 
 def new_secret() -> bytes:
@@ -143,12 +156,12 @@ class Device:
         limits, spent = self._limits, sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
             raise Refused("this campaign asks for answers without noise")
-        if campaign.epsilon > limits.epsilon * MICRO:
+        if not campaign.epsilon <= limits.epsilon * MICRO:
             raise Refused(
                 f"this campaign asks for epsilon {campaign.epsilon / MICRO:g}; this device gives "
                 f"at most {limits.epsilon:g} in one campaign"
             )
-        if spent + campaign.epsilon > limits.lifetime * MICRO:
+        if not spent + campaign.epsilon <= limits.lifetime * MICRO:
             raise Refused(
                 f"with this campaign, epsilon adds up to {(spent + campaign.epsilon) / MICRO:g}; "
                 f"this device gives {limits.lifetime:g} in all"
