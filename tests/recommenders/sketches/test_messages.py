@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
 from hypothesis import given
@@ -153,6 +153,17 @@ def test_designs_keep_epsilon(epsilon, questions, unit, rated):
     assert made.epsilon <= epsilon * MICRO * (1 + 1e-11)
     assert loss * MICRO <= made.epsilon
     assert float(loss * MICRO) > made.epsilon * (1 - 1e-9) - 1e-4
+
+
+@pytest.mark.parametrize("digits", [4, 28])
+def test_keeping_epsilon_is_decided_exactly(digits):
+    """A chance that is too high by a millionth is seen, whatever digits the caller works with."""
+    with localcontext() as context:
+        context.prec = digits
+        made = design(range(40), rated=4, epsilon=1.000001)
+        with pytest.raises(MessageError, match="higher than epsilon allows"):
+            replace(made, epsilon=1_000_000)
+        assert replace(made, epsilon=1_000_002).truth == made.truth
 
 
 def test_twin_without_noise():

@@ -166,7 +166,8 @@ class Campaign:
             return self.truth == WHOLE and self.epsilon == NO_NOISE
         ratio = _EXACT.divide(Decimal(self.truth), Decimal(WHOLE - self.truth))
         loss = _EXACT.multiply(Decimal(self.exposed_bits), _EXACT.ln(ratio))
-        return loss * MICRO <= self.epsilon
+        # In a context of its own throughout: the caller's may keep four digits.
+        return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
 
     def encode(self) -> bytes:
         return _CAMPAIGN.pack(
