@@ -7,10 +7,11 @@ import inspect
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.recommenders.sketches import device as device_module
@@ -198,6 +199,27 @@ def test_limits_are_limits(wrong):
     """What would let a campaign through by mistake is no limit."""
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Limits(**wrong)
+
+
+@given(st.floats(1e-5, 8))
+@example(2.01)
+@example(0.29)
+def test_a_limit_is_reached_and_no_more(epsilon):
+    """A campaign for the very number that is allowed is answered, one millionth more is not."""
+    made = design(ITEMS, rated=4, epsilon=epsilon)
+    limits = Limits(epsilon=epsilon, lifetime=epsilon)
+    assert Device(SECRET, {}, limits).report(made, ITEMS, HISTORY).campaign == made.id
+    above = replace(made, epsilon=made.epsilon + 1)
+    with pytest.raises(Refused, match="at most"):
+        Device(SECRET, {}, limits).report(above, ITEMS, HISTORY)
+
+
+def test_an_endless_limit(campaign):
+    """inf allows whatever has noise."""
+    limits = Limits(epsilon=math.inf, lifetime=math.inf)
+    assert Device(SECRET, {}, limits).report(campaign(epsilon=30), ITEMS, HISTORY)
+    with pytest.raises(Refused, match="without noise"):
+        Device(SECRET, {}, limits).report(campaign(epsilon=math.inf), ITEMS, HISTORY)
 
 
 def test_default_limits_take_a_modest_campaign(campaign):

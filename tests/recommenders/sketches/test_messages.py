@@ -178,6 +178,7 @@ def test_twin_without_noise():
         {"epsilon": 0},
         {"epsilon": math.nan},
         {"epsilon": 5000},
+        {"epsilon": 1e305},
         {"epsilon": 1e-9},
         {"method": "guess"},
         {"unit": "household"},

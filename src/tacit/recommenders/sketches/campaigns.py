@@ -18,6 +18,7 @@ from tacit.recommenders.sketches.messages import (
     MessageError,
     catalogue_digest,
     exposed_bits,
+    micros,
     require,
 )
 
@@ -48,7 +49,7 @@ def design(
     if not epsilon > 0:
         raise ConfigError(f"epsilon is above 0, or inf; got {epsilon}.")
     private = math.isfinite(epsilon)
-    micro = math.floor(epsilon * MICRO * (1 + 1e-12)) if private else NO_NOISE
+    micro = micros(epsilon) if private else NO_NOISE
     if private and not 1 <= micro < NO_NOISE:
         raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
     try:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from tacit.recommenders.sketches.messages import (
     ItemId,
     Report,
     catalogue_digest,
+    micros,
 )
 from tacit.recommenders.sketches.sensing import pairs, sensed_sets
 
@@ -102,6 +104,8 @@ class Device:
         self._memory = memory
         self._limits = Limits() if limits is None else limits
         self._coin = coin
+        self._most_once = _whole(self._limits.epsilon)
+        self._most_ever = _whole(self._limits.lifetime)
 
     def report(
         self, campaign: Campaign, catalogue: Sequence[ItemId], history: Mapping[ItemId, float]
@@ -156,15 +160,15 @@ class Device:
         limits, spent = self._limits, sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
             raise Refused("this campaign asks for answers without noise")
-        if not campaign.epsilon <= limits.epsilon * MICRO:
+        if not campaign.epsilon <= self._most_once:
             raise Refused(
-                f"this campaign asks for epsilon {campaign.epsilon / MICRO:g}; this device gives "
-                f"at most {limits.epsilon:g} in one campaign"
+                f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device gives "
+                f"at most {limits.epsilon:.10g} in one campaign"
             )
-        if not spent + campaign.epsilon <= limits.lifetime * MICRO:
+        if not spent + campaign.epsilon <= self._most_ever:
             raise Refused(
-                f"with this campaign, epsilon adds up to {(spent + campaign.epsilon) / MICRO:g}; "
-                f"this device gives {limits.lifetime:g} in all"
+                f"with this campaign, epsilon adds up to {(spent + campaign.epsilon) / MICRO:.10g}; "
+                f"this device gives {limits.lifetime:.10g} in all"
             )
         if campaign.unit not in limits.units:
             raise Refused(f"this campaign protects a {campaign.unit} only")
@@ -227,6 +231,11 @@ class Device:
         """32 bytes that are random to whoever does not know the secret."""
         message = b"tacit sketch\0" + campaign.digest + purpose.encode()
         return hmac.new(self._secret, message, hashlib.sha256).digest()
+
+
+def _whole(nats: float) -> float:
+    """A limit in whole millionths, as campaigns state theirs; inf stays inf."""
+    return nats if math.isinf(nats) else micros(nats)
 
 
 def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> list[list[str]]:

@@ -14,10 +14,12 @@ Standard library only: the device half imports this file.
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 
 VERSION = 1
@@ -285,6 +287,14 @@ def require(true: bool, what: str) -> None:
     """MessageError saying `what` should be so."""
     if not true:
         raise MessageError(what)
+
+
+def micros(nats: float) -> int:
+    """Whole millionths in a finite number of nats, rounded down; 1e-12 of it is float error.
+
+    What is asked for and what is allowed are rounded here, so that equal numbers stay equal.
+    """
+    return math.floor(Fraction(float(nats)) * MICRO * (1 + Fraction(1, 10**12)))
 
 
 def is_integer(value: object, lowest: int, highest: int) -> bool:
