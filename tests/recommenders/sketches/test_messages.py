@@ -187,6 +187,8 @@ def test_twin_without_noise():
         {"questions": 40},
         {"theta": 30.0},
         {"theta": math.inf},
+        {"theta": math.nan},
+        {"liked_from": math.nan},
         {"seed": b""},
     ],
 )

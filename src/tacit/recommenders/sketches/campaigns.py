@@ -48,6 +48,9 @@ def design(
     """
     if not epsilon > 0:
         raise ConfigError(f"epsilon is above 0, or inf; got {epsilon}.")
+    for name, value in (("theta", theta), ("liked_from", liked_from)):
+        if not math.isfinite(value):
+            raise ConfigError(f"{name} is a finite number; got {value}.")
     private = math.isfinite(epsilon)
     micro = micros(epsilon) if private else NO_NOISE
     if private and not 1 <= micro < NO_NOISE:

@@ -162,13 +162,13 @@ class Device:
             raise Refused("this campaign asks for answers without noise")
         if not campaign.epsilon <= self._most_once:
             raise Refused(
-                f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device gives "
-                f"at most {limits.epsilon:.10g} in one campaign"
+                f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device "
+                f"gives at most {limits.epsilon:.10g} in one campaign"
             )
         if not spent + campaign.epsilon <= self._most_ever:
             raise Refused(
-                f"with this campaign, epsilon adds up to {(spent + campaign.epsilon) / MICRO:.10g}; "
-                f"this device gives {limits.lifetime:.10g} in all"
+                "with this campaign, epsilon adds up to "
+                f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives {limits.lifetime:.10g} in all"
             )
         if campaign.unit not in limits.units:
             raise Refused(f"this campaign protects a {campaign.unit} only")
