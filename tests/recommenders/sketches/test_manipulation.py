@@ -63,6 +63,32 @@ def test_too_many_yes_are_seen(campaign):
     assert len(found.answered) == 60
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_honest_crowd_has_reports_of_many_ones(campaign, seed):
+    """Among 20,000 honest reports some look odd by themselves; so many are no sign of fakes."""
+    made = campaign(200, questions=32, rated=64, epsilon=4.0)
+    server = Server(made)
+    server.fold(honest(made, 20_000, seed, 1.0), now=0)
+    found = inspect(server, false_alarm=1e-3)
+    assert 0 < found.reports <= found.most_reports
+    assert not found.suspicious
+
+
+def test_a_planted_crowd_among_many_is_seen(campaign):
+    """Fakes that say yes stand out of a crowd in which honest reports of many ones happen too."""
+    made = campaign(200, questions=32, rated=64, epsilon=4.0)
+    server = Server(made)
+    server.fold(honest(made, 20_000, 9, 0.0) + crafted(made, 60, 10, chosen=False), now=0)
+    found = inspect(server, false_alarm=1e-3)
+    assert found.reports >= 60 > found.most_reports
+    assert found.suspicious
+
+
+def test_nobody_is_not_suspected(campaign):
+    """A server without reports has nothing to find."""
+    assert not inspect(Server(campaign(questions=4, rated=8))).suspicious
+
+
 def test_reports_of_ones_alone_are_seen(campaign):
     """With many questions, a report of ones alone is beyond chance."""
     made = campaign(200, questions=32, rated=64, epsilon=4.0)

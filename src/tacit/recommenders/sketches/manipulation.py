@@ -4,7 +4,8 @@ Threat   A fake device sends any bits under any ticket. Local privacy cannot tel
          from an honest one; many of them together leave a trace where they gain most.
 Tests    Three facts hold for honest reports whatever people like: how often an item is asked about
          is binomial, for tickets are random; of any item's answers at most the share `truth` is 1
-         in the mean; and so of all answers. Each test's chance of a false alarm is stated.
+         in the mean; and so of all answers. A single report of many ones happens in a large
+         crowd; more of them than chance allows do not. The chance of a false alarm is stated.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tacit.recommenders.sketches.server import Server, item_counts
 
 Ints = NDArray[np.int64]
 FALSE_ALARM = 1e-6
-"""Chance that honest people alone set off any one of the tests."""
+"""Chance, at most, that honest people alone set off the tests of counts; and again, of reports."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +30,23 @@ class Findings:
     """What looks crafted.
 
     asked: items asked about too often: tickets were chosen. answered: items with more ones than
-    lies can make of the truth. reports: how many reports have more ones than an honest one has but
-    once in 1 / FALSE_ALARM; most_ones: that number (all questions: nothing is too many). share:
-    whether ones among all answers are too many or too few.
+    lies can make of the truth. reports: how many reports have more than most_ones ones, which an
+    honest one has but once in 1 / FALSE_ALARM (all questions: nothing is too many); most_reports:
+    so many of them happen among honest people. share: whether ones among all answers are too many
+    or too few.
     """
 
     asked: Ints
     answered: Ints
     reports: int
     most_ones: int
+    most_reports: int
     share: bool
 
     @property
     def suspicious(self) -> bool:
-        return bool(len(self.asked) or len(self.answered) or self.reports or self.share)
+        crowd = self.reports > self.most_reports
+        return bool(len(self.asked) or len(self.answered) or crowd or self.share)
 
 
 def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
@@ -56,6 +60,7 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     often = binom.isf(each, server.reports, _asked_chance(campaign))
     ones = binom.isf(each, np.maximum(counts.asked, 1), truth)
     most = int(binom.isf(false_alarm, campaign.questions, truth))
+    beyond = binom.sf(most, campaign.questions, truth)
     answers = server.reports * campaign.questions
     total = int(server.ones @ np.arange(campaign.questions + 1))
     return Findings(
@@ -63,6 +68,7 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
         answered=np.flatnonzero(counts.ones > ones),
         reports=int(server.ones[most + 1 :].sum()),
         most_ones=most,
+        most_reports=int(binom.isf(false_alarm, server.reports, beyond)),
         share=bool(
             total > binom.isf(false_alarm / 6, answers, truth)
             or total < binom.ppf(false_alarm / 6, answers, 1 - truth)
