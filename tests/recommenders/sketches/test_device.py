@@ -93,6 +93,32 @@ def test_rated_pair(campaign):
     assert seen == {(3, 17), (3, 20), (3, 39), (17, 20), (17, 39), (20, 39)}
 
 
+def test_rated_pairs_end_whatever_they_cost(campaign):
+    """Campaigns of next to no epsilon name no more pairs than allowed; others go on."""
+    asked = [
+        campaign(method="pairwise-rated", epsilon=1e-6, seed=n.to_bytes(16, "big"))
+        for n in range(5)
+    ]
+    device = Device(SECRET, {}, Limits(rated_pairs=True))
+    sent = [device.report(made, ITEMS, HISTORY) for made in asked[:3]]
+    for made in asked[3:]:
+        with pytest.raises(Refused, match="named 3 pairs"):
+            device.report(made, ITEMS, HISTORY)
+    assert device.report(asked[0], ITEMS, HISTORY) == sent[0]
+    assert device.report(campaign(), ITEMS, HISTORY).pair is None
+
+
+def test_rated_pairs_are_counted_in_the_memory(campaign):
+    """A restart does not begin to count again, and answers about other things do not count."""
+    memory = {}
+    limits = Limits(rated_pairs=True, most_rated_pairs=1)
+    Device(SECRET, memory, limits).report(campaign(), ITEMS, HISTORY)
+    Device(SECRET, memory, limits).report(campaign(method="pairwise-rated"), ITEMS, HISTORY)
+    other = campaign(method="pairwise-rated", seed=bytes(16))
+    with pytest.raises(Refused, match="at most 1 in all"):
+        Device(SECRET, memory, limits).report(other, ITEMS, HISTORY)
+
+
 def test_rated_pair_needs_two(campaign):
     """Somebody with one rated item has no pair to name."""
     with pytest.raises(Refused, match="two"):
@@ -193,6 +219,8 @@ def test_too_much_is_refused(campaign, limits, wanted, message):
         {"units": ("user", "item")},
         {"units": ["user"]},
         {"rated_pairs": "no"},
+        {"most_rated_pairs": -1},
+        {"most_rated_pairs": math.nan},
     ],
 )
 def test_limits_are_limits(wrong):

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from tacit.recommenders.sketches.messages import (
     MICRO,
     NO_NOISE,
+    RATED_REPORT_BYTES,
     UNITS,
     WHOLE,
     Campaign,
@@ -62,13 +63,15 @@ class Limits:
 
     epsilon: nats for one campaign. lifetime: nats for all campaigns together. units: what epsilon
     may be stated for. rated_pairs: whether to ask about pairs of items that were rated, which tells
-    the recommender that they were. Raises ValueError for what would be no limit by mistake.
+    the recommender that they were. most_rated_pairs: how many such pairs to name in all; they cost
+    what no epsilon counts, so `lifetime` does not bound them. Raises ValueError for what would be no limit by mistake.
     """
 
     epsilon: float = 1.0
     lifetime: float = 4.0
     units: tuple[str, ...] = ("user",)
     rated_pairs: bool = False
+    most_rated_pairs: int = 3
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "lifetime"):
@@ -81,6 +84,8 @@ class Limits:
             raise ValueError(f"units is a tuple of {', '.join(UNITS)}; got {self.units!r}")
         if type(self.rated_pairs) is not bool:
             raise ValueError(f"rated_pairs is True or False; got {self.rated_pairs!r}")
+        if type(self.most_rated_pairs) is not int or self.most_rated_pairs < 0:
+            raise ValueError(f"most_rated_pairs counts from 0 up; got {self.most_rated_pairs!r}")
 
 
 def new_secret() -> bytes:
@@ -168,14 +173,25 @@ class Device:
         if not spent + campaign.epsilon <= self._most_ever:
             raise Refused(
                 "with this campaign, epsilon adds up to "
-                f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives {limits.lifetime:.10g} in all"
+                f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives "
+                f"{limits.lifetime:.10g} in all"
             )
         if campaign.unit not in limits.units:
             raise Refused(f"this campaign protects a {campaign.unit} only")
-        if campaign.method == "pairwise-rated" and not limits.rated_pairs:
-            raise Refused("this campaign asks about items that its owner rated, which shows them")
+        if campaign.method == "pairwise-rated":
+            self._check_rated_pairs()
         if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
             raise Refused("this campaign was made for another list of items")
+
+    def _check_rated_pairs(self) -> None:
+        if not self._limits.rated_pairs:
+            raise Refused("this campaign asks about items that its owner rated, which shows them")
+        named = sum(len(sent) == RATED_REPORT_BYTES for _, sent in self._memory.values())
+        if not named < self._limits.most_rated_pairs:
+            raise Refused(
+                f"this device has named {named} pairs of items that its owner rated; it names at "
+                f"most {self._limits.most_rated_pairs} in all"
+            )
 
     def _answer(
         self,
