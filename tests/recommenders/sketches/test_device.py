@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tacit.recommenders.sketches import device as device_module
 from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.device import Device, Limits, Refused, explain, new_secret
-from tacit.recommenders.sketches.messages import Clusters
+from tacit.recommenders.sketches.messages import UNITS, Clusters
 from tacit.recommenders.sketches.sensing import pairs, sensed_sets
 
 SECRET = bytes(range(32))
@@ -314,6 +314,18 @@ def test_explain_shows_every_byte(campaign, wanted):
     assert "".join(b for b, _ in rows if not b.startswith("bit")) == report.encode().hex()
     assert sum(b.startswith("bit") for b, _ in rows) == made.questions
     assert ("NOT protected" in rows[-1][1]) == (made.method == "pairwise-rated")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_explain_promises_no_more_than_stars_of_rated_pairs(campaign, unit):
+    """Epsilon covers the answer alone: no row says that it is for ratings, or the ticket asks."""
+    made = campaign(method="pairwise-rated", unit=unit)
+    report = Device(SECRET, {}, ANY).report(made, ITEMS, HISTORY)
+    said = " ".join(meaning for _, meaning in explain(made, report, ITEMS))
+    assert "stated for your stars for these two items, and NOT for which items you rated" in said
+    assert "everything you rated" not in said
+    assert "one rating" not in said
+    assert "chooses the questions" not in said
 
 
 CLUSTERS = Clusters(bytes(32), bytes([0, 0, 0, 1, 1, 1]), (5, 9, 7, 1, 3, 2))

@@ -144,6 +144,17 @@ def test_values_of_rated_pairs():
     assert "NOT which items" in card.protects
 
 
+def test_only_questions_of_chance_are_said_not_to_depend_on_you():
+    """A pair of rated items does depend on them, and its card does not say otherwise."""
+    chosen, asked = (
+        " ".join(cards(made_for("user", 1, 4, method))[0].not_covered)
+        for method in ("pairwise-rated", "pairwise-preference")
+    )
+    assert "do not depend on you" in asked
+    assert "do not depend on you" not in chosen
+    assert "the question depends on you" in chosen
+
+
 def test_bit_loss():
     """The loss of one bit is that of its chance, and inf without noise has no card."""
     made = design(range(N), rated=2, epsilon=math.log(3), theta=0.4)

@@ -53,6 +53,13 @@ _STATED_FOR = {
 }
 
 
+def _stated_for(campaign: Campaign) -> str:
+    """What the epsilon of a campaign is for, to its person."""
+    if campaign.method == "pairwise-rated":
+        return "your stars for these two items, and NOT for which items you rated"
+    return _STATED_FOR[campaign.unit]
+
+
 class Refused(ValueError):
     """The device will not take part: too much was asked of it."""
 
@@ -64,7 +71,8 @@ class Limits:
     epsilon: nats for one campaign. lifetime: nats for all campaigns together. units: what epsilon
     may be stated for. rated_pairs: whether to ask about pairs of items that were rated, which tells
     the recommender that they were. most_rated_pairs: how many such pairs to name in all; they cost
-    what no epsilon counts, so `lifetime` does not bound them. Raises ValueError for what would be no limit by mistake.
+    what no epsilon counts, so `lifetime` does not bound them. Raises ValueError for what would be
+    no limit by mistake.
     """
 
     epsilon: float = 1.0
@@ -258,20 +266,21 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
     """Every byte of a report, in hex, with what it means: rows of [bytes, meaning]."""
     data = report.encode()
     lie = 1 - campaign.truth / WHOLE
+    chooses = "" if report.pair else " that chooses the questions"
     rows = [
         [data[0:1].hex(), "version of the message"],
         [data[1:2].hex(), "kind of the message: a report"],
         [data[2:10].hex(), "which campaign this answers"],
         [
             data[10:18].hex(),
-            "a random number that chooses the questions; another one in every campaign",
+            f"a random number{chooses}; another one in every campaign",
         ],
         [
             data[18:22].hex(),
             (
                 f"the answers, {campaign.questions} in all, each turned round with chance "
                 f"{lie:.4f}. Together they cost epsilon {campaign.epsilon / MICRO:g}, stated for "
-                f"{_STATED_FOR[campaign.unit]}"
+                f"{_stated_for(campaign)}"
             ),
         ],
     ]

@@ -28,9 +28,9 @@ _PROTECTS = {
     "rating": "whether one rating of yours exists",
     "moved rating": "which of two items one rating of yours is for",
 }
+_NO_QUESTIONS = "the questions you were asked: they are public and do not depend on you"
 _NOT_COVERED = (
     "whether you take part, when, and from which address",
-    "the questions you were asked: they are public and do not depend on you",
     "other campaigns: each costs its own epsilon, up to the lifetime limit of your device",
     (
         "a second report to the same campaign, from a device without memory and with other "
@@ -96,7 +96,7 @@ def _card(campaign: Campaign, unit: str) -> Guarantee:
             "sum of theirs, and the device stops at its owner's limit"
         ),
         assumptions=_assumptions(campaign, bits),
-        not_covered=_NOT_COVERED,
+        not_covered=(_NO_QUESTIONS, *_NOT_COVERED),
         sources=_SOURCES,
     )
 
@@ -141,14 +141,20 @@ def _values_card(campaign: Campaign) -> Guarantee:
         basis=Basis.CONDITIONAL,
         epsilon=epsilon,
         delta=0.0,
-        lifetime="one report of one campaign; n campaigns cost the sum of theirs",
+        lifetime=(
+            "one report of one campaign; n campaigns cost the sum of theirs, and name up to n "
+            "pairs of items you rated, until the device stops at its owner's limits"
+        ),
         assumptions=(
             "which items you rated is public, or may become so",
             "the pair is chosen without looking at the stars",
             *_assumptions(campaign, 1)[1:],
         ),
         not_covered=(
-            "which items you rated: the report names two of them, at no protection at all",
+            (
+                "which items you rated: the question depends on you, and the report names two of "
+                "them, at no protection at all"
+            ),
             *_NOT_COVERED,
         ),
         sources=_SOURCES,
