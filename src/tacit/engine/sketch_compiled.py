@@ -98,7 +98,7 @@ def count_sets(
 def count_pairs(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, items: Any, totals: Any
 ) -> None:
-    """Add one to totals[answer, pair] of every pair asked; totals: (2, N (N - 1) / 2) int32.
+    """Add one to totals[answer, pair] of every pair asked; totals: (2, N (N - 1) / 2) int64.
 
     Pairs (i, j), i < j, in the order (0, 1), (0, 2), ..., (1, 2), ...; items: N as uint64.
     """

@@ -264,6 +264,119 @@ def test_damaged_checkpoints_are_refused(campaign, tmp_path, wrong):
         Server.load(tmp_path / "counts")
 
 
+def damaged(path, *, header=None, arrays=None):
+    """The checkpoint at path written anew, sound as a file, with other content."""
+    old_header, old_arrays = container.read(path)
+    container.write(path, old_header | (header or {}), old_arrays | (arrays or {}))
+
+
+HUGE = design(range(4), rated=4, epsilon=1.0, seed=bytes(16))
+object.__setattr__(HUGE, "items", 2**31 - 1)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"shards": [0, 1, 2, 99]},
+        {"shards": [0, -5]},
+        {"shards": [0, 0.5]},
+        {"shards": [0, 0]},
+        {"shards": []},
+        {"shards": [True]},
+        {"shards": {"0": 1}},
+        {"shard_count": 0},
+        {"shard_count": 1 << 64},
+        {"shard_count": 2.0},
+        {"keep_tickets": 1},
+        {"rejected": {"duplicate": "x"}},
+        {"rejected": dict.fromkeys(REASONS[1:], "x")},
+        {"rejected": dict.fromkeys(REASONS[1:], -1)},
+        {"rejected": dict.fromkeys(REASONS, 0)},
+        {"rejected": None},
+        {"campaign": 5},
+        {"campaign": "00"},
+        {"campaign": HUGE.encode().hex()},
+    ],
+    ids=str,
+)
+def test_headers_that_no_server_writes_are_refused(campaign, tmp_path, header):
+    """Shards, refusals and campaigns that cannot be are refused when they are read, not later."""
+    server = Server(campaign())
+    server.fold(wire(reports(server.campaign, 5)), now=NOW)
+    server.save(tmp_path / "counts")
+    damaged(tmp_path / "counts", header=header)
+    with pytest.raises(ModelFileError, match="not what a server saves"):
+        Server.load(tmp_path / "counts")
+
+
+def changed(array, place, value):
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+DAMAGES = {
+    "negative total": lambda a: {"totals": changed(a["totals"], (0, 0), -1)},
+    "total too high": lambda a: {"totals": changed(a["totals"], (0, 0), 999)},
+    "total that runs over": lambda a: {"totals": changed(a["totals"], (0, 0), 2**63 - 1)},
+    "yes and no swapped": lambda a: {"totals": a["totals"][::-1].copy()},
+    "totals of one place": lambda a: {"totals": a["totals"][:, :1].copy()},
+    "totals of no answer": lambda a: {"totals": a["totals"][0].copy()},
+    "totals not numbers": lambda a: {"totals": np.full(a["totals"].shape, np.nan)},
+    "floats": lambda a: {"totals": a["totals"].astype(float)},
+    "narrow totals": lambda a: {"totals": a["totals"].astype(np.int32)},
+    "negated ones": lambda a: {"ones": -a["ones"]},
+    "broadcast ones": lambda a: {"ones": np.ones(1, np.int64)},
+    "one report too many": lambda a: {"ones": a["ones"] + 1},
+    "float tickets": lambda a: {"tickets": a["tickets"].astype(float)},
+    "tickets in rows": lambda a: {"tickets": np.stack([a["tickets"]] * 2)},
+    "no tickets": lambda a: {"tickets": a["tickets"][:0].copy()},
+    "ticket 0": lambda a: {"tickets": np.sort(changed(a["tickets"], 0, 0).view("u8")).view("i8")},
+    "ticket twice": lambda a: {"tickets": changed(a["tickets"], 1, a["tickets"][0])},
+    "no order": lambda a: {"tickets": a["tickets"][::-1].copy()},
+    "another shard": lambda a: {"tickets": np.arange(1, 6)},
+    "one array more": lambda a: {"more": np.zeros(1)},
+}
+
+
+@pytest.mark.parametrize("method", ["multi-maxsense", "pairwise-preference", "pairwise-rated"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_counts_that_do_not_add_up_are_refused(campaign, tmp_path, method, damage):
+    """Arrays of another shape, type or range, or that contradict each other, are never used."""
+    made = campaign(method=method)
+    chosen = {"pair": (0, 1)} if method == "pairwise-rated" else {}
+    server = Server(made, shard=(0, 3))
+    server.fold(wire([Report(made.id, 3 * n, int(n == 3), **chosen) for n in range(1, 6)]), now=NOW)
+    server.save(tmp_path / "counts")
+    assert Server.load(tmp_path / "counts").reports == 5
+    damaged(tmp_path / "counts", arrays=DAMAGES[damage](container.read(tmp_path / "counts")[1]))
+    with pytest.raises(ModelFileError, match="not what a server saves"):
+        Server.load(tmp_path / "counts")
+
+
+def test_counts_of_merged_shards_load(campaign, tmp_path):
+    """Where one of two shards kept no tickets, the file has fewer of them than reports."""
+    made = campaign(300, questions=7, rated=30)
+    data = wire(reports(made, 60))
+    first, second = Server(made, shard=(0, 2)), Server(made, shard=(1, 2), keep_tickets=False)
+    for server in (first, second):
+        server.fold(data, now=NOW)
+    first.merge(second)
+    first.save(tmp_path / "counts")
+    again = Server.load(tmp_path / "counts")
+    assert again.reports == 60
+    assert np.array_equal(again.totals, first.totals)
+
+
+def test_counts_of_pairs_go_beyond_32_bits(campaign):
+    """A pair that was asked about 2^31 times is still counted."""
+    made = campaign(2, rated=2, method="pairwise-preference")
+    server = Server(made)
+    server.totals[1, 0] = 2**31 - 1
+    server.fold(Report(made.id, 5, 1).encode(), now=NOW)
+    assert pair_counts(server).ones.tolist() == [2**31]
+
+
 def test_questions_are_of_one_kind(campaign):
     """Item counts of a campaign about pairs, or the other way round, are refused."""
     with pytest.raises(ConfigError, match="pair_counts"):

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.errors import ConfigError, ModelFileError
-from tacit.recommenders.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
+from tacit.recommenders.sketches.checkpoint import check_arrays, check_header
+from tacit.recommenders.sketches.messages import REPORT_BYTES, Campaign, Report
 from tacit.recommenders.sketches.seen import Seen
 
 Floats = NDArray[np.float64]
@@ -66,10 +67,7 @@ class Server:
         self.campaign = campaign
         self.shards = frozenset({shard[0]})
         self.shard_count = shard[1]
-        self.totals = np.zeros(
-            (2, campaign.modulus if campaign.senses else _pair_count(campaign.items)),
-            dtype=np.int64 if campaign.senses else np.int32,
-        )
+        self.totals = np.zeros((2, _places(campaign)), dtype=np.int64)
         self.ones = np.zeros(campaign.questions + 1, dtype=np.int64)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
@@ -144,19 +142,20 @@ class Server:
             raise ModelFileError(f"{path}: holds no counts of sketches.")
         try:
             campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
-            server = cls(
-                campaign,
-                shard=(header["shards"][0], header["shard_count"]),
-                keep_tickets=header["keep_tickets"],
-            )
-            server.shards = frozenset(header["shards"])
-            server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
-            server.totals[:] = arrays["totals"]
-            server.ones[:] = arrays["ones"]
-            tickets = np.ascontiguousarray(arrays["tickets"]).view(np.uint64)
-        except (KeyError, TypeError, ValueError, IndexError, MessageError, ConfigError) as error:
-            raise ModelFileError(f"{path}: its content is incomplete ({error}).") from None
-        server._seen.add(tickets)
+            check_header(header, REASONS[1:])
+            # Before a server is made: a file must not claim more memory than it has itself.
+            check_arrays(header, arrays, campaign, _places(campaign))
+        except (KeyError, TypeError, ValueError, ConfigError) as error:
+            raise ModelFileError(
+                f"{path}: its content is not what a server saves ({error}). Count again."
+            ) from None
+        shards, count = header["shards"], header["shard_count"]
+        server = cls(campaign, shard=(shards[0], count), keep_tickets=header["keep_tickets"])
+        server.shards = frozenset(shards)
+        server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
+        server.totals[:] = arrays["totals"]
+        server.ones[:] = arrays["ones"]
+        server._seen.add(arrays["tickets"].view(np.uint64))
         return server
 
     def _fold(self, records: Bytes, now: int, codes: Bytes) -> None:
@@ -263,11 +262,15 @@ def pair_counts(server: Server) -> PairCounts:
     """Of a campaign that asks about pairs."""
     if server.campaign.senses:
         raise ConfigError("This campaign senses sets: use item_counts.")
-    totals = server.totals.astype(np.int64)
-    return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1])
+    totals = server.totals
+    return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1].copy())
 
 
-def _pair_count(items: int) -> int:
+def _places(campaign: Campaign) -> int:
+    """How many there are to count: places on the wheel of sensed sets, or pairs."""
+    if campaign.senses:
+        return campaign.modulus
+    items = campaign.items
     if items > MOST_PAIR_ITEMS:
         raise ConfigError(
             f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {items}. Sense sets."
