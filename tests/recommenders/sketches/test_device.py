@@ -93,6 +93,18 @@ def test_rated_pair(campaign):
     assert seen == {(3, 17), (3, 20), (3, 39), (17, 20), (17, 39), (20, 39)}
 
 
+@pytest.mark.parametrize("other", [{"seed": bytes(16)}, {"closes": 7}])
+def test_another_seed_or_closing_time_is_paid_for(campaign, other):
+    """A campaign is known by all its bytes: what differs in one is a new answer."""
+    memory = {}
+    device = Device(SECRET, memory, Limits(lifetime=2.0))
+    tickets = {
+        device.report(made, ITEMS, HISTORY).ticket for made in (campaign(), campaign(**other))
+    }
+    assert len(tickets) == 2
+    assert sum(epsilon for epsilon, _ in memory.values()) == 2_000_000
+
+
 def test_rated_pairs_end_whatever_they_cost(campaign):
     """Campaigns of next to no epsilon name no more pairs than allowed; others go on."""
     asked = [

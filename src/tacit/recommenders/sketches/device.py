@@ -40,7 +40,9 @@ from tacit.recommenders.sketches.sensing import pairs, sensed_sets
 
 Memory = MutableMapping[str, tuple[int, bytes]]
 """Campaign digest in hex: the epsilon that was spent, in millionths, and the bytes that were sent.
-It holds nothing that the recommender has not got. Keep it with the secret."""
+It holds nothing that the recommender has not got. Keep it with the secret. A campaign that differs
+in anything, be it seed or closing time, is another one, answered anew and paid for. Two devices of
+one account that do not share a memory each spend the whole lifetime."""
 
 Coin = Callable[[int], int]
 """Question number: an integer in [0, 2^53), uniform."""
@@ -150,7 +152,8 @@ class Device:
         """The n best items the owner has not rated. Nothing is sent.
 
         An item's cluster counts first, by the share of its rated items that the owner liked (one
-        like and one dislike added), then its score.
+        like and one dislike added), then its score. catalogue: in the campaign's order; clusters
+        do not carry its digest, so only its length is checked.
         """
         if len(catalogue) != len(clusters.labels):
             raise ValueError("these clusters are of another catalogue")
