@@ -22,7 +22,7 @@ _SHOWN = (
     ("method", "how it asks"),
     ("unit", "what epsilon is for: 'user' is everything she rated"),
     ("items", "items of the catalogue"),
-    ("rated", "at most so many of her likes are used"),
+    ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
 _ITEMS, _RATED = 40, 10
