@@ -61,7 +61,7 @@ def test_plan_says_it_in_a_sentence(tacit):
     said = " ".join(out.split())
     assert code == 0
     assert "Nobody can do with fewer than 269 people, or 4,570 if questions do not depend" in said
-    assert "use maxsense with theta 0.89 and 1 question, which takes about 42,000,000" in said
+    assert "use maxsense with theta 0.9 and 1 question, which takes about 42,000,000" in said
     assert "Next:" in said
 
 

@@ -88,7 +88,7 @@ def advice(planned: Plan) -> str:
     asked = (
         f"{best.questions} random pair{'s' if best.questions > 1 else ''}"
         if best.theta is None
-        else f"theta {best.theta:.2g} and {best.questions} "
+        else f"theta {best.theta:g} and {best.questions} "
         f"question{'s' if best.questions > 1 else ''}"
     )
     needed = f"which takes about {people(best.users_clt)} people"
@@ -112,7 +112,7 @@ def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
         [
             (
                 method.method,
-                None if method.theta is None else round(method.theta, 3),
+                None if method.theta is None else f"{method.theta:g}",
                 method.questions,
                 people(method.users_clt),
                 "–" if method.users_theorem is None else people(method.users_theorem),

@@ -7,10 +7,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import example as case
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tacit.data.synthetic_blocks import Blocks, example
 from tacit.errors import ConfigError
 from tacit.recommenders.sketches import theory
+from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.planner import bit_epsilon, plan
 
 
@@ -87,6 +91,9 @@ def test_examples_can_be_told_apart(clusters):
     "wrong",
     [
         {"items": 1},
+        {"items": 2**31},
+        {"epsilon": 1e-300},
+        {"epsilon": 9e-7},
         {"rated": 0},
         {"rated": 101},
         {"epsilon": 0.0},
@@ -116,3 +123,41 @@ def test_a_huge_epsilon_can_be_planned_for(epsilon):
     advice = plan(items=100, rated=10, epsilon=epsilon)
     assert math.isfinite(advice.best.users_clt)
     assert advice.best.users_clt < plan(items=100, rated=10, epsilon=1.0).best.users_clt
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 150).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))),
+    st.floats(0.01, 20),
+    st.sampled_from(["user", "rating", "moved rating"]),
+)
+@case((60, 20), 1.0, "rating")
+@case((61, 61), 1e-6, "rating")
+@case((2, 1), 2.0, "user")
+def test_what_is_planned_can_be_asked(sizes, epsilon, unit):
+    """Every method's finite plan is a campaign, with sets of the theta it was planned with."""
+    items, rated = sizes
+    found = plan(items=items, rated=rated, epsilon=epsilon, unit=unit)
+    for row in found.methods:
+        if row.theta is None or math.isinf(row.users_clt):
+            continue
+        made = design(
+            range(items),
+            rated=rated,
+            epsilon=epsilon,
+            unit=unit,
+            theta=row.theta,
+            questions=row.questions,
+        )
+        theta, world = made.set_size * rated / made.modulus, example(2)
+        eps = bit_epsilon(epsilon, row.questions, unit, rated)
+        blocks = (world.people, world.items, world.likes)
+        chance = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *blocks))
+        gap = theory.separation(theta, *blocks)
+        users = theory.clt_users(items, rated, eps, theta, gap, chance, 0.1, row.questions)
+        assert row.users_clt == pytest.approx(users)
+
+
+def test_the_smallest_epsilon_can_be_planned_for():
+    """A millionth, which campaigns can state, takes many people and no division by 0."""
+    assert math.isfinite(plan(items=100, rated=10, epsilon=1e-6).best.users_clt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,29 @@ import numpy as np
 from tacit.data.synthetic_blocks import Blocks, example
 from tacit.errors import ConfigError
 from tacit.recommenders.sketches import theory
-from tacit.recommenders.sketches.messages import MOST_QUESTIONS, UNITS, exposed_bits
+from tacit.recommenders.sketches.messages import (
+    MICRO,
+    MOST,
+    MOST_QUESTIONS,
+    NO_NOISE,
+    UNITS,
+    WHOLE,
+    Campaign,
+    exposed_bits,
+)
 
 THETAS = np.geomspace(0.02, 8, 121)
-"""Expected number of a person's rated items in one sensed set, as tried by the planner."""
+"""Expected number of a person's rated items in one sensed set, as tried by the planner: each is
+moved to what a set of whole items comes to, so that what is planned can be asked."""
+LEAST_EPSILON = 1 / MICRO
+"""Campaigns state epsilon in parts of this."""
 
 
 @dataclass(frozen=True)
 class MethodPlan:
     """One method. theta is None for pairs. users: inf where the method cannot work.
 
+    theta is the shortest number that stands for the planned sets: `design` takes it as it is.
     users_clt: the normal approximation, which experiments meet. users_theorem: proved to be enough;
     None where the theorem leaves its constant open.
     """
@@ -34,7 +48,10 @@ class MethodPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """lower_bounds: nobody can do with fewer people. methods: best first by `users_clt`."""
+    """lower_bounds: for the unit 'user', see `theory`. methods: best first by `users_clt`.
+
+    Any learner needs `ldp` and `adaptive`; `scarce` is for questions fixed beforehand.
+    """
 
     items: int
     rated: int
@@ -138,12 +155,48 @@ def _sensing(
         share = float(world.items @ chances)
         return theory.clt_users(items, rated, eps, theta, D, share, eta, questions)
 
-    # Disjoint sets of theta / rated of the items each, and none larger than the catalogue.
-    possible = [float(theta) for theta in THETAS if theta * questions <= rated]
+    modulus = _wheel(items)
+    sizes = {max(1, round(modulus * float(theta) / rated)) for theta in THETAS}
+    # Sets of one person are disjoint: all of them have to fit into the catalogue.
+    possible = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
     if not possible:
         return MethodPlan(method, float(THETAS[0]), questions, math.inf, math.inf)
     theta = min(possible, key=lambda value: users("clt", value))
-    return MethodPlan(method, theta, questions, users("clt", theta), users("theorem", theta))
+    written = _written(theta, round(theta * modulus / rated), items, rated)
+    return MethodPlan(method, written, questions, users("clt", theta), users("theorem", theta))
+
+
+def _written(theta: float, size: int, items: int, rated: int) -> float:
+    """With as few decimals, at most 6, as leave a campaign's sets of this size."""
+    for decimals in range(1, 6):
+        short = round(theta, decimals)
+        if short > 0 and _campaign(items, rated, short).set_size == size:
+            return short
+    return round(theta, 6)
+
+
+@lru_cache(maxsize=64)
+def _wheel(items: int) -> int:
+    """Places that a campaign's sets are drawn from."""
+    return _campaign(items, 1, 1 / MICRO).modulus
+
+
+def _campaign(items: int, rated: int, theta: float) -> Campaign:
+    """One question with such sets; the rest of it does not matter for their size."""
+    return Campaign(
+        method="multi-maxsense",
+        unit="user",
+        items=items,
+        rated=rated,
+        theta=round(theta * MICRO),
+        questions=1,
+        epsilon=NO_NOISE,
+        liked_from=0,
+        truth=WHOLE,
+        closes=0,
+        seed=bytes(16),
+        catalogue=bytes(32),
+    )
 
 
 def _multi(
@@ -164,12 +217,14 @@ def _multi(
 
 
 def _check(items: int, rated: int, epsilon: float, eta: float, unit: str) -> None:
-    if items < 2 or not 1 <= rated <= items:
+    if not 2 <= items <= MOST or not 1 <= rated <= items:
         raise ConfigError(
-            f"A plan needs at least 2 items and 1 to {items} rated ones; got {items} and {rated}."
+            f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
         )
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
+    if epsilon < LEAST_EPSILON:
+        raise ConfigError(f"epsilon is at least a millionth; got {epsilon}. Ask for more.")
     if not 0 < eta < 0.5:
         raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
     if unit not in UNITS:
