@@ -8,18 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.synthetic_blocks import Blocks
-from tacit.recommenders.sketches.planner import Plan, plan
+from tacit.recommenders.sketches.messages import MOST
+from tacit.recommenders.sketches.planner import LEAST_EPSILON, MOST_EPSILON, Plan, plan
 
 NOBODY_BELOW = "nobody below"
+"""Whatever the learner, adaptive ones too."""
+FIXED_QUESTIONS = "nobody below, fixed questions"
+"""Learners whose questions do not depend on earlier answers, as those of all methods here."""
 _STEPS = 13
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What is varied, and people by method; the lower bound is NOBODY_BELOW.
+    """What is varied, and people by method; lower bounds are NOBODY_BELOW and FIXED_QUESTIONS.
 
-    at: the value that was planned for. lines: name to (value, people) pairs, infinite ones left
-    out.
+    Bounds are known for the unit 'user' alone; for others there is no such line. at: the value
+    that was planned for. lines: name to (value, people) pairs, infinite ones left out.
     """
 
     varied: str
@@ -31,11 +35,20 @@ def needs(planned: Plan, blocks: Blocks | None = None) -> tuple[Needs, ...]:
     """One for each of epsilon, rated and items, the others as planned."""
     epsilon, rated, items = planned.epsilon, planned.rated, planned.items
     fewest = max(rated, planned.clusters, 2)
+    ends = max(LEAST_EPSILON, epsilon / 10), min(MOST_EPSILON, epsilon * 10)
     return (
-        _needs("epsilon", np.geomspace(epsilon / 10, epsilon * 10, _STEPS), planned, blocks),
+        _needs("epsilon", np.clip(np.geomspace(*ends, _STEPS), *ends), planned, blocks),
         _needs("rated", _whole(max(1, rated / 10), min(items, rated * 10)), planned, blocks),
-        _needs("items", _whole(max(fewest, items / 10), items * 10), planned, blocks),
+        _needs("items", _whole(max(fewest, items / 10), min(MOST, items * 10)), planned, blocks),
     )
+
+
+def _bounds(found: Plan) -> dict[str, float]:
+    if found.unit != "user":
+        return {}
+    bounds = found.lower_bounds
+    anybody = max(bounds["ldp"], bounds["adaptive"])
+    return {NOBODY_BELOW: anybody, FIXED_QUESTIONS: max(anybody, bounds["scarce"])}
 
 
 def _whole(low: float, high: float) -> tuple[int, ...]:
@@ -45,13 +58,13 @@ def _whole(low: float, high: float) -> tuple[int, ...]:
 def _needs(
     varied: str, values: tuple[int, ...] | np.ndarray, planned: Plan, blocks: Blocks | None
 ) -> Needs:
-    lines: dict[str, list[tuple[float, float]]] = {NOBODY_BELOW: []}
+    lines: dict[str, list[tuple[float, float]]] = {}
     kept = {name: getattr(planned, name) for name in ("items", "rated", "epsilon", "eta", "unit")}
     for value in values:
         setting = kept | {varied: value if varied != "epsilon" else float(value)}
         found = plan(**setting, clusters=planned.clusters, blocks=blocks)
         people = {method.method: method.users_clt for method in found.methods}
-        people[NOBODY_BELOW] = max(found.lower_bounds.values())
+        people |= _bounds(found)
         for name, users in people.items():
             if math.isfinite(users) and users > 0:
                 lines.setdefault(name, []).append((float(value), users))

@@ -94,6 +94,7 @@ def test_examples_can_be_told_apart(clusters):
         {"items": 2**31},
         {"epsilon": 1e-300},
         {"epsilon": 9e-7},
+        {"epsilon": 1e6},
         {"rated": 0},
         {"rated": 101},
         {"epsilon": 0.0},
@@ -117,7 +118,7 @@ def test_labels_of_blocks():
         Blocks(np.ones(1), np.array([0.01, 0.99]), np.array([[0.9, 0.2]])).labels(3)
 
 
-@pytest.mark.parametrize("epsilon", [20.0, 1e3, 1e6])
+@pytest.mark.parametrize("epsilon", [20.0, 1e3, 2147.0])
 def test_a_huge_epsilon_can_be_planned_for(epsilon):
     """Nothing overflows where noise is nearly none, and fewer people are needed than at 1."""
     advice = plan(items=100, rated=10, epsilon=epsilon)

@@ -26,8 +26,8 @@ from tacit.recommenders.sketches.messages import (
 THETAS = np.geomspace(0.02, 8, 121)
 """Expected number of a person's rated items in one sensed set, as tried by the planner: each is
 moved to what a set of whole items comes to, so that what is planned can be asked."""
-LEAST_EPSILON = 1 / MICRO
-"""Campaigns state epsilon in parts of this."""
+LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
+"""Campaigns state epsilon in millionths below 2^31."""
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def _check(items: int, rated: int, epsilon: float, eta: float, unit: str) -> Non
         )
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
-    if epsilon < LEAST_EPSILON:
-        raise ConfigError(f"epsilon is at least a millionth; got {epsilon}. Ask for more.")
+    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
     if not 0 < eta < 0.5:
         raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
     if unit not in UNITS:
