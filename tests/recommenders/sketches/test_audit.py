@@ -36,10 +36,13 @@ def found(unit, questions):
     return evidence.lower_bound
 
 
-@pytest.mark.parametrize("questions", [1, 3])
-def test_no_more_than_epsilon_is_found(questions):
-    """A person's whole report: a good part of epsilon 1 is found, and never more (1e-6)."""
-    assert 0.5 < found("user", questions) <= 1.0
+@pytest.mark.parametrize(("questions", "least"), [(1, 0.5), (3, 0.1)])
+def test_no_more_than_epsilon_is_found(questions, least):
+    """A person's whole report: a part of epsilon 1 is found, and never more (1e-6).
+
+    With three bits the event that tells all of them apart is rare, so few samples show less.
+    """
+    assert least < found("user", questions) <= 1.0
 
 
 def test_more_than_epsilon_is_found_where_there_is_more():
