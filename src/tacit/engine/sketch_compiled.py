@@ -42,6 +42,24 @@ def _further(place: Any, step: Any, wide: Any) -> Any:
     return min(ahead, np.uint32(ahead - wide))
 
 
+@_inline
+def _pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
+    """Two different items, each pair equally likely, and the state after them."""
+    state += _STEP
+    word = _mix(state)
+    while word > last_one:
+        state += _STEP
+        word = _mix(state)
+    one = np.int64(word % items)
+    state += _STEP
+    word = _mix(state)
+    while word > last_other:
+        state += _STEP
+        word = _mix(state)
+    other = np.int64(word % (items - _ONE))
+    return one, other + (other >= one), state
+
+
 @_compile
 def count_sets(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, size: int, totals: Any
@@ -102,24 +120,12 @@ def count_pairs(
 
     Pairs (i, j), i < j, in the order (0, 1), (0, 2), ..., (1, 2), ...; items: N as uint64.
     """
-    narrower, count = items - _ONE, np.int64(items)
-    last_one, last_other = _highest(items), _highest(narrower)
+    count = np.int64(items)
+    last_one, last_other = _highest(items), _highest(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         for q in range(questions):
-            state += _STEP
-            word = _mix(state)
-            while word > last_one:
-                state += _STEP
-                word = _mix(state)
-            one = np.int64(word % items)
-            state += _STEP
-            word = _mix(state)
-            while word > last_other:
-                state += _STEP
-                word = _mix(state)
-            other = np.int64(word % narrower)
-            other += other >= one
+            one, other, state = _pair(state, items, last_one, last_other)
             i, j = min(one, other), max(one, other)
             answer = np.int64((bits[n] >> np.uint32(q)) & np.uint32(1))
             totals[answer, i * (2 * count - i - 1) // 2 + j - i - 1] += 1
@@ -178,25 +184,12 @@ def pair_hits(
     hits: Any,
 ) -> None:
     """The same for pairs: bit q is set if both items of pair q are liked."""
-    narrower = items - _ONE
-    last_one, last_other = _highest(items), _highest(narrower)
+    last_one, last_other = _highest(items), _highest(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         found = np.uint32(0)
         for q in range(questions):
-            state += _STEP
-            word = _mix(state)
-            while word > last_one:
-                state += _STEP
-                word = _mix(state)
-            one = np.int64(word % items)
-            state += _STEP
-            word = _mix(state)
-            while word > last_other:
-                state += _STEP
-                word = _mix(state)
-            other = np.int64(word % narrower)
-            other += other >= one
+            one, other, state = _pair(state, items, last_one, last_other)
             liked = 0
             for t in range(starts[n], starts[n + 1]):
                 liked += likes[t] == one or likes[t] == other
