@@ -1,0 +1,128 @@
+"""Control functions: how often an arm is tried in a cell before what was learned decides.
+
+paper   here       printed
+G1      own        m^(2 alpha l) ln T
+K G3    trained    m^(2 alpha l) ln t: each of a neighbour's K videos is tried ln t / K times
+G3      served     m^(2 alpha l) ln t / K
+G2      neighbour  m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
+
+training="sound" tries each of the neighbour's videos m^(2 alpha l) ln t times, and trains K times
+as long: with ln t / K the chance of a wrong order is t^(-2/K), which no sum over t survives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from tacit.errors import ConfigError
+from tacit.recommenders.pdap import theory
+
+Training = Literal["sound", "printed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a vendor and its world look like; the same for all policies that are compared.
+
+    videos: K, its own; each neighbour is taken to have as many. neighbours: M - 1, arms to forward
+    to. dimension: d. horizon: T, contexts of its own users that are expected.
+    slices, smoothness, lipschitz, growth: m, alpha, L, p; growth None: 3 alpha, which balances the
+    paper's bound. split_after: A; None: twice what all phases need in the whole cube, so that
+    something is left to exploit before a cell splits.
+    inherit: children start with their parent's counts, not at zero. deepest, most_cells: see
+    `AdaptivePartition`.
+    """
+
+    videos: int
+    neighbours: int
+    dimension: int
+    horizon: int
+    slices: int = 2
+    smoothness: float = 1.0
+    lipschitz: float = 1.0
+    growth: float | None = None
+    split_after: float | None = None
+    training: Training = "sound"
+    inherit: bool = False
+    deepest: int = 20
+    most_cells: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.videos < 1 or self.neighbours < 0:
+            raise ConfigError(
+                "A vendor has at least one video and 0 or more neighbours; got "
+                f"{self.videos} and {self.neighbours}."
+            )
+        if self.horizon < 2:
+            raise ConfigError(f"The horizon is at least 2 contexts; got {self.horizon}.")
+        for name in ("smoothness", "lipschitz"):
+            number = getattr(self, name)
+            if not (math.isfinite(number) and number > 0):
+                raise ConfigError(f"{name} is a finite number above 0; got {number}.")
+        if self.training not in ("sound", "printed"):
+            raise ConfigError(f"training is 'sound' or 'printed'; got {self.training!r}.")
+
+    @property
+    def p(self) -> float:
+        return 3 * self.smoothness if self.growth is None else self.growth
+
+    @property
+    def first_split(self) -> float:
+        """A: contexts in the whole cube before it splits."""
+        if self.split_after is not None:
+            return self.split_after
+        phases = Adaptive(self)
+        of_neighbours = phases.trained(0, self.horizon) + phases.neighbour(0, self.horizon)
+        own = self.videos * phases.own(0, self.horizon)
+        return 2 * math.ceil(own + self.neighbours * of_neighbours)
+
+
+class Controls(Protocol):
+    """Visits below which an arm is tried, in a cell of this level at round t >= 1."""
+
+    def own(self, level: int, t: int) -> float:
+        """Of each own video."""
+
+    def trained(self, level: int, t: int) -> float:
+        """Of each neighbour, without learning from the reward."""
+
+    def neighbour(self, level: int, t: int) -> float:
+        """Of each neighbour, learning from the reward."""
+
+    def served(self, level: int, t: int) -> float:
+        """Of each own video, for contexts that neighbours forward."""
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Those of DAP. noise: Gamma, what a neighbour's noise costs in visits; 0 without noise.
+
+    geometric: Gamma shrinks as m^(alpha l), as the noise of GP-DAP does.
+    """
+
+    setting: Setting
+    noise: float = 0.0
+    geometric: bool = False
+
+    def own(self, level: int, t: int) -> float:
+        return self._exploration(level, self.setting.horizon)
+
+    def trained(self, level: int, t: int) -> float:
+        return self.setting.videos * self.served(level, t)
+
+    def neighbour(self, level: int, t: int) -> float:
+        s = self.setting
+        shrunk = self.noise / s.slices ** (s.smoothness * level) if self.geometric else self.noise
+        return theory.neighbour_exploration(s.slices, s.smoothness, level, math.log(t), shrunk)
+
+    def served(self, level: int, t: int) -> float:
+        s = self.setting
+        if s.training == "printed":
+            return theory.training(s.slices, s.smoothness, level, math.log(t), s.videos)
+        return self._exploration(level, t)
+
+    def _exploration(self, level: int, t: int) -> float:
+        s = self.setting
+        return theory.exploration(s.slices, s.smoothness, level, math.log(t))

@@ -1,0 +1,242 @@
+"""Cells of the cube [0, 1]^d: boxes that split where contexts are many, or a grid that stays.
+
+Source   Zhou, Zhou, Wu, Jin (2015), section V: a cell of level l has side m^-l and splits into m^d
+         children when A m^(p l) contexts have come.
+Cells    A cell of level l is where a context lies when each feature is cut into m^l slices. Slices
+         are cut from ONE finest grid, so children lie within their parents to the last bit.
+Memory   Children exist from the first context in them on: m^d of them could never be stored. In
+         more than 16 dimensions a cell is known by a digest of 16 bytes of its slices. With
+         `most_cells`, the cell not visited for longest is forgotten first, and starts anew when
+         somebody comes: at most `most_cells` are stored, whatever d and however many contexts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ConfigError
+
+S = TypeVar("S")
+
+FINEST = 1 << 52
+"""Slices per dimension at the deepest level are at most these: a float tells no more apart."""
+_BY_NAME = 16  # dimensions up to which a cell is known by its slices, above by their digest
+
+
+class Cell(NamedTuple):
+    """level: 0 is the whole cube. place: the slice in each dimension, or a digest of them all."""
+
+    level: int
+    place: tuple[int, ...] | bytes
+
+
+class _Node(Generic[S]):
+    """What is stored of a cell: its state, or after a split only that it was split."""
+
+    __slots__ = ("arrivals", "children", "state")
+
+    def __init__(self, state: S) -> None:
+        self.state = state
+        self.arrivals = 0
+        self.children = False
+
+
+class Slices:
+    """Where a context lies at each level. slices: m; deepest: the last level there is."""
+
+    def __init__(self, dimension: int, slices: int, deepest: int) -> None:
+        if dimension < 1:
+            raise ConfigError(f"A context has at least one feature; got {dimension}.")
+        if slices < 2:
+            raise ConfigError(f"A split cuts each side into at least 2 slices; got {slices}.")
+        if deepest < 0 or slices**deepest > FINEST:
+            raise ConfigError(
+                f"Levels go from 0 to {int(math.log(FINEST, slices))} with {slices} slices; got "
+                f"{deepest}."
+            )
+        self.dimension = dimension
+        self.deepest = deepest
+        self.finest = slices**deepest
+        self._widths = [slices ** (deepest - level) for level in range(deepest + 1)]
+
+    def walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
+        """The cells that hold `context`, from the whole cube to the deepest."""
+        yield Cell(0, ())
+        if self.dimension > _BY_NAME:
+            yield from self._walk_by_digest(context)
+            return
+        finest, last = self.finest, self.finest - 1
+        fine = [min(int(feature * finest), last) for feature in context.tolist()]
+        for level in range(1, self.deepest + 1):
+            width = self._widths[level]
+            yield Cell(level, tuple([place // width for place in fine]))
+
+    def _walk_by_digest(self, context: NDArray[np.float64]) -> Iterator[Cell]:
+        fine = np.minimum((context * self.finest).astype(np.uint64), self.finest - 1)
+        for level in range(1, self.deepest + 1):
+            places = (fine // self._widths[level]).astype("<u8")
+            yield Cell(level, hashlib.blake2b(places.tobytes(), digest_size=16).digest())
+
+
+class _Store(Generic[S]):
+    """Cells by name. Touching a cell makes it the last to be forgotten."""
+
+    def __init__(self, most_cells: int | None) -> None:
+        if most_cells is not None and most_cells < 1:
+            raise ConfigError(f"most_cells is at least 1, or None for no limit; got {most_cells}.")
+        self._most = most_cells
+        self._nodes: OrderedDict[Cell, _Node[S]] = OrderedDict()
+
+    def get(self, cell: Cell) -> _Node[S] | None:
+        return self._nodes.get(cell)
+
+    def touch(self, cell: Cell) -> _Node[S] | None:
+        node = self._nodes.get(cell)
+        if node is not None and self._most is not None:
+            self._nodes.move_to_end(cell)
+        return node
+
+    def put(self, cell: Cell, node: _Node[S]) -> None:
+        self._nodes[cell] = node
+        if self._most is not None and len(self._nodes) > self._most:
+            self._nodes.popitem(last=False)
+
+    def items(self) -> Iterator[tuple[Cell, _Node[S]]]:
+        yield from self._nodes.items()
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+
+class AdaptivePartition(Generic[S]):
+    """Splits a cell of level l once split_after * slices^(growth l) contexts have come to it.
+
+    make: the state of a new cell, from its parent's state if `inherit`, else from None.
+    split_after: A; growth: p; slices: m. deepest: a cell of this level never splits.
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        make: Callable[[S | None], S],
+        *,
+        split_after: float,
+        slices: int = 2,
+        growth: float = 3.0,
+        deepest: int = 20,
+        inherit: bool = False,
+        most_cells: int | None = None,
+    ) -> None:
+        if not (split_after >= 1 and growth > 0 and math.isfinite(growth)):
+            raise ConfigError(
+                "A cell splits after split_after >= 1 contexts, and growth is a finite number "
+                f"above 0; got {split_after} and {growth}."
+            )
+        self._slices = Slices(dimension, slices, deepest)
+        self._make = make
+        self._inherit = inherit
+        self._store: _Store[S] = _Store(most_cells)
+        self.thresholds = [split_after * slices ** (growth * n) for n in range(deepest)]
+        self.thresholds.append(math.inf)
+
+    @property
+    def dimension(self) -> int:
+        return self._slices.dimension
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
+        """The one cell now in use that holds `context`, created if nobody has been there."""
+        parent: S | None = None
+        for cell in self._slices.walk(context):
+            node = self._store.touch(cell)
+            if node is None:
+                node = _Node(self._make(parent))
+                self._store.put(cell, node)
+            if not node.children:
+                return cell, node.state
+            if self._inherit:
+                parent = node.state
+        raise AssertionError("a cell of the deepest level never splits")
+
+    def state(self, cell: Cell) -> S | None:
+        """None if the cell was split or forgotten, or never was."""
+        node = self._store.get(cell)
+        return None if node is None or node.children else node.state
+
+    def arrived(self, cell: Cell) -> bool:
+        """Count a context in this cell, and split it if that was the last it takes: True."""
+        node = self._store.get(cell)
+        if node is None or node.children:
+            return False
+        node.arrivals += 1
+        node.children = node.arrivals >= self.thresholds[cell.level]
+        if node.children and not self._inherit:
+            del node.state  # nobody asks for it again
+        return node.children
+
+    def cells(self) -> Iterator[tuple[Cell, int, S]]:
+        """Cells in use that somebody has visited, with their contexts and states."""
+        for cell, node in self._store.items():
+            if not node.children:
+                yield cell, node.arrivals, node.state
+
+    def __len__(self) -> int:
+        """Cells stored, split ones included: never above `most_cells`."""
+        return len(self._store)
+
+
+class FixedPartition(Generic[S]):
+    """`slices` slices in each dimension from the start; independent of all data. One level."""
+
+    def __init__(
+        self,
+        dimension: int,
+        make: Callable[[S | None], S],
+        *,
+        slices: int,
+        most_cells: int | None = None,
+    ) -> None:
+        if not 1 <= slices <= FINEST:
+            raise ConfigError(f"slices is a whole number from 1 to 2**52; got {slices}.")
+        self._slices = Slices(dimension, max(2, slices), 1 if slices > 1 else 0)
+        self._make = make
+        self._store: _Store[S] = _Store(most_cells)
+
+    @property
+    def dimension(self) -> int:
+        return self._slices.dimension
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
+        """The cell that holds `context`, created if nobody has been there."""
+        *_, cell = self._slices.walk(context)
+        node = self._store.touch(cell)
+        if node is None:
+            node = _Node(self._make(None))
+            self._store.put(cell, node)
+        return cell, node.state
+
+    def state(self, cell: Cell) -> S | None:
+        """None if the cell was forgotten or never was."""
+        node = self._store.get(cell)
+        return None if node is None else node.state
+
+    def arrived(self, cell: Cell) -> bool:
+        """Count a context in this cell. It never splits: False."""
+        node = self._store.get(cell)
+        if node is not None:
+            node.arrivals += 1
+        return False
+
+    def cells(self) -> Iterator[tuple[Cell, int, S]]:
+        """Visited cells, with their contexts and states."""
+        for cell, node in self._store.items():
+            yield cell, node.arrivals, node.state
+
+    def __len__(self) -> int:
+        return len(self._store)
