@@ -11,23 +11,30 @@ from tacit.errors import ConfigError
 LIKES_ALL = Blocks(np.ones(1), np.full(2, 0.5), np.ones((1, 2)))
 
 
-def test_sets_are_random_and_of_their_size():
-    """Who likes everything shows what she rated: so many items, each equally often (5 sigma)."""
-    (likes,) = draw(LIKES_ALL, LIKES_ALL.labels(20), users=8_000, rated=5, seed=0)
-    assert set(np.diff(likes.starts).tolist()) == {5}
-    sets = np.sort(likes.items.reshape(-1, 5), axis=1)
+@pytest.mark.parametrize("rated", [5, 12])
+def test_sets_are_random_and_of_their_size(rated):
+    """Who likes everything shows what she rated: so many items, each equally often (5 sigma).
+
+    Small sets and large ones are drawn in different ways.
+    """
+    (likes,) = draw(LIKES_ALL, LIKES_ALL.labels(20), users=8_000, rated=rated, seed=0)
+    assert set(np.diff(likes.starts).tolist()) == {rated}
+    sets = np.sort(likes.items.reshape(-1, rated), axis=1)
     assert (np.diff(sets, axis=1) > 0).all()
+    expected = rated / 20
     shares = np.bincount(likes.items, minlength=20) / 8_000
-    assert np.abs(shares - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 8_000)
+    assert np.abs(shares - expected).max() < 5 * np.sqrt(expected * (1 - expected) / 8_000)
 
 
-def test_pairs_in_sets_are_random():
+@pytest.mark.parametrize("rated", [3, 5])
+def test_pairs_in_sets_are_random(rated):
     """Two items are rated together as often as any two: w(w-1) / (N(N-1)) (5 sigma)."""
-    (likes,) = draw(LIKES_ALL, LIKES_ALL.labels(6), users=20_000, rated=3, seed=1)
-    rated = np.zeros((20_000, 6))
-    rated[np.repeat(np.arange(20_000), 3), likes.items] = 1
-    together = (rated.T @ rated)[np.triu_indices(6, 1)] / 20_000
-    assert np.abs(together - 0.2).max() < 5 * np.sqrt(0.2 * 0.8 / 20_000)
+    (likes,) = draw(LIKES_ALL, LIKES_ALL.labels(6), users=20_000, rated=rated, seed=1)
+    sets = np.zeros((20_000, 6))
+    sets[np.repeat(np.arange(20_000), rated), likes.items] = 1
+    together = (sets.T @ sets)[np.triu_indices(6, 1)] / 20_000
+    expected = rated * (rated - 1) / 30
+    assert np.abs(together - expected).max() < 5 * np.sqrt(expected * (1 - expected) / 20_000)
 
 
 def test_likes_follow_the_blocks():
@@ -43,12 +50,13 @@ def test_likes_follow_the_blocks():
         assert np.abs(shares - world.likes[k]).max() < 5 * 0.5 / np.sqrt(members.sum() * 10)
 
 
-def test_parts_add_up(monkeypatch):
+@pytest.mark.parametrize(("rated", "parts"), [(5, [50, 50, 20]), (12, [12] * 10)])
+def test_parts_add_up(monkeypatch, rated, parts):
     """People come in parts of bounded size, as many as asked for in all."""
-    monkeypatch.setattr("tacit.data.synthetic_blocks._CELLS", 1000)
-    parts = list(draw(LIKES_ALL, LIKES_ALL.labels(20), users=120, rated=5, seed=0))
-    assert [len(part) for part in parts] == [50, 50, 20]
-    assert all(np.diff(part.starts).tolist() == [5] * len(part) for part in parts)
+    monkeypatch.setattr("tacit.data.synthetic_blocks._CELLS", 250)
+    drawn = list(draw(LIKES_ALL, LIKES_ALL.labels(20), users=120, rated=rated, seed=0))
+    assert [len(part) for part in drawn] == parts
+    assert all(np.diff(part.starts).tolist() == [rated] * len(part) for part in drawn)
 
 
 @pytest.mark.parametrize(

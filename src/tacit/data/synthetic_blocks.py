@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
-_CELLS = 4_000_000  # places in the orders held at once
+_CELLS = 1_000_000  # numbers of items held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,26 +104,56 @@ def draw(
             f"People are at least 1 and rate 1 to {len(labels)} items; got {users} and {rated}."
         )
     generator = np.random.default_rng(seed)
-    size = max(1, min(users, _CELLS // len(labels)))
-    # Any order of the items is as good a start as any other: one array serves all parts.
-    order = np.tile(np.arange(len(labels), dtype=np.int64), (size, 1))
-    for start in range(0, users, size):
-        part = min(size, users - start)
-        chosen = _subset(order[:part], rated, generator)
+    subsets = _Subsets(len(labels), rated, users)
+    chances = blocks.likes[:, labels].ravel()
+    for start in range(0, users, subsets.most):
+        part = min(subsets.most, users - start)
+        chosen = subsets.draw(part, generator)
         classes = np.searchsorted(np.cumsum(blocks.people), generator.random(part), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
-        liked = generator.random(chosen.shape) < blocks.likes[classes[:, None], labels[chosen]]
+        own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
+        liked = generator.random(chosen.shape, dtype=np.float32) < chances[own]
         starts = np.concatenate([[0], np.cumsum(liked.sum(axis=1))])
-        yield Likes(starts, chosen[liked], classes)
+        yield Likes(starts, chosen[liked].astype(np.int64), classes)
 
 
-def _subset(
-    order: NDArray[np.int64], count: int, generator: np.random.Generator
-) -> NDArray[np.int64]:
-    """(rows, count) the first of each row after so many swaps of Fisher and Yates, in place."""
-    width, rows = order.shape[1], np.arange(len(order))
-    if count < width:
-        for place in range(count):
-            other = generator.integers(place, width, size=len(order))
-            order[rows, other], order[:, place] = order[:, place].copy(), order[rows, other]
-    return order[:, :count]
+class _Subsets:
+    """Random sets of `count` out of `items`, all equally likely.
+
+    Where they are small, numbers are drawn with putting back and drawn again for whoever got one of
+    them twice: what is left is as random as ever. Elsewhere by the swaps of Fisher and Yates.
+    """
+
+    def __init__(self, items: int, count: int, people: int) -> None:
+        self._items, self._count = items, count
+        self._again = count * (count - 1) <= 2 * items  # at least one in e is kept
+        cells = count if self._again else items
+        self.most = max(1, min(people, _CELLS // cells))
+        if not self._again:
+            # Any order of the items is as good a start as any other: one array serves all parts.
+            self._order = np.tile(np.arange(items, dtype=np.int32), (self.most, 1))
+
+    def draw(self, people: int, generator: np.random.Generator) -> NDArray[np.int32]:
+        """(people, count) numbers of items."""
+        if not self._again:
+            return self._swapped(self._order[:people], generator)
+        chosen = np.empty((people, self._count), dtype=np.int32)
+        open_rows = np.arange(people)
+        while len(open_rows):
+            drawn = generator.integers(
+                self._items, size=(len(open_rows), self._count), dtype=np.int32
+            )
+            chosen[open_rows] = drawn
+            drawn.sort(axis=1)
+            open_rows = open_rows[(drawn[:, 1:] == drawn[:, :-1]).any(axis=1)]
+        return chosen
+
+    def _swapped(
+        self, order: NDArray[np.int32], generator: np.random.Generator
+    ) -> NDArray[np.int32]:
+        rows = np.arange(len(order))
+        if self._count < self._items:
+            for place in range(self._count):
+                other = generator.integers(place, self._items, size=len(order))
+                order[rows, other], order[:, place] = order[:, place].copy(), order[rows, other]
+        return order[:, : self._count]

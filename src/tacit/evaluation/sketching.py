@@ -67,7 +67,8 @@ def simulate(
         raise ConfigError("A simulation needs at least one person.")
     campaign = _campaign(method, items, rated, epsilon, world, theta, questions, unit, seed)
     labels = np.random.default_rng((seed, 1)).permutation(world.labels(items))
-    server, rows = Server(campaign), []
+    # Tickets are random words of 64 bits here: nobody sends two.
+    server, rows = Server(campaign, keep_tickets=False), []
     with simulation():
         source = replay(f"sketches {seed}")
         for part, stop in enumerate(stops):
