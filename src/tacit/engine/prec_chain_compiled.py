@@ -1,0 +1,109 @@
+"""The compiled dynamic program behind p-REC's exact loss of privacy (D = R = 0, m = 2 or 3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+
+@_compile
+def _phi(votes: int, log_ratio: float, objects: int) -> Any:
+    """(votes + 1,) phi(c / votes) / r for c of so many votes, 0 where 2 m c <= votes.
+
+    e^(lambda x) - e^(lambda rho) = r expm1(ln r (2 m c - votes) / votes): no cancellation.
+    """
+    phi = np.zeros(votes + 1)
+    for count in range(votes + 1):
+        if 2 * objects * count > votes:
+            phi[count] = math.expm1(log_ratio * (2 * objects * count - votes) / votes)
+    return phi
+
+
+@_compile
+def _leaks(
+    others: int, log_ratio: float, gamma: float, objects: int, peers: int, ways: int, leaks: Any
+) -> None:
+    """leaks[side, way, k]: the most that a round tells when k of the others vote for the outcome b.
+
+    side 0: by ln(p / p'), side 1: by ln(p' / p), p with the extra voter. way 0: she votes for b;
+    1: for another object; 2 and 3: the same with `peers` of the others at least on one object
+    that is not b. -inf where there is no such round. The largest over all ways to spread the rest.
+    """
+    without, beside = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
+    uniform = gamma / objects
+    high, low = np.empty(4), np.empty(4)
+    for k in range(others + 1):
+        rest = others - k
+        high[:], low[:] = 0.0, np.inf
+        for i in range(rest if objects == 2 else 0, rest + 1):
+            before = uniform + (1 - gamma) * without[k] / (
+                without[k] + without[i] + without[rest - i]
+            )
+            agrees = uniform + (1 - gamma) * beside[k + 1] / (
+                beside[k + 1] + beside[i] + beside[rest - i]
+            )
+            differs = uniform + (1 - gamma) * beside[k] / (
+                beside[k] + beside[i + 1] + beside[rest - i]
+            )
+            agrees, differs = agrees / before, differs / before
+            high[0], low[0] = max(high[0], agrees), min(low[0], agrees)
+            high[1], low[1] = max(high[1], differs), min(low[1], differs)
+            if ways == 4 and max(i, rest - i) >= peers:
+                high[2], low[2] = max(high[2], agrees), min(low[2], agrees)
+                high[3], low[3] = max(high[3], differs), min(low[3], differs)
+        for way in range(ways):
+            leaks[0, way, k] = math.log(high[way]) if high[way] > 0 else -np.inf
+            leaks[1, way, k] = -math.log(low[way]) if high[way] > 0 else -np.inf
+
+
+@_compile
+def _next(
+    leaks: Any, side: int, others: int, k: int, least: int, promise: bool, worth: Any
+) -> Any:
+    """The most from this round on, b having k of the others' votes; worth: of what is left."""
+    agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
+    rest = others - k
+    liked = worth[k] if k >= least else 0.0
+    disliked = worth[rest] if rest >= least else 0.0
+    if not promise:
+        return max(agrees + liked, differs + disliked)
+    most = max(leaks[side, 2, k], leaks[side, 3, k] + disliked)  # b is not what the peers vote for
+    if k >= least:
+        most = max(most, agrees + liked, differs)
+    return most
+
+
+@_compile
+def worst(
+    log_ratio: float,
+    gamma: float,
+    objects: int,
+    least: int,
+    most: int,
+    rounds: int,
+    promise: bool,
+) -> Any:
+    """(2,) sup of the sum over rounds of ln(p / p') and of ln(p' / p).
+
+    least, most: of the others, while she survives. rounds: 0 for as many as one likes. promise:
+    `least` of the others agree in every round on the only object that is liked; else any counts
+    and any answers. Others may leave at any time.
+    """
+    worth = np.zeros((2, rounds + 1, most + 1))
+    leaks = np.empty((2, 4, most + 1))
+    back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are worth what they are
+    for others in range(max(least, 1), most + 1):
+        _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
+        for side in range(2):
+            for left in range(back, rounds + 1):
+                after = worth[side, left - back]
+                best = max(worth[side, left, others - 1], after[others])
+                for k in range(others + 1):
+                    best = max(best, _next(leaks, side, others, k, least, promise, after))
+                worth[side, left, others] = best
+    return worth[:, rounds, most].copy()

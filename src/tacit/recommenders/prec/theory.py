@@ -1,0 +1,213 @@
+"""Closed formulas of p-REC: what it loses and what it leaks, at most and at least. No data.
+
+Source     Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
+           (2015). The paper gives orders; constants follow from its proofs, line by line
+           (marked *).
+Notation   m objects a round, T rounds, n voters at most, P peers of the client at least. D rounds
+           at most in which the client likes several objects, R votes of a peer at most on objects
+           she dislikes. r = T / (R + 1). Loss is the number of disliked recommendations; eps is
+           for adding or removing one voter with all her votes, seen by one client.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tacit.errors import ConfigError
+
+LEAST_RATIO = 2**1.5
+"""Of T to R + 1: Lemma 13 needs 5 / (6m) >= rho + ln 2 / lambda."""
+_KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
+"""* Theorem 15's constant, 0.1308: of a coin with chance 3/4 against one with 1/2."""
+
+
+def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
+    """ConfigError, with the reason, where the algorithm or its proofs have no meaning."""
+    _check_whole(m, T, D, R, n, P)
+    r = T / (R + 1)
+    if r < LEAST_RATIO:
+        raise ConfigError(
+            f"{T} rounds are too few for radius {R}: rounds / (radius + 1) is {r:.3g} and has to "
+            "be at least 2.83, or the weights of two neighbouring rounds can differ by more than "
+            "the proof allows. Take more rounds or a smaller radius."
+        )
+    if m >= 3 * r - 1:
+        raise ConfigError(
+            f"{m} objects a round are too many for {T} rounds and radius {R}: the share of uniform "
+            f"rounds would be {m / (3 * r - 1):.3g}, and it has to stay below 1. Take fewer than "
+            f"{3 * r - 1:.6g} objects, that is 3 * rounds / (radius + 1) - 1, or more rounds."
+        )
+    if 6 * m > P:
+        raise ConfigError(
+            f"{P} peers are too few for {m} objects: one vote among fewer than {6 * m} survivors "
+            "moves shares by more than the proof allows. Take at least 6 peers for each object."
+        )
+    if n < P:
+        raise ConfigError(f"There cannot be {P} peers among {n} voters. Take more voters.")
+
+
+def ratio(T: int, R: int) -> float:
+    """r = T / (R + 1), what the paper's logarithms are of."""
+    return T / (R + 1)
+
+
+def gamma(m: int, T: int, R: int) -> float:
+    """Share of a recommendation that is uniform, whatever the votes: m / (3r - 1)."""
+    return m / (3 * ratio(T, R) - 1)
+
+
+def lam(m: int, T: int, R: int) -> float:
+    """lambda: how steeply phi grows with an object's share of the votes: 2m ln r."""
+    return 2 * m * math.log(ratio(T, R))
+
+
+def rho(m: int) -> float:
+    """The share up to which phi is 0: 1 / 2m."""
+    return 1 / (2 * m)
+
+
+def credit(D: int, R: int) -> int:
+    """What a voter starts with, both kinds together: 2D + 2R + 1."""
+    return 2 * D + 2 * R + 1
+
+
+def credit_floor(D: int, R: int, P: int) -> int:
+    """Theorem 17: the credit that P peers keep to the end, P (D + R + 1)."""
+    return P * (D + R + 1)
+
+
+# Loss
+
+
+def loss_bound(m: int, T: int, R: int, n: int, P: int) -> float:
+    """* Theorems 10 and 16: expected loss at most, for every D."""
+    return _charged_loss(m, R, n, P) + (m - 1) * (R + 1) * T / (3 * T - R - 1)
+
+
+def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> float:
+    """* The same but for a chance of delta, by Bernstein's inequality on the uniform rounds."""
+    mean, unlikely = gamma(m, T, R) * T, math.log(1 / delta)
+    uniform = mean + math.sqrt(2 * mean * unlikely) + 2 / 3 * unlikely
+    return _charged_loss(m, R, n, P) + uniform
+
+
+def _charged_loss(m: int, R: int, n: int, P: int) -> float:
+    """Rounds that are not uniform: each loss takes a share of rho / (2R + 1) of all R-credit."""
+    spent = math.log((2 * R + 1) * n / ((R + 1) * P))
+    return 2 * m * (2 * R + 1) * max(0.0, spent)
+
+
+def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
+    """Theorem 6 and the radius: expected loss at least, for any algorithm, private or not."""
+    halvings = 0
+    while P * m ** (halvings + 1) <= n and (m - 1) * (halvings + 1) <= T:
+        halvings += 1
+    return max((1 - 1 / m) * R, (m - 1) * halvings / 2)
+
+
+# Privacy, at most
+
+
+def eps_tight(m: int, T: int, D: int, R: int, P: int) -> float:
+    """* Theorems 11 and 17 with the proof's constants: 9 m lambda c^2 / (P (D + R + 1)).
+
+    c = 2D + 2R + 1. For D = R = 0: 18 m^2 ln T / P, the paper's own constant.
+    """
+    return 9 * m * lam(m, T, R) * credit(D, R) ** 2 / credit_floor(D, R, P)
+
+
+def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
+    """* The same with (D + R + 1) >= c / 2 put in: 18 m lambda c / P; less than twice as large."""
+    return 18 * m * lam(m, T, R) * credit(D, R) / P
+
+
+def eps_chain(
+    m: int, T: int, D: int, R: int, n: int, P: int, *, least_weight: int | None = None
+) -> float:
+    """* Theorems 11 and 17 with whole voters, about 1.5 times below `eps_tight`.
+
+    A round with W survivors, one of them extra, leaks 3 lambda / W at most (Lemma 12). It leaks
+    only if some object that now costs its voters credit is above rho in one of the two patterns:
+    with c votes, 2mc > W, or 2mc > W - 1 where the extra vote went elsewhere. So c >= W / 2m,
+    where Lemma 14 has W / 3m. With C credits left, W >= C / (2D + 2R + 1), rounded up. The worst
+    chain of leaking rounds ends at the floor P (D + R + 1) on C. Backwards, each C is the
+    smallest that the next one can follow: a larger C leaks less, and as C grows by 1 the votes
+    grow by at most 1, so that what it leaves never falls and no other chain fits more in.
+
+    least_weight: survivors that are left in any case, for instance P peers; else what C implies.
+    Lemma 12 needs 6m survivors: inf where neither says that there are.
+    """
+    c, left = credit(D, R), credit_floor(D, R, P)
+    least, rounds, total = least_weight or 1, 0, 0.0
+    if max(-(-left // c), least) < 6 * m:
+        return math.inf
+    while left <= c * n and rounds < T:
+        total += 1 / max(-(-left // c), least)
+        rounds += 1
+        left = _before(left, 2 * m, c, least)
+    return 3 * lam(m, T, R) * total
+
+
+def _before(after: int, parts: int, c: int, least: int) -> int:
+    """The smallest C that leaves `after` when a part of its survivors, rounded up, loses credit."""
+    left = after + 1
+    while (needed := after - (-max(-(-left // c), least) // parts)) != left:
+        left = needed
+    return left
+
+
+# Privacy, at least
+
+
+def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
+    """Lemma 8: eps at least, for any algorithm with expected loss L: ln(T / 2L) / P; n >= 2P."""
+    if n < 2 * P or L <= 0:
+        return 0.0
+    return max(0.0, math.log(T / (2 * L)) / P)
+
+
+def eps_lower_15(T: int, D: int, R: int, n: int, P: int, L: float) -> float:
+    """Theorem 15, for min(D + R, T) >= 6 ln T: eps at least, for expected loss L. * Constants."""
+    S = min(D + R, T)
+    if n < 2 * P or 6 * math.log(T) > S:
+        return 0.0
+    spread = min(S / 4 - 1, (T / 2 - 32 * (L + 1)) / 4 - 1)
+    return max(0.0, _KULLBACK / (2 * P) * spread)
+
+
+def eps_lower_bound(m: int, T: int, D: int, R: int, n: int, P: int) -> float:
+    """What nobody can go below who keeps the loss within `loss_bound`; 0 where nothing is known."""
+    L = loss_bound(m, T, R, n, P)
+    return max(eps_lower_8(T, n, P, L), eps_lower_15(T, D, R, n, P, L))
+
+
+# The gate
+
+
+def gate_delta(slack: float, eps: float) -> float:
+    """* Chance that Lap(2 / eps) - Lap(2 / eps) exceeds `slack`: e^(-s/b) (2 + s/b) / 4."""
+    s = slack * eps / 2
+    return math.exp(-s) * (2 + s) / 4
+
+
+def gate_slack(delta: float, eps: float) -> float:
+    """* How far above the floor the gate has to stop, so that it fails with chance delta."""
+    low, high = 0.0, 1.0
+    while gate_delta(high, eps) > delta:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if gate_delta(middle, eps) > delta else (low, middle)
+    return high
+
+
+def _check_whole(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
+    for name, value, least in (
+        ("objects", m, 2),
+        ("rounds", T, 1),
+        ("diversity", D, 0),
+        ("radius", R, 0),
+        ("voters", n, 1),
+        ("peers", P, 1),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**12:
+            raise ConfigError(f"{name} is a whole number from {least} to 10^12; got {value!r}.")
