@@ -62,9 +62,7 @@ def _leaks(
 
 
 @_compile
-def _next(
-    leaks: Any, side: int, others: int, k: int, least: int, promise: bool, worth: Any
-) -> Any:
+def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool, worth: Any) -> Any:
     """The most from this round on, b having k of the others' votes; worth: of what is left."""
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
     rest = others - k
