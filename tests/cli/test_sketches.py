@@ -144,10 +144,20 @@ def test_scaling_fits_slopes(as_json, tacit):
     found = as_json(*SIMULATE, *words)
     (fitted,) = found["scaling"]
     assert (fitted["varied"], fitted["method"]) == ("epsilon", "maxsense")
-    assert fitted["low"] < fitted["slope"] < fitted["high"]
+    assert fitted["low"] <= fitted["slope"] <= fitted["high"]
     assert fitted["slope"] < -0.5
     assert {row["epsilon"] for row in found["rows"]} == {0.5, 2.0}
     assert "to this power" in tacit(*SIMULATE, *words)[1]
+
+
+def test_scaling_compares_two_methods(as_json, tacit):
+    """One setting and two methods: the ratio of the people they need, with the formula's."""
+    words = ("--likes", "0.95,0.05", "--epsilon", 6, "--scaling")
+    words += ("--method", "maxsense", "--method", "multi-maxsense")
+    found = as_json(*SIMULATE, *words)
+    assert [need["method"] for need in found["comparison"]["needs"]] == list(words[-3::2])
+    assert found["scaling"] == []
+    assert "By the formula" in tacit(*SIMULATE, *words)[1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +19,7 @@ app = typer.Typer(help="Try a design on generated people.", no_args_is_help=True
 
 Settings = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]
 """Values of items, rated and epsilon."""
+_SEEDS, _GROWN = 5, 20
 
 
 @app.callback()
@@ -44,7 +44,7 @@ def sketches(
         typer.Option(
             "--scaling",
             help="Grow crowds until all labels are right, at each of several --items, --rated or "
-            "--epsilon, and fit the slope.",
+            "--epsilon, and fit the slope; with two of --method and one setting, compare them.",
         ),
     ] = False,
     clusters: Clusters = 2,
@@ -52,7 +52,10 @@ def sketches(
     unit: Unit = "user",
     theta: Annotated[float | None, typer.Option(help="By default as planned.")] = None,
     questions: Annotated[int | None, typer.Option(help="By default as planned.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many populations.")] = 5,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many populations: 5, or 20 with --scaling, if left out."),
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Learn item clusters from simulated reports.
@@ -74,7 +77,7 @@ def sketches(
                 "--scaling finds the people needed, with the plan's theta and questions for the "
                 "unit user: leave out --users, --theta, --questions and --unit."
             )
-        result = _scaled(settings, methods, seeds, world, quiet=as_json)
+        result = _scaled(settings, methods, seeds or _GROWN, world, quiet=as_json)
         output.emit(result, as_json=as_json, render=_show_scaling)
         return
     if users is None:
@@ -84,7 +87,7 @@ def sketches(
         )
     asked = {"blocks": world, "unit": unit, "theta": theta, "questions": questions}
     crowds = numbers.integers(users, "--users")
-    rows = _simulated(settings, methods, crowds, seeds, asked, quiet=as_json)
+    rows = _simulated(settings, methods, crowds, seeds or _SEEDS, asked, quiet=as_json)
     output.emit({"rows": rows}, as_json=as_json, render=_show_rows)
 
 
@@ -117,10 +120,12 @@ def _scaled(
     from tacit.evaluation.sketch_scaling import VARIED, scaling
 
     several = [name for name, values in zip(VARIED, settings, strict=True) if len(values) > 1]
+    if not several and len(methods) == 2:
+        return _compared(settings, methods, seeds, world, quiet=quiet)
     if len(several) != 1:
         raise ConfigError(
             "--scaling takes several values of exactly one of --items, --rated and --epsilon, "
-            "such as --rated 10,20,40."
+            "such as --rated 10,20,40; or one of each, and two of --method."
         )
     varied = several[0]
     kept: dict[str, Any] = {
@@ -135,6 +140,29 @@ def _scaled(
     return {
         "rows": [row.to_dict() for one in found for row in one.rows],
         "scaling": [one.to_dict() for one in found],
+    }
+
+
+def _compared(
+    settings: Settings, methods: tuple[str, ...], seeds: int, world: Any, *, quiet: bool
+) -> dict[str, Any]:
+    from tacit.evaluation.sketch_scaling import compare
+
+    (items,), (rated,), (epsilon,) = settings
+    with output.progress("Growing crowds", 1, quiet=quiet) as advance:
+        found = compare(
+            (methods[0], methods[1]),
+            items=items,
+            rated=rated,
+            epsilon=epsilon,
+            seeds=seeds,
+            blocks=world,
+        )
+        advance(1)
+    return {
+        "rows": [row.to_dict() for row in found.rows],
+        "scaling": [],
+        "comparison": found.to_dict(),
     }
 
 
@@ -163,26 +191,39 @@ def _show_rows(result: dict[str, Any]) -> None:
 
 def _show_scaling(result: dict[str, Any]) -> None:
     for found in result["scaling"]:
-        output.table(
-            f"{found['method']}: people until all labels are right",
-            (found["varied"], "people", "95 %", "by the formula", "never"),
-            [
-                (
-                    f"{need['value']:g}",
-                    f"{need['users']:,.0f}",
-                    _interval(need["low"], need["high"]),
-                    f"{need['users_clt']:,.0f}",
-                    need["unreached"],
-                )
-                for need in found["needs"]
-            ],
-        )
+        output.console.print(f"{found['method']}:", markup=False)
+        _show_needs(found["varied"], [(f"{need['value']:g}", need) for need in found["needs"]])
         output.console.print(
             f"Slope {found['slope']:.2f} (95 %: {found['low']:.2f} to {found['high']:.2f}): people "
-            f"grow as {found['varied']} to this power."
+            f"grow as {found['varied']} to this power. By the formula {found['formula_slope']:.2f}.",
+            soft_wrap=True,
+        )
+    if "comparison" in result:
+        found = result["comparison"]
+        one, other = (need["method"] for need in found["needs"])
+        _show_needs("method", [(need["method"], need) for need in found["needs"]])
+        output.console.print(
+            f"{other} needs {found['ratio']:.2f} times the people of {one} (95 %: "
+            f"{found['low']:.2f} to {found['high']:.2f}). By the formula "
+            f"{found['formula_ratio']:.2f}.",
+            soft_wrap=True,
         )
     output.next_step("Next:  tacit plan sketches --plot out.svg  draws what theory says.")
 
 
-def _interval(low: float, high: float) -> str:
-    return f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else "–"
+def _show_needs(named: str, needs: list[tuple[str, dict[str, Any]]]) -> None:
+    output.table(
+        "people until all labels are right, in nine of ten populations",
+        (named, "people", "95 %", "by the formula", "mean", "never"),
+        [
+            (
+                name,
+                f"{need['users']:,.0f}",
+                f"{need['low']:,.0f} to {need['high']:,.0f}",
+                f"{need['users_clt']:,.0f}",
+                f"{need['mean']:,.0f}",
+                need["unreached"],
+            )
+            for name, need in needs
+        ],
+    )
