@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tacit.accounting import DiscreteGaussian, Gaussian, PureAccountant, Tree, ZCDPAccountant
+from tacit.accounting import (
+    DiscreteGaussian,
+    DiscreteGaussianVector,
+    Gaussian,
+    GDPAccountant,
+    PostProcessing,
+    PureAccountant,
+    Tree,
+    ZCDPAccountant,
+)
 from tacit.testing.accountants import AccountantConformance
 
 
@@ -22,7 +31,24 @@ class TestZCDP(AccountantConformance):
         return ZCDPAccountant()
 
     def events(self):
-        noise = st.floats(0.5, 50)
-        gaussian = st.builds(Tree, st.integers(1, 5), noise, st.just(True))
-        discrete = st.builds(DiscreteGaussian, noise, st.none() | st.integers(1, 9))
-        return super().events() | st.builds(Gaussian, noise) | discrete | gaussian
+        return super().events() | gaussian_events()
+
+
+class TestGDP(AccountantConformance):
+    """Gaussian noise alone, on fine grids and on coarse ones."""
+
+    def make(self):
+        return GDPAccountant()
+
+    def events(self):
+        return gaussian_events() | st.just(PostProcessing())
+
+
+def gaussian_events():
+    noise = st.floats(0.5, 50)
+    return st.one_of(
+        st.builds(Gaussian, noise),
+        st.builds(Tree, st.integers(1, 5), noise, st.just(True)),
+        st.builds(DiscreteGaussian, noise, st.none() | st.integers(1, 9)),
+        st.builds(DiscreteGaussianVector, noise, st.floats(1, 1e5), st.integers(1, 10**9)),
+    )

@@ -9,7 +9,9 @@ import pytest
 
 from tacit.accounting import (
     DiscreteGaussian,
+    DiscreteGaussianVector,
     Gaussian,
+    GDPAccountant,
     SmoothSensitivity,
     ZCDPAccountant,
     compose,
@@ -105,13 +107,18 @@ def test_the_continuous_price_would_be_below(noise, least, most):
     assert least < max(ratios) < most
 
 
-@pytest.mark.parametrize("event", [DiscreteGaussian(1.0), DiscreteGaussian(1.0, 1 << 15)])
-def test_without_a_distribution_it_costs_its_rho(event):
-    """Several entries, or a very fine grid: what zCDP says, alone and beside other events."""
+@pytest.mark.parametrize(
+    "event",
+    [DiscreteGaussian(1.0), DiscreteGaussian(1.0, 1 << 15), DiscreteGaussianVector(1.0, 50.0, 9)],
+)
+def test_without_a_distribution_other_accountants_decide(event):
+    """Several entries, or a very fine grid: what GDP says, which is what zCDP says where nobody
+    knows the grid; alone and beside other events."""
     for every in (event, compose(event, repeat(Gaussian(9.0), 3))):
-        assert PLDAccountant().add(every).epsilon(1e-6) == (
-            ZCDPAccountant().add(every).epsilon(1e-6)
-        )
+        found = PLDAccountant().add(every).epsilon(1e-6)
+        assert found == GDPAccountant().add(every).epsilon(1e-6)
+        same = found == ZCDPAccountant().add(every).epsilon(1e-6)
+        assert same == (event == DiscreteGaussian(1.0))
 
 
 def test_what_nobody_can_price_together_is_infinite():

@@ -6,6 +6,7 @@ from tacit.accounting.calibrate import smallest_noise
 from tacit.accounting.events import (
     Composed,
     DiscreteGaussian,
+    DiscreteGaussianVector,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -22,6 +23,7 @@ from tacit.accounting.events import (
     repeat,
 )
 from tacit.accounting.filter import PrivacyFilter
+from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.total import total
 from tacit.accounting.zcdp import ZCDPAccountant
@@ -31,9 +33,11 @@ __all__ = [
     "BasicAccountant",
     "Composed",
     "DiscreteGaussian",
+    "DiscreteGaussianVector",
     "DiscreteLaplace",
     "Event",
     "Exponential",
+    "GDPAccountant",
     "Gate",
     "Gaussian",
     "Laplace",

@@ -11,9 +11,9 @@ import math
 from typing import ClassVar
 
 from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, summed
-from tacit.accounting.events import DiscreteGaussian, Event, Gaussian, SmoothSensitivity, Tree
+from tacit.accounting.events import Event, SmoothSensitivity
 from tacit.accounting.pure import PRICES as PURE_PRICES
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.pure import PureAccountant, is_gaussian
 
 _EPSILONS: Prices = {**PURE_PRICES, SmoothSensitivity: lambda event: event.epsilon}
 
@@ -48,10 +48,11 @@ class BasicAccountant(Accountant):
     def _refusal(self, event: Event) -> str | None:
         if type(event) is SmoothSensitivity:
             return None
-        if type(event) in (Gaussian, DiscreteGaussian) or (type(event) is Tree and event.gaussian):
+        if is_gaussian(event):
             return (
-                "Gaussian noise has no one pair of epsilon and delta. The zCDP accountant prices "
-                "it where there is no noise by smooth sensitivity; the PLD accountant prices both "
-                "together, if one entry may change; else price the two apart and add the pairs."
+                "Gaussian noise has no one pair of epsilon and delta. The GDP accountant prices it "
+                "alone, the zCDP accountant wherever there is no noise by smooth sensitivity; PLD "
+                "prices both together, if one entry may change; else price the two apart and add "
+                "the pairs."
             )
         return PureAccountant()._refusal(event)

@@ -94,6 +94,25 @@ class DiscreteGaussian(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DiscreteGaussianVector(Event):
+    """Discrete Gaussian noise on at most `entries` integers, each with a parameter of its own.
+
+    noise_multiplier: 1 / L2 distance of neighbours, each entry divided by its own parameter; at
+    least so much. sigma: the smallest parameter, in steps of its grid; at least so much. Spanning
+    many steps, the noise costs hardly more than continuous noise. Source: Peikert (2010).
+    """
+
+    noise_multiplier: float
+    sigma: float
+    entries: int
+
+    def __post_init__(self) -> None:
+        _positive(self, "noise_multiplier")
+        _positive(self, "sigma")
+        _whole(self, "entries", least=1)
+
+
+@dataclass(frozen=True, slots=True)
 class Exponential(Event):
     """One choice by the exponential mechanism or by report noisy max. epsilon: its pure loss, nats.
 

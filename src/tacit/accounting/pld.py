@@ -5,8 +5,8 @@ Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, M
            so what is reported is not below the truth, only above by that much.
 Guarantee  Holds for a list of events fixed in advance; not a basis for a filter.
 Limit      A discrete Gaussian has a distribution here if neighbours differ in one entry and sigma
-           is at most 2^14 steps. Otherwise the whole list falls back on zCDP, and is without an
-           epsilon if it holds noise by smooth sensitivity as well, which zCDP refuses.
+           is at most 2^14 steps. Otherwise the whole list falls back on GDP or zCDP, and is without
+           an epsilon if it holds noise by smooth sensitivity as well, which both refuse.
 
 The distributions are composed here and not by the library's own accountant: release 0.6.0 of that
 one charges a randomized response once, however often it is said to have happened.
@@ -28,6 +28,7 @@ from tacit.accounting.base import (
 from tacit.accounting.basic import BasicAccountant
 from tacit.accounting.events import (
     DiscreteGaussian,
+    DiscreteGaussianVector,
     Event,
     Gaussian,
     Laplace,
@@ -35,6 +36,7 @@ from tacit.accounting.events import (
     SmoothSensitivity,
     Tree,
 )
+from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import PRICES, ZCDPAccountant
@@ -61,7 +63,7 @@ _TAILS = 11.6
 
 
 class PLDAccountant(Accountant):
-    """Never above the pure and zCDP accountants: the distribution counts where it is lower.
+    """Never above the pure, zCDP and GDP accountants: the distribution counts where it is lower.
 
     That is for noise and for answers. A choice is charged as the worst mechanism of its pure
     epsilon, so for many choices the zCDP price decides.
@@ -92,7 +94,12 @@ class PLDAccountant(Accountant):
 
     def _others(self) -> list[Accountant]:
         """The accountants that know all these events, told of them."""
-        every: tuple[Accountant, ...] = (PureAccountant(), BasicAccountant(), ZCDPAccountant())
+        every: tuple[Accountant, ...] = (
+            PureAccountant(),
+            BasicAccountant(),
+            ZCDPAccountant(),
+            GDPAccountant(),
+        )
         fitting = [
             other for other in every if not any(other._refusal(event) for event in self._counts)
         ]
@@ -121,6 +128,8 @@ class PLDAccountant(Accountant):
 
 def _has_distribution(event: Event) -> bool:
     """Whether one pair of neighbours is the worst, and its losses fit into a table."""
+    if isinstance(event, DiscreteGaussianVector):
+        return False
     if not isinstance(event, DiscreteGaussian):
         return True
     return event.steps is not None and event.noise_multiplier * event.steps <= _FINEST_SIGMA

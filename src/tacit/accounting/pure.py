@@ -14,6 +14,7 @@ from typing import ClassVar
 from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, no_price, summed
 from tacit.accounting.events import (
     DiscreteGaussian,
+    DiscreteGaussianVector,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -57,6 +58,13 @@ PRICES: Prices = {
 """Pure loss of one event, nats; a fraction is exact. A Tree here has Laplace noise."""
 
 
+def is_gaussian(event: Event) -> bool:
+    """Whether its noise is Gaussian, which no pure epsilon bounds."""
+    if type(event) is Tree:
+        return event.gaussian
+    return type(event) in (Gaussian, DiscreteGaussian, DiscreteGaussianVector)
+
+
 class PureAccountant(Accountant):
     """The sum of pure epsilons; Gaussian noise has none and is refused."""
 
@@ -88,7 +96,7 @@ class PureAccountant(Accountant):
                 "Noise by smooth sensitivity has no pure epsilon. Use the basic accountant or PLD, "
                 "and state a delta above 0."
             )
-        if type(event) in (Gaussian, DiscreteGaussian) or (type(event) is Tree and event.gaussian):
+        if is_gaussian(event):
             return (
                 "Gaussian noise has no pure epsilon: at delta = 0 its loss has no bound. Use the "
                 "zCDP accountant and state a delta above 0, or use Laplace noise."

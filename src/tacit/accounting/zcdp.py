@@ -25,6 +25,7 @@ from tacit.accounting.base import (
 )
 from tacit.accounting.events import (
     DiscreteGaussian,
+    DiscreteGaussianVector,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -84,6 +85,7 @@ PRICES: Prices = {
     DiscreteLaplace: lambda event: _pure(PURE_PRICES[DiscreteLaplace](event)),
     Gaussian: lambda event: _gaussian(event.noise_multiplier),
     DiscreteGaussian: lambda event: _gaussian(event.noise_multiplier),
+    DiscreteGaussianVector: lambda event: _gaussian(event.noise_multiplier),
     Exponential: _choice,
     TopK: lambda event: event.k * _choice(event),
     Tree: _tree,
@@ -135,7 +137,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     most = min(math.sqrt(wanted / rho), math.expm1(min(wanted, 700.0)))
     if most == 0:
         return 0.0 if wanted == 0 else math.inf
-    t = _root(lambda t: t * t * rho + math.log1p(t) - wanted, most)  # t = a - 1
+    t = root(lambda t: t * t * rho + math.log1p(t) - wanted, most)  # t = a - 1
     terms = (t + 1) * rho + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
     found = (t + 1) * rho + (wanted - math.log1p(t)) / t - math.log1p(1 / t)
     return max(0.0, above(found, slack=terms))
@@ -154,13 +156,13 @@ def delta_of(rho: float, epsilon: float) -> float:
     most = (epsilon + 1) / (2 * rho) + 1
     if math.isinf(most):
         return math.ulp(0.0)
-    t = _root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, most)
+    t = root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, most)
     log_delta = t * ((t + 1) * rho - epsilon) - math.log(t) - (t + 1) * math.log1p(1 / t)
     terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t)) + (t + 1) * math.log1p(1 / t)
     return min(1.0, above(math.exp(min(0.0, log_delta + MARGIN * terms))))
 
 
-def _root(rising: Callable[[float], float], most: float) -> float:
+def root(rising: Callable[[float], float], most: float) -> float:
     """Where a rising function crosses zero, in (0, most]; never 0."""
     low, high = 0.0, most
     for _ in range(_STEPS):
