@@ -1,0 +1,26 @@
+"""p-REC: recommend from other people's votes, round after round, without revealing any voter.
+
+Source   Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
+         (2015).
+
+paper                       here                                   where
+T, m, n, P, D, R            PRecSettings                           settings.py
+phi, gamma, lambda, rho     Law                                    law.py
+p-REC_sim, p-REC            PRec                                   curator.py
+creditD, creditR, weight    Block                                  blocks.py, engine/votes.py
+promise of P peers          Gate (sound), assumed (published)      gate.py
+epsilon                     Plan, cards                            budget.py, guarantees.py
+
+Deviations, each with its proof in the docs: the sound variant keeps the number of survivors above a
+floor by a private gate instead of being promised it; a client's silence counts as a dislike;
+rounds may have fewer objects; voters may abstain, join and leave. The published variant has no gate
+and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
+"""
+
+from tacit.recommenders.prec.budget import Plan
+from tacit.recommenders.prec.curator import PRec
+from tacit.recommenders.prec.law import Law
+from tacit.recommenders.prec.records import Entry, Transcript
+from tacit.recommenders.prec.settings import PRecSettings
+
+__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Transcript"]

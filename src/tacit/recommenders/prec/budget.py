@@ -1,0 +1,154 @@
+"""How the sound variant divides epsilon: a part for the gate, a part for what the gate lets pass.
+
+The gate keeps at least P voters (or P times c credits) in play, but for delta. What the rounds
+then cost is a number of P, T, m and n alone; the rest of epsilon is the gate's, and decides how far
+above P its threshold lies. What is made small here is the threshold: the voters it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from tacit.accounting.rounding import sum_above
+from tacit.errors import ConfigError
+from tacit.mechanisms.parameters import SMALLEST_EPSILON
+from tacit.recommenders.prec.exact import floor_epsilon
+from tacit.recommenders.prec.gate import failure, smallest_slack
+from tacit.recommenders.prec.law import Law
+
+_SAFE = 1 - 2**-40
+"""Keeps a difference of floats below the exact one."""
+_TRIES = 200
+
+
+class Wanted(Protocol):
+    """The part of the settings that decides."""
+
+    @property
+    def law(self) -> Law: ...
+    @property
+    def voters(self) -> int: ...
+    @property
+    def peers(self) -> int | None: ...
+    @property
+    def diversity(self) -> int: ...
+    @property
+    def credit(self) -> int: ...
+    @property
+    def fewest_peers(self) -> int: ...
+    @property
+    def epsilon(self) -> float | None: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def clients_together(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one client's run costs, and from what.
+
+    peers: P, the floor; slack: by how much the gate's threshold lies above it. gate, floor: nats of
+    the two parts. basis: "exact" where the floor's part is the exact worst case, else "bound".
+    delta: what the gate's noise really fails with.
+    """
+
+    peers: int
+    slack: int
+    gate: float
+    floor: float
+    basis: str
+    delta: float
+
+    @property
+    def threshold(self) -> int:
+        """Of the gate: about so many voters have to be left."""
+        return self.peers + self.slack
+
+    @property
+    def epsilon(self) -> float:
+        """Nats, of one client's whole run."""
+        return sum_above([self.gate, self.floor])
+
+
+def plan_for_peers(wanted: Wanted, peers: int) -> Plan:
+    """The plan at these peers: epsilon as given, or else as much for the gate as for the floor."""
+    floor, basis = _floor(wanted, peers)
+    delta = wanted.delta / wanted.clients_together * _SAFE
+    if wanted.epsilon is None:
+        gate = max(floor, SMALLEST_EPSILON)
+    else:
+        each = wanted.epsilon / wanted.clients_together
+        gate = (each - floor) * _SAFE - each * (1 - _SAFE)
+        if gate < SMALLEST_EPSILON:
+            raise ConfigError(
+                f"With {peers} peers the rounds alone cost epsilon {floor:.4g} for each client, "
+                f"of {each:.4g}. Take more peers, a larger epsilon, or leave peers out."
+            )
+    slack = smallest_slack(gate, delta)
+    plan = Plan(peers, slack, gate, floor, basis, failure(gate, slack))
+    if plan.threshold > wanted.voters:
+        raise ConfigError(
+            f"The gate would open at {plan.threshold} voters and there are at most "
+            f"{wanted.voters}: everything would be uniform. Take a larger epsilon or delta, or "
+            "have more voters."
+        )
+    return plan
+
+
+def plan_for_epsilon(wanted: Wanted) -> Plan:
+    """The plan for epsilon and delta as given, with the lowest threshold that was found."""
+    if wanted.peers is not None:
+        return plan_for_peers(wanted, wanted.peers)
+    weight = _weight(wanted, wanted.fewest_peers)
+    peers = _best_peers(wanted, weight)
+    for _ in range(2):  # the floor's part is close to weight / P, and closer with each turn
+        peers = _best_peers(wanted, _weight(wanted, peers))
+    return plan_for_peers(wanted, _affordable(wanted, peers))
+
+
+def _weight(wanted: Wanted, peers: int) -> float:
+    return peers * _floor(wanted, peers)[0]
+
+
+def _affordable(wanted: Wanted, peers: int) -> int:
+    """These peers, or more if their floor takes all of epsilon."""
+    each = (wanted.epsilon or math.inf) / wanted.clients_together
+    while peers < wanted.voters and _floor(wanted, peers)[0] >= each * _SAFE:
+        peers = min(wanted.voters, peers + peers // 8 + 1)
+    return peers
+
+
+def _best_peers(wanted: Wanted, weight: float) -> int:
+    """Where P + slack is least, if the floor costs weight / P."""
+    each = (wanted.epsilon or math.inf) / wanted.clients_together
+    delta = wanted.delta / wanted.clients_together
+    least = max(wanted.fewest_peers, math.ceil(weight / each) + 1)
+    best, peers = (math.inf, least), float(least)
+    while peers <= max(least, wanted.voters):
+        whole = math.ceil(peers)
+        gate = each - weight / whole
+        if gate > SMALLEST_EPSILON:
+            best = min(best, (whole + smallest_slack(gate, delta), whole))
+        peers = max(peers + 1, peers * 1.02)
+    return min(best[1], max(least, wanted.voters))
+
+
+def _floor(wanted: Wanted, peers: int) -> tuple[float, str]:
+    """Nats of all rounds that the gate lets pass, and whether that is exact or a bound.
+
+    With D or R the gate keeps the credit at c P or above. The formulas state it as (D + R + 1) for
+    each peer: so many that they do not come to more.
+    """
+    law, credit = wanted.law, wanted.credit
+    stated = credit * peers // (wanted.diversity + law.radius + 1)
+    return floor_epsilon(
+        objects=law.objects,
+        rounds=law.rounds,
+        peers=stated,
+        voters=max(wanted.voters, stated),
+        diversity=wanted.diversity,
+        radius=law.radius,
+    )

@@ -1,0 +1,162 @@
+"""The law of one round: from counts of votes to one recommended object, drawn exactly.
+
+Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho.
+Releases   nothing by itself; `Law.draw` is what a client gets to see.
+Exactness  gamma is a fraction and is tested with integers. Whether a share is above rho is the
+           integer test 2 m count > W. What is left is a draw in proportion to
+           e^(lambda share) - e^(lambda rho), numbers that no float and no fraction holds. It is
+           made from a uniform number of 64 bits: floats decide it unless it lies within a stated
+           distance of a border between two objects; then decimals of growing length do, together
+           with further bits. So every object is drawn with exactly its chance, and none of delta
+           is spent on rounding. The distance assumes that the platform's exp, expm1 and log are
+           right to 2^-46 of themselves; common ones are off by 2^-51.
+Rounds     with fewer than the most objects keep lambda, rho and gamma, and share gamma among
+           the objects there are (docs: p-REC, "Rounds of different size").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.randomness import Source, integers_below
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_WORD = 64
+_DOUBT = 2.0**-40
+"""Per object, of the whole: how far a border between two objects may be from where floats put it.
+Their weights lie between 0 and 1 and sum to more than 0.6, each wrong by at most 2^-44."""
+_FIRST_DIGITS = 80
+_LOST_DIGITS = 30
+"""At most: exponents below 10^8, weights of at least 10^-12, sums of up to 10^5 of them."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """What one round draws from. rounds: T; objects: m, the most in a round; radius: R."""
+
+    rounds: int
+    objects: int
+    radius: int = 0
+
+    @property
+    def gamma(self) -> Fraction:
+        """Chance of a uniform object: m / (3 T/(R+1) - 1)."""
+        return Fraction(self.objects * (self.radius + 1), 3 * self.rounds - self.radius - 1)
+
+    @property
+    def rate(self) -> float:
+        """lambda = 2 m ln(T/(R+1))."""
+        return 2 * self.objects * self._log
+
+    @property
+    def threshold(self) -> Fraction:
+        """rho = 1 / 2m: shares up to it have phi = 0."""
+        return Fraction(1, 2 * self.objects)
+
+    @property
+    def _log(self) -> float:
+        return math.log(self.rounds / (self.radius + 1))
+
+    def chances(self, counts: Counts) -> Floats:
+        """(k,) chance of each object, as near as floats come; counts (k,) >= 0, 1 <= k <= m.
+
+        As secret as the counts. Nobody left to vote: all alike.
+        """
+        size = len(counts)
+        if counts.sum() == 0:
+            return np.full(size, 1 / size)
+        gamma = float(self.gamma)
+        chances = np.full(size, gamma / size)
+        leading = self._leading(counts)
+        weights = self._weights(counts, leading)
+        chances[leading] += (1 - gamma) * weights / weights.sum()
+        return chances
+
+    def draw(self, counts: Counts, source: Source) -> int:
+        """The place of one object, with exactly its chance."""
+        if counts.sum() == 0 or _happens(self.gamma, source):
+            return uniform(len(counts), source)
+        leading = self._leading(counts)
+        if len(leading) == 1:
+            return int(leading[0])
+        word = int(source.words(1)[0])
+        borders = self._weights(counts, leading).cumsum()
+        place = _clearly(word / 2**_WORD, borders[:-1] / borders[-1])
+        if place is None:
+            place = self._exactly(counts, leading, word, source)
+        return int(leading[place])
+
+    def _leading(self, counts: Counts) -> NDArray[np.intp]:
+        """Objects with a share above rho, tested in integers; never none."""
+        return np.flatnonzero(2 * self.objects * counts > counts.sum())
+
+    def _weights(self, counts: Counts, leading: NDArray[np.intp]) -> Floats:
+        """phi of the leading objects, over e^(lambda times the largest share)."""
+        total = counts.sum()
+        excess = 2 * self.objects * counts[leading] - total
+        fall = self._log * (excess - excess.max()) / total
+        return np.asarray(np.exp(fall) * -np.expm1(-self._log * excess / total), dtype=np.float64)
+
+    def _exactly(self, counts: Counts, leading: NDArray[np.intp], bits: int, source: Source) -> int:
+        """The same draw, with as many digits and further bits as it takes."""
+        length, digits = _WORD, _FIRST_DIGITS
+        while True:
+            weights = self._decimals(counts, leading, digits)
+            place = _surely(bits, length, weights, digits - _LOST_DIGITS)
+            if place is not None:
+                return place
+            bits = bits << _WORD | int(source.words(1)[0])
+            length, digits = length + _WORD, digits + 20
+
+    def _decimals(self, counts: Counts, leading: NDArray[np.intp], digits: int) -> list[Fraction]:
+        """phi / e^(lambda rho) of the leading objects, of which _LOST_DIGITS may be wrong."""
+        context = Context(prec=digits)
+        log = context.subtract(
+            context.ln(Decimal(self.rounds)), context.ln(Decimal(self.radius + 1))
+        )
+        total = int(counts.sum())
+        weights = []
+        for count in counts[leading].tolist():
+            excess = 2 * self.objects * count - total
+            power = context.divide(context.multiply(log, Decimal(excess)), Decimal(total))
+            weights.append(Fraction(context.subtract(context.exp(power), Decimal(1))))
+        return weights
+
+
+def uniform(size: int, source: Source) -> int:
+    """A place below `size`, all alike."""
+    return int(integers_below(source, size, 1)[0])
+
+
+def _happens(chance: Fraction, source: Source) -> bool:
+    return int(integers_below(source, chance.denominator, 1)[0]) < chance.numerator
+
+
+def _clearly(point: float, borders: Floats) -> int | None:
+    """Between which borders the point lies; None if it is too close to one to be sure."""
+    doubt = _DOUBT * (len(borders) + 1)
+    first = int(np.searchsorted(borders, point - doubt))
+    return first if first == np.searchsorted(borders, point + doubt) else None
+
+
+def _surely(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
+    """The object at bits / 2^length of the way, if `digits` right digits of weights tell."""
+    total = sum(weights)
+    doubt = total / 10**digits
+    low, high = total * bits / 2**length - doubt, total * (bits + 1) / 2**length + doubt
+    upto = Fraction(0)
+    for place, weight in enumerate(weights[:-1]):
+        upto += weight
+        if high <= upto:
+            return place
+        if low < upto:
+            return None
+    return len(weights) - 1
