@@ -15,8 +15,6 @@ import math
 
 from tacit.errors import ConfigError
 
-LEAST_RATIO = 2**1.5
-"""Of T to R + 1: Lemma 13 needs 5 / (6m) >= rho + ln 2 / lambda."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 """* Theorem 15's constant, 0.1308: of a coin with chance 3/4 against one with 1/2."""
 
@@ -24,14 +22,14 @@ _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     """ConfigError, with the reason, where the algorithm or its proofs have no meaning."""
     _check_whole(m, T, D, R, n, P)
-    r = T / (R + 1)
-    if r < LEAST_RATIO:
+    r = ratio(T, R)
+    if T**2 < 8 * (R + 1) ** 2:
         raise ConfigError(
             f"{T} rounds are too few for radius {R}: rounds / (radius + 1) is {r:.3g} and has to "
-            "be at least 2.83, or the weights of two neighbouring rounds can differ by more than "
-            "the proof allows. Take more rounds or a smaller radius."
+            "be at least 2.83, or one vote can more than double an object's weight (Lemma 13). "
+            "Take more rounds or a smaller radius."
         )
-    if m >= 3 * r - 1:
+    if (m + 1) * (R + 1) >= 3 * T:
         raise ConfigError(
             f"{m} objects a round are too many for {T} rounds and radius {R}: the share of uniform "
             f"rounds would be {m / (3 * r - 1):.3g}, and it has to stay below 1. Take fewer than "
@@ -40,7 +38,8 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     if 6 * m > P:
         raise ConfigError(
             f"{P} peers are too few for {m} objects: one vote among fewer than {6 * m} survivors "
-            "moves shares by more than the proof allows. Take at least 6 peers for each object."
+            "can carry an object far over the threshold (Lemma 14). Take at least 6 peers for each "
+            "object."
         )
     if n < P:
         raise ConfigError(f"There cannot be {P} peers among {n} voters. Take more voters.")
@@ -121,37 +120,37 @@ def eps_paper(m: int, T: int, D: int, R: int, P: int) -> float:
     return 18 * m * lam(m, T, R) * credit(D, R) / P
 
 
-def eps_chain(
-    m: int, T: int, D: int, R: int, n: int, P: int, *, least_weight: int | None = None
-) -> float:
-    """* Theorems 11 and 17 with whole voters, about 1.5 times below `eps_tight`.
+def eps_gated(m: int, T: int, D: int, R: int, P: int) -> float:
+    """* Theorem 17 under a floor of c P on all credits, c = 2D + 2R + 1: 18 m^2 c ln r / P."""
+    return 9 * m * lam(m, T, R) * credit(D, R) / P
+
+
+def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -> float:
+    """* Theorems 11 and 17 with whole voters: about 1.5 times below `eps_tight`, or more.
+
+    floor: on the credits of all survivors, `credit_floor` if the promise is kept. weight: the
+    fewest survivors, 6m or more (P if the promise is kept).
 
     A round with W survivors, one of them extra, leaks 3 lambda / W at most (Lemma 12). It leaks
     only if some object that now costs its voters credit is above rho in one of the two patterns:
     with c votes, 2mc > W, or 2mc > W - 1 where the extra vote went elsewhere. So c >= W / 2m,
     where Lemma 14 has W / 3m. With C credits left, W >= C / (2D + 2R + 1), rounded up. The worst
-    chain of leaking rounds ends at the floor P (D + R + 1) on C. Backwards, each C is the
-    smallest that the next one can follow: a larger C leaks less, and as C grows by 1 the votes
-    grow by at most 1, so that what it leaves never falls and no other chain fits more in.
-
-    least_weight: survivors that are left in any case, for instance P peers; else what C implies.
-    Lemma 12 needs 6m survivors: inf where neither says that there are.
+    chain of leaking rounds ends at the floor on C. Backwards, each C is the smallest that the
+    next one can follow: a larger C leaks less, and as C grows by 1 the votes grow by at most 1,
+    so that what it leaves never falls and no other chain fits more in.
     """
-    c, left = credit(D, R), credit_floor(D, R, P)
-    least, rounds, total = least_weight or 1, 0, 0.0
-    if max(-(-left // c), least) < 6 * m:
-        return math.inf
+    c, left, rounds, total = credit(D, R), floor, 0, 0.0
     while left <= c * n and rounds < T:
-        total += 1 / max(-(-left // c), least)
+        total += 1 / max(-(-left // c), weight)
         rounds += 1
-        left = _before(left, 2 * m, c, least)
+        left = _before(left, 2 * m, c, weight)
     return 3 * lam(m, T, R) * total
 
 
-def _before(after: int, parts: int, c: int, least: int) -> int:
+def _before(after: int, parts: int, c: int, weight: int) -> int:
     """The smallest C that leaves `after` when a part of its survivors, rounded up, loses credit."""
     left = after + 1
-    while (needed := after - (-max(-(-left // c), least) // parts)) != left:
+    while (needed := after - (-max(-(-left // c), weight) // parts)) != left:
         left = needed
     return left
 
