@@ -165,9 +165,10 @@ def charge(votes: Votes, credit: Credits, diverse: Words, radius: Words) -> None
     check(votes, credit.alive, np.uint64)
     check_charges(diverse, radius)
     _check_numbers(votes, len(radius))
-    disliked = radius[votes]
-    out = _decrease(credit.radius, disliked) | _decrease(credit.both, disliked | diverse[votes])
     alive = credit.alive
+    disliked = radius[votes] & alive
+    charged = disliked | diverse[votes] & alive
+    out = _decrease(credit.radius, disliked) | _decrease(credit.both, charged)
     alive &= ~out
 
 
