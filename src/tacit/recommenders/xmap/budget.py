@@ -8,17 +8,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.accounting import ZCDPAccountant, smallest_noise
-from tacit.accounting.events import Composed, Event
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose
 from tacit.errors import ConfigError
-from tacit.mechanisms.gaussian import gaussian_event
+
+LEAST_STEPS = 2048
+"""Less than what any sum lets one person add, in steps of its grid: whatever was released before,
+clips are 3,600 steps or more. So its noise spans this many steps times the noise multiplier."""
+
+MOST_ENTRIES = 2**63 - 1
+"""Of a sum: no array has more."""
 
 
 @dataclass(frozen=True)
 class ReleaseSettings:
     """factors: latent tastes. head: items in the Gram matrix.
 
-    counts, means, pairs, gram, sweeps: relative shares of the budget (rho) of each sum.
+    counts, means, pairs, gram, sweeps: relative shares of the budget (mu^2) of each sum.
     usual_ratings: of one person. clip: norm of a person's table in a sweep, relative to what is
     usual. noise, mildness, taste: variances on five stars of one rating, of how mildly people
     judge, of what tastes add. lift: how much stronger the factors are than the head shows, for
@@ -46,6 +52,8 @@ class ReleaseSettings:
     def __post_init__(self) -> None:
         if self.factors < 1 or self.head < 2:
             raise ConfigError("The release needs one factor and two items in the head, or more.")
+        if self.usual_ratings < 1:  # their root is the clip of a sum on a grid of its own
+            raise ConfigError(f"usual_ratings is 1 or more; got {self.usual_ratings}.")
         for name, value in vars(self).items():
             if name not in ("sweeps", "evenly") and not (math.isfinite(value) and value > 0):
                 raise ConfigError(f"{name} is a finite number above 0; got {value}.")
@@ -54,13 +62,13 @@ class ReleaseSettings:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Of rho, adding up to 1, in the order of the releases."""
+        """Of mu^2, adding up to 1, in the order of the releases."""
         relative = (self.counts, self.means, self.pairs, self.gram, *self.sweeps)
         return tuple(share / math.fsum(relative) for share in relative)
 
 
 def noise_multipliers(settings: ReleaseSettings, epsilon: float, delta: float) -> tuple[float, ...]:
-    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta) by zCDP."""
+    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta)."""
     if epsilon == math.inf:
         return (0.0,) * len(settings.shares)
     if not (epsilon > 0 and 0 < delta < 1):
@@ -70,16 +78,21 @@ def noise_multipliers(settings: ReleaseSettings, epsilon: float, delta: float) -
         )
 
     def whole(noise: float) -> Event:
-        return Composed(tuple((gaussian_event(part), 1) for part in _parts(settings, noise)))
+        return compose(*map(_event, _parts(settings, noise)))
 
-    noise = smallest_noise(whole, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+    noise = smallest_noise(whole, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
     return _parts(settings, noise)
 
 
 def events(settings: ReleaseSettings, epsilon: float, delta: float) -> tuple[Event, ...]:
     """What the release costs one person: an event for each of its sums, in their order."""
-    parts = noise_multipliers(settings, epsilon, delta)
-    return tuple(gaussian_event(part) for part in parts)
+    return tuple(map(_event, noise_multipliers(settings, epsilon, delta)))
+
+
+def _event(noise: float) -> Event:
+    if noise == 0:
+        return NonPrivate()
+    return DiscreteGaussianVector(noise, LEAST_STEPS * noise, MOST_ENTRIES)
 
 
 def _parts(settings: ReleaseSettings, noise: float) -> tuple[float, ...]:
