@@ -6,15 +6,15 @@ Source   Zhou, Zhou, Wu, Jin (2015), Algorithm 1 without privacy; CAP after its 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DataError
-from tacit.recommenders.pdap.control import Adaptive, Controls, Setting
-from tacit.recommenders.pdap.partition import AdaptivePartition, FixedPartition
+from tacit.recommenders.pdap.control import Adaptive, Alone, Controls, Setting
+from tacit.recommenders.pdap.partition import AdaptivePartition, Cell
 from tacit.recommenders.pdap.policy import Arms, Choice, checked_context, checked_reward
 
 
@@ -53,8 +53,24 @@ class Visits:
         return min([arm for arm in arms if means[arm] == largest], key=self.counts.__getitem__)
 
     def beats(self, one: int, other: int) -> bool:
-        """Whether `best` prefers `one`."""
-        return self.best((min(one, other), max(one, other))) == one
+        """Whether `best` of the two is `one`."""
+        return self._order(one) > self._order(other)
+
+    def _order(self, arm: int) -> tuple[float, int, int]:
+        return self.means[arm], -self.counts[arm], -arm
+
+
+class Cells(Protocol):
+    """Either partition, as far as a learner is concerned."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, Visits]: ...
+
+    def state(self, cell: Cell) -> Visits | None: ...
+
+    def arrived(self, cell: Cell) -> bool: ...
 
 
 class Learner:
@@ -65,7 +81,7 @@ class Learner:
     def __init__(
         self,
         arms: Arms,
-        partition: AdaptivePartition[Visits] | FixedPartition[Visits],
+        partition: Cells,
         controls: Controls,
     ) -> None:
         self._arms = arms
@@ -141,18 +157,31 @@ class Dap(Learner):
     name = "dap"
 
     def __init__(self, setting: Setting, controls: Controls | None = None) -> None:
+        """controls: those of the paper without noise, unless given."""
         super().__init__(
             Arms(setting.videos, setting.neighbours),
-            adaptive(setting),
+            adaptive(setting, Visits),
             Adaptive(setting) if controls is None else controls,
         )
 
 
-def adaptive(setting: Setting) -> AdaptivePartition[Visits]:
+class Cap(Learner):
+    """Adaptive cells, own videos only. For the paper's centralised learner, give it them all."""
+
+    name = "cap"
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(Arms(setting.videos, 0), adaptive(setting, Visits), Alone(setting))
+
+
+V = TypeVar("V", bound=Visits)
+
+
+def adaptive(setting: Setting, make: Callable[[V | None], V]) -> AdaptivePartition[V]:
     """The partition of Algorithm 1, empty."""
     return AdaptivePartition(
         setting.dimension,
-        Visits,
+        make,
         split_after=setting.first_split,
         slices=setting.slices,
         growth=setting.p,

@@ -126,3 +126,65 @@ class Adaptive:
     def _exploration(self, level: int, t: int) -> float:
         s = self.setting
         return theory.exploration(s.slices, s.smoothness, level, math.log(t))
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Those of CAP: own videos, with ln t where G1 has ln T."""
+
+    setting: Setting
+
+    def own(self, level: int, t: int) -> float:
+        s = self.setting
+        return theory.exploration(s.slices, s.smoothness, level, math.log(t))
+
+    def trained(self, level: int, t: int) -> float:
+        return 0.0
+
+    def neighbour(self, level: int, t: int) -> float:
+        return 0.0
+
+    def served(self, level: int, t: int) -> float:
+        return self.own(level, t)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t and K D1.
+
+    K D1 visits train a neighbour, so that each of its K videos can be tried D1 times.
+    """
+
+    setting: Setting
+
+    def own(self, level: int, t: int) -> float:
+        s = self.setting
+        return float(t ** (2 * s.smoothness / (3 * s.smoothness + s.dimension))) * math.log(t)
+
+    def trained(self, level: int, t: int) -> float:
+        return self.setting.videos * self.own(level, t)
+
+    def neighbour(self, level: int, t: int) -> float:
+        return self.own(level, t)
+
+    def served(self, level: int, t: int) -> float:
+        return self.own(level, t)
+
+
+@dataclass(frozen=True)
+class ForGuests:
+    """Those of a vendor that serves others' users: own videos are tried `served` times."""
+
+    home: Controls
+
+    def own(self, level: int, t: int) -> float:
+        return self.home.served(level, t)
+
+    def trained(self, level: int, t: int) -> float:
+        return 0.0
+
+    def neighbour(self, level: int, t: int) -> float:
+        return 0.0
+
+    def served(self, level: int, t: int) -> float:
+        return self.home.served(level, t)
