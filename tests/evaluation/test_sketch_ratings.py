@@ -18,7 +18,7 @@ from tacit.evaluation.sketch_crowds import drawn, hit_chances, reported
 from tacit.evaluation.sketch_ratings import evaluate_ratings
 from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.device import Device
-from tacit.recommenders.sketches.messages import WHOLE, Clusters
+from tacit.recommenders.sketches.messages import WHOLE, Clusters, catalogue_digest
 
 ITEMS = 60
 
@@ -69,7 +69,7 @@ def test_lists_are_the_devices(likes):
     rng = np.random.default_rng(2)
     labels = bytes(rng.integers(3, size=ITEMS).tolist())
     scores = tuple(rng.integers(5, size=ITEMS).tolist())  # many are equal
-    clusters = Clusters(bytes(32), labels, scores)
+    clusters = Clusters(bytes(32), catalogue_digest(range(ITEMS)), labels, scores)
     stars = likes.copy()
     stars.data[:] = rng.integers(1, 6, size=likes.nnz)
     liked = stars.copy()

@@ -11,6 +11,7 @@ import pytest
 from tacit.data.synthetic_blocks import Blocks
 from tacit.errors import ConfigError
 from tacit.evaluation.sketching import simulate
+from tacit.recommenders.sketches.planner import plan
 
 ONE_CLASS = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.1]]))
 
@@ -83,6 +84,22 @@ def test_without_noise_few_suffice():
     )
     assert twin.accuracy == 1.0
     assert private.accuracy < 0.9
+
+
+def test_theta_is_planned_for_the_questions():
+    """Questions that are asked for get the theta that is best for so many, and work."""
+    fields = {"items": 40, "rated": 10, "epsilon": 6.0, "users": [4000], "seed": 3}
+    theta = plan(items=40, rated=10, epsilon=6.0, questions=6, blocks=ONE_CLASS).methods
+    own = next(row.theta for row in theta if row.method == "multi-maxsense")
+    planned = simulate("multi-maxsense", questions=6, blocks=ONE_CLASS, **fields)
+    stated = simulate("multi-maxsense", questions=6, theta=own, blocks=ONE_CLASS, **fields)
+    assert planned == stated
+
+
+def test_maxsense_asks_once():
+    """Several questions are another method's."""
+    with pytest.raises(ConfigError, match="multi-maxsense"):
+        simulate("maxsense", items=40, rated=10, epsilon=6.0, users=[9], seed=0, questions=3)
 
 
 def test_rows_are_plain():

@@ -75,9 +75,9 @@ def sketches(
 def advice(planned: Plan) -> str:
     """In one sentence: at least so many, and what to use."""
     best, bounds = planned.best, planned.lower_bounds
-    any_learner = max(bounds["ldp"], bounds["adaptive"])
-    fixed = max(any_learner, bounds["scarce"])
-    if planned.unit == "user":
+    if bounds:
+        any_learner = max(bounds["ldp"], bounds["adaptive"])
+        fixed = max(any_learner, bounds["scarce"])
         least = f"Nobody can do with fewer than {at_least(any_learner)} people"
         if fixed > any_learner:
             least += f", or {at_least(fixed)} if questions do not depend on earlier answers"

@@ -195,7 +195,8 @@ def _show_scaling(result: dict[str, Any]) -> None:
         _show_needs(found["varied"], [(f"{need['value']:g}", need) for need in found["needs"]])
         output.console.print(
             f"Slope {found['slope']:.2f} (95 %: {found['low']:.2f} to {found['high']:.2f}): people "
-            f"grow as {found['varied']} to this power. By the formula {found['formula_slope']:.2f}.",
+            f"grow as {found['varied']} to this power. By the formula "
+            f"{found['formula_slope']:.2f}.",
             soft_wrap=True,
         )
     if "comparison" in result:

@@ -44,9 +44,9 @@ def needs(planned: Plan, blocks: Blocks | None = None) -> tuple[Needs, ...]:
 
 
 def _bounds(found: Plan) -> dict[str, float]:
-    if found.unit != "user":
-        return {}
     bounds = found.lower_bounds
+    if not bounds:
+        return {}
     anybody = max(bounds["ldp"], bounds["adaptive"])
     return {NOBODY_BELOW: anybody, FIXED_QUESTIONS: max(anybody, bounds["scarce"])}
 

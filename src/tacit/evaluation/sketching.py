@@ -57,7 +57,8 @@ def simulate(
 ) -> tuple[SketchRow, ...]:
     """One row for each number of users; a smaller number is a part of the same crowd.
 
-    theta, questions: as the planner advises by default. epsilon: inf for the twin without noise.
+    theta, questions: as the planner advises by default, theta for the number of questions that is
+    asked. epsilon: inf for the twin without noise.
     blocks: who likes what (default: `synthetic_blocks.example(clusters)`). The items' clusters are
     dealt out at random.
     """
@@ -111,6 +112,8 @@ def _campaign(
 ) -> Campaign:
     if method not in METHODS:
         raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
+    if method == "maxsense" and questions not in (None, 1):
+        raise ConfigError(f"maxsense asks one question, not {questions}: use multi-maxsense.")
     if theta is None or questions is None:
         # Without noise there is nothing to share: planned as for a large epsilon.
         advice = plan(
@@ -119,6 +122,7 @@ def _campaign(
             epsilon=min(epsilon, 1e3) if method == "maxsense" else min(epsilon, 20.0),
             clusters=len(world.items),
             unit=unit,
+            questions=questions if method == "multi-maxsense" else None,
             blocks=world,
         )
         own = next(row for row in advice.methods if row.method == method)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tacit.recommenders.sketches import device as device_module
 from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.device import Device, Limits, Refused, explain, new_secret
-from tacit.recommenders.sketches.messages import UNITS, Clusters
+from tacit.recommenders.sketches.messages import UNITS, Clusters, catalogue_digest
 from tacit.recommenders.sketches.sensing import pairs, sensed_sets
 
 SECRET = bytes(range(32))
@@ -340,8 +340,8 @@ def test_explain_promises_no_more_than_stars_of_rated_pairs(campaign, unit):
     assert "chooses the questions" not in said
 
 
-CLUSTERS = Clusters(bytes(32), bytes([0, 0, 0, 1, 1, 1]), (5, 9, 7, 1, 3, 2))
 SIX = ["a", "b", "c", "d", "e", "f"]
+CLUSTERS = Clusters(bytes(32), catalogue_digest(SIX), bytes([0, 0, 0, 1, 1, 1]), (5, 9, 7, 1, 3, 2))
 
 
 def test_recommends_the_liked_cluster_first():
@@ -359,10 +359,11 @@ def test_recommending_sends_and_remembers_nothing():
     assert memory == {}
 
 
-def test_clusters_of_another_catalogue_are_refused():
-    """Labels are by place in the catalogue: another length is another catalogue."""
-    with pytest.raises(ValueError, match="another catalogue"):
-        Device(SECRET, {}).recommend(CLUSTERS, SIX[:-1], {}, liked_from=4.0)
+@pytest.mark.parametrize("other", [SIX[:-1], SIX[::-1], [*SIX[:-1], "g"], [*SIX, "g"]])
+def test_clusters_of_another_catalogue_are_refused(other):
+    """Labels are by place in the catalogue: they name the ids and the order that they are for."""
+    with pytest.raises(ValueError, match="another list"):
+        Device(SECRET, {}).recommend(CLUSTERS, other, {}, liked_from=4.0)
 
 
 @given(st.dictionaries(st.sampled_from(SIX), st.floats(0.5, 5)), st.integers(1, 10))

@@ -135,7 +135,11 @@ def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
     scale = max(1.0, float(np.abs(clustering.scores).max()))
     scores = np.round(clustering.scores / scale * MICRO).astype(np.int64).tolist()
     labels = bytes(clustering.labels.astype(np.uint8).tolist())
-    return Clusters(campaign.digest, labels, tuple(scores))
+    if len(labels) != campaign.items:
+        raise ConfigError(
+            f"These are labels of {len(labels)} items; the campaign has {campaign.items}."
+        )
+    return Clusters(campaign.digest, campaign.catalogue, labels, tuple(scores))
 
 
 def _line_clusters(counts: ItemCounts) -> int:

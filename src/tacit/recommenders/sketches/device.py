@@ -152,11 +152,12 @@ class Device:
         """The n best items the owner has not rated. Nothing is sent.
 
         An item's cluster counts first, by the share of its rated items that the owner liked (one
-        like and one dislike added), then its score. catalogue: in the campaign's order; clusters
-        do not carry its digest, so only its length is checked.
+        like and one dislike added), then its score. catalogue: in the campaign's order; ValueError
+        for another one than the clusters name.
         """
-        if len(catalogue) != len(clusters.labels):
-            raise ValueError("these clusters are of another catalogue")
+        fits = len(catalogue) == len(clusters.labels)
+        if not fits or catalogue_digest(catalogue) != clusters.catalogue:
+            raise ValueError("these clusters are of another list of items")
         liked, rated = [1] * 256, [2] * 256
         for item, label in zip(catalogue, clusters.labels, strict=True):
             if item in history:

@@ -23,6 +23,8 @@ from fractions import Fraction
 from functools import cached_property
 
 VERSION = 1
+CLUSTERS_VERSION = 2
+"""The first one did not name the catalogue."""
 MICRO = 1_000_000
 WHOLE = 1 << 53
 """Chances are parts of this."""
@@ -39,7 +41,7 @@ UNITS = ("user", "rating", "moved rating")
 _CAMPAIGN = struct.Struct(">4s4B5IiQQ16s32s")
 _REPORT = struct.Struct(">BB8sQI")
 _PAIR = struct.Struct(">II")
-_CLUSTERS = struct.Struct(">4sBBBx32sI")
+_CLUSTERS = struct.Struct(">4sBBBx32s32sI")
 _MAGIC = b"tcit"
 _KIND_CAMPAIGN, _KIND_REPORT, _KIND_CLUSTERS = 1, 2, 3
 REPORT_BYTES, RATED_REPORT_BYTES = _REPORT.size, _REPORT.size + _PAIR.size
@@ -254,33 +256,39 @@ class Clusters:
     """What was learned: labels (items,) one byte each; scores (items,) millionths.
 
     A score orders items within a cluster, the higher the better liked. campaign: its digest.
+    catalogue: the digest of the item ids that labels and scores are for, in their order.
     """
 
     campaign: bytes
+    catalogue: bytes
     labels: bytes
     scores: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        named = type(self.campaign) is bytes and len(self.campaign) == 32
-        require(named, "clusters name their campaign in 32 bytes")
+        for name in (self.campaign, self.catalogue):
+            named = type(name) is bytes and len(name) == 32
+            require(named, "clusters name their campaign and catalogue in 32 bytes each")
         require(type(self.labels) is bytes and len(self.labels) > 1, "a label is a byte")
         fits = type(self.scores) is tuple and len(self.scores) == len(self.labels)
         require(fits and all(is_integer(score, -MOST, MOST) for score in self.scores), "no scores")
 
     def encode(self) -> bytes:
-        head = _CLUSTERS.pack(_MAGIC, VERSION, _KIND_CLUSTERS, 0, self.campaign, len(self.labels))
+        names = (self.campaign, self.catalogue, len(self.labels))
+        head = _CLUSTERS.pack(_MAGIC, CLUSTERS_VERSION, _KIND_CLUSTERS, 0, *names)
         return head + self.labels + struct.pack(f">{len(self.scores)}i", *self.scores)
 
     @classmethod
     def decode(cls, data: bytes) -> Clusters:
         require(len(data) >= _CLUSTERS.size, "clusters are cut short")
-        magic, version, kind, spare, campaign, items = _CLUSTERS.unpack_from(data)
+        magic, version, kind, spare, campaign, catalogue, items = _CLUSTERS.unpack_from(data)
         require(magic == _MAGIC and kind == _KIND_CLUSTERS, "expected clusters")
-        require(version == VERSION, f"expected version {VERSION}, found {version}")
+        expected = CLUSTERS_VERSION
+        require(version == expected, f"expected version {expected}, found {version}")
         whole = len(data) == _CLUSTERS.size + 5 * items and spare == data[7] == 0
         require(whole, "clusters have 5 bytes for each item")
         labels = data[_CLUSTERS.size : _CLUSTERS.size + items]
-        return cls(campaign, labels, struct.unpack_from(f">{items}i", data, len(data) - 4 * items))
+        scores = struct.unpack_from(f">{items}i", data, len(data) - 4 * items)
+        return cls(campaign, catalogue, labels, scores)
 
 
 def require(true: bool, what: str) -> None:

@@ -28,6 +28,7 @@ THETAS = np.geomspace(0.02, 8, 121)
 moved to what a set of whole items comes to, so that what is planned can be asked."""
 LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
 """Campaigns state epsilon in millionths below 2^31."""
+BOUNDS = ("ldp", "scarce", "adaptive")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,10 @@ class MethodPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """lower_bounds: for the unit 'user', see `theory`. methods: best first by `users_clt`.
+    """lower_bounds: see `theory`. methods: best first by `users_clt`.
 
-    Any learner needs `ldp` and `adaptive`; `scarce` is for questions fixed beforehand.
+    Any learner needs `ldp` and `adaptive`; `scarce` is for questions fixed beforehand. All three
+    are for the unit 'user': for others no bound is known and there are none.
     """
 
     items: int
@@ -68,14 +70,15 @@ class Plan:
         return self.methods[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; None in the place of infinity."""
+        """Plain values for JSON; None for infinity and for bounds that are not known."""
         methods = [asdict(method) for method in self.methods]
         for method in methods:
             if math.isinf(method["users_clt"]):
                 method["users_clt"] = None
             if method["users_theorem"] is not None and math.isinf(method["users_theorem"]):
                 method["users_theorem"] = None
-        return asdict(self) | {"methods": methods}
+        bounds = {name: self.lower_bounds.get(name) for name in BOUNDS}
+        return asdict(self) | {"methods": methods, "lower_bounds": bounds}
 
 
 def plan(
@@ -86,21 +89,23 @@ def plan(
     clusters: int = 2,
     eta: float = 0.1,
     unit: str = "user",
+    questions: int | None = None,
     blocks: Blocks | None = None,
 ) -> Plan:
     """People needed until every item's label is right, but for a chance of eta.
 
     rated: items that a person has rated, a random set. unit: what epsilon is for ('user', 'rating',
-    'moved rating'); the lower bounds are for 'user'. blocks: who likes what; by default an assumed
-    world, `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
+    'moved rating'); the lower bounds are for 'user' alone. questions: of Multi-MaxSense, the best
+    number by default. blocks: who likes what; by default an assumed world,
+    `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
     """
-    _check(items, rated, epsilon, eta, unit)
+    _check(items, rated, epsilon, eta, unit, questions)
     world = example(clusters) if blocks is None else blocks
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
     methods = (
         _sensing("maxsense", 1, items, rated, epsilon, eta, unit, world),
-        _multi(items, rated, epsilon, eta, unit, world),
+        _multi(items, rated, epsilon, eta, unit, questions, world),
         MethodPlan(
             "pairwise-preference",
             None,
@@ -118,13 +123,17 @@ def plan(
         clusters,
         eta,
         unit,
-        {
-            "ldp": theory.ldp_bound(items, epsilon, eta),
-            "scarce": theory.scarce_bound(items, rated, epsilon, eta),
-            "adaptive": theory.adaptive_bound(items, rated, epsilon, eta),
-        },
+        _lower_bounds(items, rated, epsilon, eta) if unit == "user" else {},
         tuple(sorted(methods, key=lambda method: (method.users_clt, method.questions))),
     )
+
+
+def _lower_bounds(items: int, rated: int, epsilon: float, eta: float) -> dict[str, float]:
+    return {
+        "ldp": theory.ldp_bound(items, epsilon, eta),
+        "scarce": theory.scarce_bound(items, rated, epsilon, eta),
+        "adaptive": theory.adaptive_bound(items, rated, epsilon, eta),
+    }
 
 
 def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
@@ -200,23 +209,32 @@ def _campaign(items: int, rated: int, theta: float) -> Campaign:
 
 
 def _multi(
-    items: int, rated: int, epsilon: float, eta: float, unit: str, world: Blocks
+    items: int,
+    rated: int,
+    epsilon: float,
+    eta: float,
+    unit: str,
+    questions: int | None,
+    world: Blocks,
 ) -> MethodPlan:
     """Questions by what each is worth when all share epsilon, or more where they need not share."""
     tried = {
-        questions
-        for questions in (2, 4, 8, 16, MOST_QUESTIONS)
-        if exposed_bits("multi-maxsense", unit, questions, rated) < questions
+        number
+        for number in (2, 4, 8, 16, MOST_QUESTIONS)
+        if exposed_bits("multi-maxsense", unit, number, rated) < number
     }
     shared = theory.best_questions(epsilon, MOST_QUESTIONS) if unit == "user" else 1
+    numbers = {1, shared, *tried} if questions is None else {questions}
     plans = [
-        _sensing("multi-maxsense", questions, items, rated, epsilon, eta, unit, world)
-        for questions in sorted({1, shared, *tried})
+        _sensing("multi-maxsense", number, items, rated, epsilon, eta, unit, world)
+        for number in sorted(numbers)
     ]
     return min(plans, key=lambda found: found.users_clt)
 
 
-def _check(items: int, rated: int, epsilon: float, eta: float, unit: str) -> None:
+def _check(
+    items: int, rated: int, epsilon: float, eta: float, unit: str, questions: int | None
+) -> None:
     if not 2 <= items <= MOST or not 1 <= rated <= items:
         raise ConfigError(
             f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
@@ -229,3 +247,5 @@ def _check(items: int, rated: int, epsilon: float, eta: float, unit: str) -> Non
         raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
     if unit not in UNITS:
         raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
+    if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
+        raise ConfigError(f"Questions are 1 to {MOST_QUESTIONS}; got {questions}.")
