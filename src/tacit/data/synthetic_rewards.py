@@ -1,0 +1,134 @@
+"""Generated clicks on videos whose appeal changes smoothly with who is watching.
+
+Model    Video k is liked most at its own point c_k of [0, 1]^d:  mean = low + h_k b(|x - c_k| / w)
+         with the bump b(r) = (1 + cos(pi r)) / 2 up to r = 1 and 0 beyond. Widths are such that the
+         mean changes by at most L per unit of distance: it is Lipschitz with the constant L.
+Rewards  a click with that chance, independent of everything else.
+Use      Experiments with a known optimum. A result on generated clicks is no evidence about people.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ConfigError
+
+Floats = NDArray[np.float64]
+_ENTRIES = 1 << 22  # distances held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Clicks:
+    """Videos of several vendors, none in common. Video v * videos + i is vendor v's i-th.
+
+    centres: (vendors * videos, d) where each is liked most. heights: (vendors * videos,) by how
+    much its best mean is above `low`. lipschitz: L, in chance per unit of Euclidean distance.
+    """
+
+    vendors: int
+    centres: Floats
+    heights: Floats
+    low: float
+    lipschitz: float
+
+    @property
+    def videos(self) -> int:
+        """Of each vendor."""
+        return len(self.centres) // self.vendors
+
+    @property
+    def dimension(self) -> int:
+        return int(self.centres.shape[1])
+
+    @property
+    def widths(self) -> Floats:
+        """(vendors * videos,) radius of each bump: its slope is at most pi h / (2 w) = L."""
+        return math.pi * self.heights / (2 * self.lipschitz)
+
+    def of(self, vendor: int) -> range:
+        """Numbers of this vendor's videos."""
+        return range(vendor * self.videos, (vendor + 1) * self.videos)
+
+    def means(self, contexts: Floats) -> Floats:
+        """(n, vendors * videos) chances of a click. contexts: (n, d)."""
+        return np.stack([self.mean(arm, contexts) for arm in range(len(self.centres))], axis=1)
+
+    def mean(self, arms: int | NDArray[np.int64], contexts: Floats) -> Floats:
+        """(n,) chances of a click. arms: one video for all, or (n,) one for each of the contexts.
+
+        contexts: (n, d).
+        """
+        apart = np.linalg.norm(contexts - self.centres[arms], axis=1) / self.widths[arms]
+        bump = (1 + np.cos(math.pi * np.minimum(apart, 1.0))) / 2
+        return np.asarray(self.low + self.heights[arms] * bump, dtype=np.float64)
+
+    def best(self, contexts: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """(n,) the best video of all vendors, the first of equals, and its mean."""
+        size = max(1, _ENTRIES // (len(self.centres) + self.dimension))
+        arms, means = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+        for start in range(0, len(contexts), size):
+            part = self.means(contexts[start : start + size])
+            chosen = part.argmax(axis=1)
+            arms.append(chosen)
+            means.append(part[np.arange(len(part)), chosen])
+        return np.concatenate(arms), np.concatenate(means)
+
+    def draw(self, arms: int | NDArray[np.int64], contexts: Floats, *, seed: int) -> Floats:
+        """(n,) 0 or 1: who clicks; arms and contexts as in `mean`."""
+        uniform = np.random.default_rng(seed).random(len(contexts))
+        return (uniform < self.mean(arms, contexts)).astype(np.float64)
+
+
+def generate(
+    *,
+    vendors: int = 4,
+    videos: int = 20,
+    dimension: int = 2,
+    lipschitz: float = 2.0,
+    low: float = 0.1,
+    high: float = 0.9,
+    seed: int,
+) -> Clicks:
+    """`vendors` times `videos` videos, liked most at random points of the cube.
+
+    low: chance of a click far from a video's point. high: the largest that there may be; videos
+    reach between half of the way there and all of it. lipschitz: the larger, the narrower a
+    video's audience.
+    """
+    if min(vendors, videos, dimension) < 1:
+        raise ConfigError("Vendors, videos and features are each at least 1.")
+    if not 0 <= low < high <= 1:
+        raise ConfigError(f"Chances are 0 <= low < high <= 1; got {low} and {high}.")
+    if not (math.isfinite(lipschitz) and lipschitz > 0):
+        raise ConfigError(f"lipschitz is a finite number above 0; got {lipschitz}.")
+    where, how_high = np.random.SeedSequence(seed).spawn(2)
+    count = vendors * videos
+    shares = np.random.default_rng(how_high).uniform(0.5, 1.0, count)
+    return Clicks(
+        vendors=vendors,
+        centres=np.random.default_rng(where).random((count, dimension)),
+        heights=shares * (high - low),
+        low=low,
+        lipschitz=lipschitz,
+    )
+
+
+def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
+    """(count, dimension) contexts in [0, 1]: uniform, or `groups` crowds of very unequal size.
+
+    Crowds are normal around random points with a spread of 0.08, clipped to the cube; the g-th has
+    a share proportional to 1 / g.
+    """
+    if count < 0 or dimension < 1 or groups < 0:
+        raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more crowds.")
+    generator = np.random.default_rng(seed)
+    if groups == 0:
+        return generator.random((count, dimension))
+    shares = 1 / np.arange(1, groups + 1)
+    middles = generator.random((groups, dimension))
+    crowd = generator.choice(groups, size=count, p=shares / shares.sum())
+    return np.clip(generator.normal(middles[crowd], 0.08), 0.0, 1.0)
