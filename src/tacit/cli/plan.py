@@ -14,6 +14,7 @@ from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters, Likes, Unit
 
 if TYPE_CHECKING:
+    from tacit.recommenders.prec.planner import Plan as VotersPlan
     from tacit.recommenders.sketches.planner import Plan
 
 app = typer.Typer(help="Say how many people a design needs.", no_args_is_help=True)
@@ -69,6 +70,57 @@ def sketches(
         write_whole(plot, people_needed(needs(planned, blocks)).encode())
     output.emit(
         planned.to_dict(), as_json=as_json, render=partial(_show, planned=planned, plot=plot)
+    )
+
+
+@app.command()
+def prec(
+    objects: Annotated[int, typer.Option(help="Objects to choose from in a round, at most.")],
+    rounds: Annotated[int, typer.Option(help="Rounds, each with one recommendation.")],
+    peers: Annotated[int, typer.Option(help="Voters to hide among: promised, or kept by a gate.")],
+    voters: Annotated[int, typer.Option(help="Voters that there could ever be.")],
+    diversity: Annotated[
+        int, typer.Option(help="Rounds at most in which the client likes several objects.")
+    ] = 0,
+    radius: Annotated[
+        int, typer.Option(help="Votes of a peer at most for objects that the client dislikes.")
+    ] = 0,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Count the voters that these nats take, gate apart.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write an SVG: exact against theorem, by peers.")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Say what p-REC tells about a voter, and how many voters it takes.
+
+    With a gate, whatever people do; without one, if enough voters agree with the client in every
+    round, which nobody can check.
+    """
+    from tacit.recommenders.prec.planner import curves
+    from tacit.recommenders.prec.planner import plan as plan_voters
+
+    if plot is not None:
+        from tacit.writing import check_writable
+
+        check_writable(plot)
+    planned = plan_voters(
+        objects=objects,
+        rounds=rounds,
+        peers=peers,
+        voters=voters,
+        diversity=diversity,
+        radius=radius,
+        epsilon=epsilon,
+    )
+    if plot is not None:
+        from tacit.evaluation.plots import epsilon_by_peers
+        from tacit.writing import write_whole
+
+        write_whole(plot, epsilon_by_peers(curves(planned), planned.peers).encode())
+    output.emit(
+        planned.to_dict(), as_json=as_json, render=partial(_show_voters, planned=planned, plot=plot)
     )
 
 
@@ -130,4 +182,68 @@ def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
     output.next_step(
         f"Next:  tacit simulate sketches --items {planned.items} --rated {planned.rated} "
         f"--epsilon {planned.epsilon:g} --users 1000,10000"
+    )
+
+
+def voters_advice(planned: VotersPlan) -> str:
+    """In two or three sentences: what is told, what it rests on, and how many voters it takes."""
+    gate, promise = planned.proven["floor"], planned.proven["promise"]
+    said = (
+        f"A gate that keeps {planned.peers:,} voters in play limits what "
+        f"{planned.rounds:,} recommendations tell about any one of {planned.voters:,} to "
+        f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is {promise:.3f} "
+        f"nats if {planned.peers:,} voters agree with the client throughout, which nobody can "
+        "check, and no limit otherwise."
+    )
+    if planned.needed is None:
+        return said
+    needed = planned.needed
+    wanted = f"For epsilon {needed.epsilon:g}"
+    if needed.floor is None:
+        return f"{said} {wanted} not even all {planned.voters:,} voters are enough."
+    known = "exactly" if needed.exact_floor is not None else "at most"
+    return (
+        f"{said} {wanted} a gate has to keep {known} {needed.floor:,} voters; the theorem asks "
+        f"for {needed.theorem:,}."
+    )
+
+
+def _show_voters(_: dict[str, Any], *, planned: VotersPlan, plot: Path | None) -> None:
+    exact = planned.exact or {}
+    rows = [
+        ("with a gate, its own part not counted", planned.proven["floor"], exact.get("floor")),
+        ("without a gate, promise kept", planned.proven["promise"], exact.get("promise")),
+    ]
+    output.table(
+        "",
+        ("epsilon of one voter's whole history", "at most", "known as"),
+        [(name, bound, "bound" if value is None else "exact") for name, bound, value in rows]
+        + [
+            ("theorem, tight constants", planned.epsilon_tight, "bound"),
+            ("theorem, as in the paper", planned.epsilon_paper, "bound"),
+            ("nobody below with this loss", planned.epsilon_lower_bound, "lower bound"),
+        ],
+    )
+    output.console.print()
+    output.table(
+        "",
+        ("disliked recommendations", "number"),
+        [
+            ("expected, at most", planned.loss_bound),
+            ("in 99 of 100 runs, at most", planned.likely_loss_bound),
+            ("nobody below", planned.loss_lower_bound),
+        ],
+    )
+    output.console.print(voters_advice(planned), soft_wrap=True)
+    if planned.why_not_exact is not None:
+        output.console.print(planned.why_not_exact, style="dim", soft_wrap=True)
+    if plot is not None:
+        output.console.print(f"Wrote {plot}", soft_wrap=True, markup=False)
+    words = (
+        f"tacit plan prec --objects {planned.objects} --rounds {planned.rounds} "
+        f"--diversity {planned.diversity} --radius {planned.radius} --peers {planned.peers} "
+        f"--voters {planned.voters}"
+    )
+    output.next_step(
+        f"Next:  {words} --epsilon 1" if planned.needed is None else "Next:  tacit guarantee prec"
     )

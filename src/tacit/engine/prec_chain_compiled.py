@@ -25,6 +25,17 @@ def _phi(votes: int, log_ratio: float, objects: int) -> Any:
 
 
 @_compile
+def _telling(others: int, objects: int) -> Any:
+    """The fewest and the most votes of the others for b with which a round can tell anything.
+
+    With fewer, b is at or below rho with and without her; between two objects, with more the other
+    one is. Then both chances are alike, and what remains is worth no more than one voter leaving.
+    """
+    few = (others + 1) // (2 * objects)
+    return few, others - few if objects == 2 else others
+
+
+@_compile
 def _leaks(
     others: int, log_ratio: float, gamma: float, objects: int, peers: int, ways: int, leaks: Any
 ) -> None:
@@ -33,11 +44,13 @@ def _leaks(
     side 0: by ln(p / p'), side 1: by ln(p' / p), p with the extra voter. way 0: she votes for b;
     1: for another object; 2 and 3: the same with `peers` of the others at least on one object
     that is not b. -inf where there is no such round. The largest over all ways to spread the rest.
+    Only those k are filled in that `_telling` names.
     """
     without, beside = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
     uniform = gamma / objects
     high, low = np.empty(4), np.empty(4)
-    for k in range(others + 1):
+    first, last = _telling(others, objects)
+    for k in range(first, last + 1):
         rest = others - k
         high[:], low[:] = 0.0, np.inf
         for i in range(rest if objects == 2 else 0, rest + 1):
@@ -96,12 +109,13 @@ def worst(
     leaks = np.empty((2, 4, most + 1))
     back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are worth what they are
     for others in range(max(least, 1), most + 1):
+        first, last = _telling(others, objects)
         _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
         for side in range(2):
             for left in range(back, rounds + 1):
                 after = worth[side, left - back]
                 best = max(worth[side, left, others - 1], after[others])
-                for k in range(others + 1):
+                for k in range(first, last + 1):
                     best = max(best, _next(leaks, side, others, k, least, promise, after))
                 worth[side, left, others] = best
     return worth[:, rounds, most].copy()
@@ -118,7 +132,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
     """
     size = most + 1
     worth = np.zeros((2, 4, size, size, size))
-    leaks = np.empty((size, 2, 4, size))
+    leaks = np.zeros((size, 2, 4, size))
     for others in range(1, size):
         _leaks(others, log_ratio, gamma, 2, 0, 2, leaks[others, :, :, : others + 1])
     for hers in range(1, 4):

@@ -28,7 +28,7 @@ from tacit.recommenders.prec import theory
 
 Mode = Literal["floor", "promise"]
 Basis = Literal["exact", "bound"]
-EXACT_VOTERS = {2: 4000, 3: 600}
+EXACT_VOTERS = {2: 6000, 3: 600}
 """By the number of objects: the most voters of whom every number is tried, in a second or two."""
 EXACT_CREDITED = 40
 """The same for two objects and diversity + radius = 1, where voters differ by their credits."""
