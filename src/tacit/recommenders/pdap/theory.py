@@ -10,6 +10,7 @@ Source     Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud
 from __future__ import annotations
 
 import math
+from functools import cache
 
 
 def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
@@ -60,11 +61,13 @@ def noise_scale(reading: str, T: int, M: int, K: int, epsilon: float) -> float:
     lemma 5     (M - 1) log2(T) / epsilon
     text        K log2(T) / epsilon
     line 9      1 / epsilon, and on rewards, not on nodes
+    A vendor without neighbours is taken to have one.
     """
+    others = max(1, M - 1)
     scales = {
         "tree": levels(T),
-        "theorem 5": (M - 1) * levels(T),
-        "lemma 5": (M - 1) * math.log2(T),
+        "theorem 5": others * levels(T),
+        "lemma 5": others * math.log2(T),
         "text": K * math.log2(T),
         "line 9": 1,
     }
@@ -74,3 +77,150 @@ def noise_scale(reading: str, T: int, M: int, K: int, epsilon: float) -> float:
 def tree_loss(T: int, scale: float) -> float:
     """Exact loss of one reward in a tree over T of them with Laplace noise of `scale` per node."""
     return levels(T) / scale
+
+
+def deepest_level(T: float, A: float, p: float, m: float) -> int:
+    """Lemma 7, l_max = ceil(log_m(T / A) / p) + 1: no cell is deeper, wherever contexts come."""
+    return math.ceil(math.log(T / A, m) / p - 1e-12) + 1
+
+
+def deepest_level_uniform(T: float, A: float, p: float, d: int, m: float) -> float:
+    """Below this with uniform contexts: log_m(T / A) / (d + p) + 1."""
+    return math.log(T / A, m) / (d + p) + 1
+
+
+def near_optimal(A: float, L: float, d: int, m: float, p: float, al: float, level: int) -> float:
+    """Lemma 6: A B m^(l (p - al)) with B = 2 L sqrt(d)^al + 4, regret of near-optimal choices."""
+    return A * _width(L, d, al) * float(m ** (level * (p - al)))
+
+
+def own_regret(T: int, K: int, L: float, m: float, al: float, level: int, epsilon: float) -> float:
+    """Theorem 2: regret of ONE own video in one cell; the last term is not proved (see docs)."""
+    drawn = 2 * spread(L, m, al, level) / epsilon * (math.log(K) + math.log(T))
+    return exploration(m, al, level, math.log(T)) + math.pi**2 / 3 + drawn
+
+
+def drawing_regret(K: int, epsilon: float, width: float) -> float:
+    """Expected loss of ONE draw against the best mean: at most (2 Delta u / epsilon)(ln K + 1).
+
+    What Lemma 3 should say: it multiplies a bound with high probability by the chance 1 / T that
+    it fails.
+    """
+    return 2 * width / epsilon * (math.log(K) + 1)
+
+
+def corollary_2(
+    T: int,
+    *,
+    A: float,
+    K: int,
+    M: int,
+    d: int,
+    m: float = 2,
+    p: float = 3,
+    al: float = 1,
+    L: float = 1,
+    epsilon: float = math.inf,
+    Gamma: float = 0.0,
+    printed: bool = False,
+) -> float:
+    """Regret of one vendor up to T when contexts are uniform, with the factors put right.
+
+    The paper swaps A B and Gamma / 4. printed: a neighbour tries each video ln t / K times, which
+    costs e^K; otherwise ln t times, and K takes its place. inf where a float ends.
+    """
+    base = T / A
+
+    def term(power: float) -> float:
+        return float(base ** (power / (d + p)) * m**power)
+
+    wrong = _exp(K) if printed else float(K)
+    late = math.pi**2 / 3 * (M - 1) * wrong * math.log(T) if printed else 0.0
+    return (
+        term(d + 2 * al) * math.log(T) * (K + 2 * (M - 1))
+        + term(d + p - al) * A * _width(L, d, al)
+        + term(d + al) * (M - 1) * Gamma / 4
+        + term(d) * math.pi**2 / 3 * (K + (M - 1) * wrong)
+        + term(d - al) * (2 * K * L / epsilon * (math.log(K) + math.log(T)) + late)
+    )
+
+
+def regret_exponent(d: int, al: float = 1, p: float | None = None) -> float:
+    """gamma of R(T) = O~(T^gamma) without noise; with p = 3 al, (d + 2 al) / (d + 3 al)."""
+    growth = 3 * al if p is None else p
+    return float(max(d + 2 * al, d + growth - al) / (d + growth))
+
+
+def draw_exponent(epsilon: float, L: float, m: float, al: float, level: int) -> float:
+    """a = epsilon / (2 Delta u): what a mean of 1 adds to a weight's logarithm over one of 0."""
+    return epsilon / (2 * spread(L, m, al, level))
+
+
+def selection_loss(a: float, K: int) -> float:
+    """Exact loss of ONE draw by the exponential mechanism if all K means can be anything in [0, 1].
+
+    a + ln[(1 + (K - 1) e^a) / (e^a + K - 1)]: one video's mean falls from 1 to 0 and all others
+    rise. a = epsilon / 2 with a spread of 1; `draw_exponent` as printed. Never above 2 a.
+    """
+    rest = (K - 1) * math.exp(-a)
+    return a + math.log((math.exp(-a) + K - 1) / (1 + rest))
+
+
+def least_error(epsilon: float) -> float:
+    """Any choice that is epsilon-private in the context that it is made for is wrong this often.
+
+    Two contexts with different best videos: on one of them, the other is shown with a chance of at
+    least 1 / (1 + e^epsilon).
+    """
+    return 1 / (1 + _exp(epsilon))
+
+
+def geometric_epsilon(epsilon: float, T: float, A: float, p: float, m: float, al: float) -> float:
+    """What GP-DAP spends in its finest cells: epsilon_0 m^(al l_max). No bound in T."""
+    return epsilon_at(epsilon, m, al, deepest_level(T, A, p, m), geometric=True)
+
+
+def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
+    """Exact loss of one past reward in the choices that follow; contexts public, no neighbours.
+
+    Two videos, each shown once; the first's reward is 1 or 0. Then `choices` draws in one cell, all
+    later rewards being whatever tells the two cases apart best, the choices included.
+    """
+    a = epsilon / (2 * width)
+
+    @cache
+    def furthest(n1: int, s1: int, n2: int, s2: int, sign: int) -> float:
+        """Largest sign * log ratio from here: s1 without the reward in question."""
+        if n1 + n2 == choices + 2:
+            return 0.0
+        with_it, without = (a * (s2 / n2 - (s1 + extra) / n1) for extra in (1, 0))
+        first = _log1p_exp(without) - _log1p_exp(with_it)
+        second = _log1p_exp(-without) - _log1p_exp(-with_it)
+        return max(
+            sign * first + max(furthest(n1 + 1, s1 + r, n2, s2, sign) for r in (0, 1)),
+            sign * second + max(furthest(n1, s1, n2 + 1, s2 + r, sign) for r in (0, 1)),
+        )
+
+    return max(furthest(1, 0, 1, seen, sign) for seen in (0, 1) for sign in (1, -1))
+
+
+def past_reward_bound(epsilon: float, width: float, choices: int) -> float:
+    """Sum over the choices of epsilon / (2 Delta u N): at most, if the video is never shown again.
+
+    One draw moves by at most a / N in each direction where two videos are compared.
+    """
+    return choices * epsilon / (2 * width)
+
+
+def _width(L: float, d: int, al: float) -> float:
+    """B."""
+    return 2 * L * float(math.sqrt(d) ** al) + 4
+
+
+def _exp(power: float) -> float:
+    return math.exp(power) if power < 700 else math.inf
+
+
+def _log1p_exp(power: float) -> float:
+    """ln(1 + e^power), without overflow."""
+    return max(power, 0.0) + math.log1p(math.exp(-abs(power)))
