@@ -159,8 +159,8 @@ def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
         "means of two cells differ by up to 1",
         (
             (
-                f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, exact: "
-                f"{_figures(loss(2))}"
+                f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, "
+                f"exact: {_figures(loss(2))}"
             ),
             f"the same with 1,000 videos: {_figures(loss(1000))}",
             (
@@ -183,12 +183,12 @@ def _rest_of_algorithm_1() -> Claim:
                 "(epsilon infinite)"
             ),
             (
-                "own videos of one cell are all better than the best neighbour, and of another cell "
-                "worse: own or forwarded tells the cell (epsilon infinite)"
+                "own videos of one cell are all better than the best neighbour, and of another "
+                "cell worse: own or forwarded tells the cell (epsilon infinite)"
             ),
             (
-                "a cell that is one visit short of its split: the next visit decides whether everybody "
-                "after it is explored upon (epsilon infinite for the presence of a visit)"
+                "a cell that is one visit short of its split: the next visit decides whether "
+                "everybody after it is explored upon (epsilon infinite for the presence of a visit)"
             ),
         ),
     )
@@ -230,8 +230,8 @@ def _waiting(setting: Setting, epsilon: float, geometric: bool) -> Claim:
         "are explored for longer than the horizon unless epsilon or T is large",
         (
             (
-                f"Gamma / 4 at epsilon {epsilon:g}: {gamma / 4:,.0f} visits to each neighbour {where}; "
-                f"the horizon is {setting.horizon:,}"
+                f"Gamma / 4 at epsilon {epsilon:g}: {gamma / 4:,.0f} visits to each neighbour "
+                f"{where}; the horizon is {setting.horizon:,}"
             ),
             (
                 f"without noise and uniform contexts, d = {setting.dimension}: regret of the order "
@@ -315,12 +315,12 @@ def _rest_of_algorithm_2() -> Claim:
         "false: most of it uses rewards as they are",
         (
             (
-                "while a video is explored, its reward is sent without noise: 0 and 1 have nothing in "
-                "common (epsilon infinite)"
+                "while a video is explored, its reward is sent without noise: 0 and 1 have nothing "
+                "in common (epsilon infinite)"
             ),
             (
-                "the largest mean is that of true rewards: at a tie, one reward decides which video is "
-                "shown (epsilon infinite)"
+                "the largest mean is that of true rewards: at a tie, one reward decides which video "
+                "is shown (epsilon infinite)"
             ),
             "counts and splits are exact: for the presence of a visit, epsilon is infinite",
         ),
