@@ -105,7 +105,7 @@ def draw(
         )
     generator = np.random.default_rng(seed)
     subsets = _Subsets(len(labels), rated, users)
-    chances = blocks.likes[:, labels].ravel()
+    chances = blocks.likes[:, labels].ravel().astype(np.float32)
     for start in range(0, users, subsets.most):
         part = min(subsets.most, users - start)
         chosen = subsets.draw(part, generator)
@@ -113,7 +113,7 @@ def draw(
         classes = np.minimum(classes, len(blocks.people) - 1)
         own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
         liked = generator.random(chosen.shape, dtype=np.float32) < chances[own]
-        starts = np.concatenate([[0], np.cumsum(liked.sum(axis=1))])
+        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(liked, axis=1))])
         yield Likes(starts, chosen[liked].astype(np.int64), classes)
 
 
