@@ -20,7 +20,8 @@ and its card is conditional; with epsilon = inf both are the paper's algorithm, 
 from tacit.recommenders.prec.budget import Plan
 from tacit.recommenders.prec.curator import PRec
 from tacit.recommenders.prec.law import Law
-from tacit.recommenders.prec.records import Entry, Transcript
+from tacit.recommenders.prec.records import Entry, Round, Transcript
+from tacit.recommenders.prec.replaying import replay
 from tacit.recommenders.prec.settings import PRecSettings
 
-__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Transcript"]
+__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Round", "Transcript", "replay"]

@@ -7,43 +7,47 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine import votes as engine
+from tacit.engine.votes import Credits, enrol, no_credits
 from tacit.recommenders.prec.voters import Votes
 
 Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
-CLIENTS = engine.CLIENTS
+Answers = Mapping[int, tuple[int, bool]]
+"""Place of a client in the block: the object she was given, and whether she liked it."""
 
 
 class Block:
-    """State of the clients of one block.
-
-    answers: place of a client to (object, liked), of the round that is open; they are charged when
-    the next one opens, in the same walk over the voters that counts its votes.
-    """
+    """State of the clients of one block."""
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
-        self.credit = engine.no_credits(voters, diversity=diversity, radius=radius)
-        self.answers: dict[int, tuple[int, bool]] = {}
+        self.credit = no_credits(voters, diversity=diversity, radius=radius)
         self._counts: tuple[Counts, Counts] | None = None
 
     def enrol(self, client: int, electorate: NDArray[np.bool_]) -> None:
         """A client at this place, for whom the electorate (rows,) counts with full credits."""
-        engine.enrol(self.credit, client, electorate)
+        enrol(self.credit, client, electorate)
         self._counts = None
 
     def counts(self, votes: Votes, objects: int) -> tuple[Counts, Counts]:
         """Of the open round: (64, objects) votes that count for each client; (64,) their credit."""
         if self._counts is None:
+            from tacit.engine import votes_compiled as engine
+
             tally = engine.tally(votes, self.credit.alive, objects)
             self._counts = tally, self._total(tally)
         return self._counts
 
+    def counting(self, client: int) -> NDArray[np.bool_]:
+        """(rows,) who counts for the client at this place."""
+        return (self.credit.alive >> np.uint64(client) & np.uint64(1)).astype(bool)
+
     def grow(self, rows: int) -> None:
         """Room for so many voters; the new ones count for nobody who is here already."""
         old = self.credit
+        if rows == old.alive.size:
+            return
         wider = [(0, 0), (0, rows - old.alive.size)]
-        self.credit = engine.Credits(
+        self.credit = Credits(
             old.diversity,
             old.radius_allowed,
             np.pad(old.alive, wider[1]),
@@ -58,19 +62,23 @@ class Block:
         alive[~present] = 0
         self._counts = None
 
-    def turn(self, last: Votes, had: int, votes: Votes, has: int) -> None:
-        """From the last round, which had `had` objects, to this one, which has `has`."""
+    def turn(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
+        """Charge for the answers of the last round, and count this one's votes in the same walk.
+
+        had, has: objects of the last round and of this one.
+        """
         self._counts = None
-        if not self.answers:
+        if not answers:
             return
+        from tacit.engine import votes_compiled as engine
+
+        diverse, radius = charged_objects(answers, had)
         if self._plain:
-            kept = kept_objects(self.answers, had)
+            kept = ~(diverse | radius)
             tally = engine.keep_and_tally(last, kept, votes, self.credit.alive, has)
             self._counts = tally, self._total(tally)
         else:
-            diverse, radius = charged_objects(self.answers, had)
             self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
-        self.answers = {}
 
     @property
     def _plain(self) -> bool:
@@ -78,13 +86,11 @@ class Block:
         return self.credit.start_both == 0
 
     def _total(self, tally: Counts) -> Counts:
-        return tally.sum(axis=1) if self._plain else engine.total_credit(self.credit)
+        if self._plain:
+            return np.asarray(tally.sum(axis=1), dtype=np.int64)
+        from tacit.engine.votes_compiled import total_credit
 
-
-def kept_objects(answers: Mapping[int, tuple[int, bool]], objects: int) -> Words:
-    """(objects,) bit c: voters of the object go on counting for client c (kick-out rule)."""
-    diverse, radius = charged_objects(answers, objects)
-    return ~(diverse | radius)
+        return total_credit(self.credit)
 
 
 def charged_objects(answers: Mapping[int, tuple[int, bool]], objects: int) -> tuple[Words, Words]:

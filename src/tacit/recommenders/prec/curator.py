@@ -13,8 +13,9 @@ Deviations  sound: a gate before each round takes the place of the promise that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,33 +26,16 @@ from tacit.mechanisms.running import Running
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.prec import guarantees
-from tacit.recommenders.prec.blocks import CLIENTS, Block
+from tacit.recommenders.prec.ballots import Id, candidate_index, plain_id, read_votes
 from tacit.recommenders.prec.gate import Gate
 from tacit.recommenders.prec.law import uniform
 from tacit.recommenders.prec.records import Entry, Transcript
+from tacit.recommenders.prec.runs import Run
+from tacit.recommenders.prec.seats import Seats
 from tacit.recommenders.prec.settings import PRecSettings
-from tacit.recommenders.prec.voters import Id, Voters, Votes, pairs, places, plain_id
+from tacit.recommenders.prec.voters import Voters, Votes
 
 Counts = NDArray[np.int64]
-
-
-@dataclass(eq=False)
-class Run:
-    """One client's run. seat: block and place in it; entries: her transcript.
-
-    waiting: no round has been open with her yet, so her electorate is not fixed. replayed: answers
-    were put in from outside, so that this gate is not the one that let them pass.
-    """
-
-    seat: tuple[int, int]
-    gate: Gate | None
-    entries: list[Entry] = field(default_factory=list)
-    waiting: bool = False
-    replayed: bool = False
-
-    @property
-    def stopped(self) -> bool:
-        return self.gate is not None and self.gate.stopped
 
 
 class PRec(Running):
@@ -72,8 +56,7 @@ class PRec(Running):
         self.begun = 0
         self._law = settings.law
         self._voters = Voters(settings.voters)
-        self._blocks: list[Block] = []
-        self._free: list[tuple[int, int]] = []
+        self._seats = Seats(diversity=settings.diversity, radius=settings.radius)
         self._runs: dict[Id, Run] = {}
         self._left: set[Id] = set()
         self._candidates: tuple[Id, ...] = ()
@@ -86,16 +69,16 @@ class PRec(Running):
         """Of the open round, in the order given; empty before the first."""
         return self._candidates
 
-    # Voters
+    # Voters and rounds
 
-    def join_voters(self, voters: Iterable[Any]) -> None:
+    def join_voters(self, voters: Any) -> None:
         """They count from the next round on, for clients who join then or later."""
-        with self._turn():
+        with self._alone():
             self._voters.join(voters)
 
-    def leave_voters(self, voters: Iterable[Any]) -> None:
+    def leave_voters(self, voters: Any) -> None:
         """They count for nobody from the next round on. Who comes back is a new voter."""
-        with self._turn():
+        with self._alone():
             self._voters.leave(voters)
 
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
@@ -105,110 +88,155 @@ class PRec(Running):
         or two aligned columns (voters, candidates). A voter who never joined joins now; a voter
         who is left out abstains and is given a vote, by a rule that looks at nobody's.
         """
-        with self._turn():
-            place = places(candidates, self.settings.objects)
-            voters, chosen = pairs(votes)
-            numbers = _numbers(chosen, place)
+        with self._alone():
+            index = candidate_index(candidates, self.settings.objects)
+            voters, places = read_votes(votes, index)
             self._voters.join(voters)
-            fresh = self._voters.default(self.number, self.round + 1, len(place))
-            fresh[self._voters.rows(voters)] = numbers
-            self._close()
-            self._advance(tuple(place), fresh)
+            rows = self._voters.rows(voters)
+            cast = places
+            if not isinstance(rows, slice):
+                cast = self._voters.default(self.number, self.round + 1, len(index.ids))
+                cast[rows] = places
+            self._advance(tuple(index.ids.tolist()), cast)
 
     # Clients
 
     def join(self, client: Any) -> None:
-        """Begin a client's run: `epsilon` for one more view of the same votes.
+        """Begin a client's run: the plan's epsilon for one more view of the same votes.
 
         Her electorate, fixed for good, are the voters of the round that is open, or of the first.
         """
-        with self._turn():
+        with self._alone():
             self._join(plain_id(client))
 
     def leave(self, client: Any) -> None:
         """End a client's run. Nothing is refunded, and the same id cannot begin another."""
-        with self._turn():
+        with self._alone():
             name = plain_id(client)
-            run = self._known(name)
-            self._blocks[run.seat[0]].answers.pop(run.seat[1], None)
-            self._free.append(run.seat)
+            self._seats.free(self._known(name).seat)
             self._left.add(name)
             del self._runs[name]
 
     def recommend(self, client: Any) -> Id:
         """The client's candidate of this round. Asked again, the same; a new client joins first."""
-        with self._turn():
+        with self._alone():
             name = plain_id(client)
-            if name not in self._runs:
-                self._join(name)
-            run = self._runs[name]
-            if (given := self._given(run)) is not None:
-                return given.candidate
-            self._check_servable(name, run)
-            chosen = self._candidates[self._choose(run)]
-            run.entries.append(Entry(self.round, chosen, None))
-            return chosen
+            self._check_open()
+            run = self._run_of(name)
+            given = run.given(self.round)
+            if given is None:
+                self._check_servable(name, run)
+                given = Entry(self.round, self._candidates[self._choose(run)], None)
+                run.entries.append(given)
+            return given.candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
         """What the client says of this round's recommendation, once.
 
         Who says nothing until the next round opens is taken to have disliked it.
         """
-        with self._turn():
+        with self._alone():
             name = plain_id(client)
+            self._check_open()
             run = self._known(name)
-            given = self._given(run)
-            if given is None:
-                raise ConfigError(f"Client {name!r} was recommended nothing in this round.")
-            if given.liked is not None:
-                raise ConfigError(f"Client {name!r} has already said so in this round.")
+            given = run.given(self.round)
             if not isinstance(liked, bool | np.bool_):
                 raise DataError("feedback is True or False", found=liked)
+            if given is None:
+                raise ConfigError(
+                    f"Client {name!r} was recommended nothing in this round. Feedback is for what "
+                    "recommend(client) gave since the round was opened."
+                )
+            if given.liked is not None:
+                raise ConfigError(
+                    f"Client {name!r} has given her feedback of this round. It is given once."
+                )
             run.entries[-1] = Entry(self.round, given.candidate, bool(liked))
 
-    def record(self, client: Any, candidate: Any) -> None:
+    def record(self, client: Any, candidate: Any, *, stopped: bool = False) -> None:
         """Put in what another curator recommended in this round: nothing is drawn or released.
 
-        For replaying a transcript. The client cannot be served by this curator afterwards, since
-        its gate is not the one that let the recommendation pass.
+        stopped: whether the client's gate was shut. For replaying a transcript: the client cannot
+        be served here afterwards, since her gate is not the one that let her recommendation pass.
         """
-        with self._turn():
+        with self._alone():
             name, chosen = plain_id(client), plain_id(candidate)
-            if name not in self._runs:
-                self._join(name)
-            run = self._runs[name]
-            if self._given(run) is not None:
+            self._check_open()
+            run = self._run_of(name)
+            if run.given(self.round) is not None:
                 raise ConfigError(f"Client {name!r} has a recommendation of this round already.")
             if chosen not in self._candidates:
                 raise DataError("no candidate of this round", found=chosen)
             run.replayed = True
+            if stopped and run.stopped is None:
+                run.stopped = self.round
             run.entries.append(Entry(self.round, chosen, None))
 
     def transcript(self, client: Any) -> Transcript:
-        """What a client was recommended and said: her view, and all that it depends on her for."""
-        return tuple(self._known(plain_id(client)).entries)
+        """What a client was recommended and said."""
+        return self._known(plain_id(client)).transcript
 
     def stopped(self, client: Any) -> bool:
         """Whether the client's gate is shut, so that she is served uniformly; this is public."""
-        return self._known(plain_id(client)).stopped
-
-    def counts(self, client: Any) -> Counts:
-        """(candidates,) votes that count for a client in this round. Never to be released."""
-        run = self._known(plain_id(client))
-        return self._tallies(run)[0]
-
-    def credit_left(self, client: Any) -> int:
-        """Total credit of the voters who count for a client. Never to be released."""
-        return self._tallies(self._known(plain_id(client)))[1]
+        return self._known(plain_id(client)).stopped is not None
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card for one client's view, one for those priced together, one for all if bounded."""
         return guarantees.cards(self.settings, private=self.source.private)
 
+    # For audits: what the recommendations depend on. Never to be released
+
+    def counts(self, client: Any) -> Counts:
+        """(candidates,) votes that count for a client in this round."""
+        return self._tallies(self._known(plain_id(client)))[0]
+
+    def credit_left(self, client: Any) -> int:
+        """Total credit of the voters who count for a client; their number where D = R = 0."""
+        return self._tallies(self._known(plain_id(client)))[1]
+
+    def survivors(self, client: Any) -> set[Id]:
+        """The voters who count for a client in this round."""
+        run = self._known(plain_id(client))
+        counting = self._seats.counting(run.seat) if run.joined is not None else self._electorate
+        return set(self._voters.ids[: len(counting)][counting].tolist())
+
+    def save(self, path: str | Path) -> None:
+        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once."""
+        from tacit.recommenders.prec import storing
+
+        with self._alone():
+            storing.save(self, path)
+            self._handed_over = True
+
+    @classmethod
+    def load(cls, path: str | Path, *, randomness: Source) -> PRec:
+        """The run of a file that `save` wrote; ModelFileError for any other.
+
+        Loading a file twice, or one that is older than what clients were told since, answers the
+        same rounds twice, which costs their epsilon twice. Nothing here can prevent that.
+        """
+        from tacit.recommenders.prec import storing
+
+        return storing.load(cls, path, randomness)
+
     # Inside
 
-    def _turn(self) -> _Turn:
-        return _Turn(self)
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One call at a time, in the process that began the run, until it is handed over."""
+        self._check_process()
+        with self._lock:
+            if self._handed_over:
+                raise PrivacyError(
+                    "This run was saved and goes on in its file: PRec.load(path). Going on in two "
+                    "places would answer the same rounds twice."
+                )
+            yield
+
+    def _run_of(self, name: Id) -> Run:
+        if name not in self._runs:
+            self._join(name)
+        return self._runs[name]
 
     def _join(self, name: Id) -> None:
         if name in self._runs:
@@ -224,7 +252,7 @@ class PRec(Running):
                 "have begun; another would cost more than is promised for them together."
             )
         self.begun += 1
-        run = Run(self._seat(), self._gate(), waiting=True)
+        run = Run(self._seats.take(len(self._votes)), self._gate())
         self._runs[name] = run
         if self.round:
             self._enrol(run)
@@ -234,30 +262,18 @@ class PRec(Running):
             return None
         return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
 
-    def _seat(self) -> tuple[int, int]:
-        if not self._free:
-            settings, number = self.settings, len(self._blocks)
-            rows = len(self._votes)
-            self._blocks.append(Block(rows, diversity=settings.diversity, radius=settings.radius))
-            self._free = [(number, place) for place in reversed(range(CLIENTS))]
-        return self._free.pop()
-
     def _enrol(self, run: Run) -> None:
-        block, place = run.seat
-        self._blocks[block].enrol(place, self._electorate)
-        run.waiting = False
+        self._seats.enrol(run.seat, self._electorate)
+        run.joined = self.round
 
     def _known(self, name: Id) -> Run:
         if name not in self._runs:
             raise ConfigError(f"No client {name!r} has joined.")
         return self._runs[name]
 
-    def _given(self, run: Run) -> Entry | None:
-        """What the client was given in the round that is open."""
+    def _check_open(self) -> None:
         if self.round == 0:
             raise ConfigError("No round is open: call open_round(candidates, votes) first.")
-        last = run.entries[-1] if run.entries else None
-        return last if last is not None and last.round == self.round else None
 
     def _check_servable(self, name: Id, run: Run) -> None:
         if run.replayed:
@@ -273,74 +289,39 @@ class PRec(Running):
 
     def _choose(self, run: Run) -> int:
         """The order matters: nothing that depends on votes happens before the gate has spoken."""
-        if run.stopped:
-            return uniform(len(self._candidates), self.source)
-        counts, credit = self._tallies(run)
-        if run.gate is not None and run.gate.stops_at(credit // self.settings.credit):
-            return uniform(len(self._candidates), self.source)
-        return self._law.draw(counts, self.source)
+        if run.stopped is None:
+            counts, credit = self._tallies(run)
+            if run.gate is None or not run.gate.stops_at(credit // self.settings.credit):
+                return self._law.draw(counts, self.source)
+            run.stopped = self.round
+        return uniform(len(self._candidates), self.source)
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:
-        block, place = run.seat
-        tally, credit = self._blocks[block].counts(self._votes, len(self._candidates))
-        return tally[place], int(credit[place])
+        self._check_open()
+        return self._seats.counts(run.seat, self._votes, len(self._candidates))
 
-    def _close(self) -> None:
-        """Hand the answers of the round that is open to the blocks; silence is a dislike."""
+    def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
+        """By seat, what is charged for the round that is open. Silence is a dislike.
+
+        Once a gate is shut, nobody counts for that client, and nothing is charged.
+        """
         place = {candidate: at for at, candidate in enumerate(self._candidates)}
-        for run in self._runs.values():
-            last = run.entries[-1] if run.entries else None
-            if last is None or last.round != self.round or run.stopped:
-                continue  # once the gate is shut, nobody counts
-            block, seat = run.seat
-            self._blocks[block].answers[seat] = place[last.candidate], bool(last.liked)
+        return {
+            run.seat: (place[given.candidate], bool(given.liked))
+            for run in self._runs.values()
+            if run.stopped is None and (given := run.given(self.round)) is not None
+        }
 
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
-        rows, last = len(self._voters), self._votes
-        if rows > len(last):
-            last = np.pad(last, (0, rows - len(last)))
-            for block in self._blocks:
-                block.grow(rows)
         present = self._voters.present.copy()
-        if self.round and not present[: len(self._electorate)][self._electorate].all():
-            for block in self._blocks:
-                block.drop(present)
-        for block in self._blocks:
-            block.turn(last, len(self._candidates), votes, len(candidates))
+        gone = self._electorate & ~present[: len(self._electorate)]
+        self._seats.fit(len(present), present if gone.any() else None)
+        last, new = self._votes, len(present) - len(self._votes)
+        if new:
+            last = np.append(last, np.zeros(new, dtype=np.uint16))
+        self._seats.turn(last, len(self._candidates), votes, len(candidates), self._answers())
         self._votes, self._candidates, self._electorate = votes, candidates, present
         self.round += 1
         for run in self._runs.values():
-            if run.waiting:
+            if run.joined is None:
                 self._enrol(run)
-
-
-class _Turn:
-    """One call at a time, in the process that began the run, and only until it is handed over."""
-
-    def __init__(self, server: PRec) -> None:
-        self._server = server
-
-    def __enter__(self) -> None:
-        server = self._server
-        server._check_process()
-        if server._handed_over:
-            raise PrivacyError(
-                "This run was saved and goes on in its file: PRec.load(path). Going on in two "
-                "places would answer the same rounds twice."
-            )
-        server._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._server._lock.release()
-
-
-def _numbers(chosen: list[Any], place: dict[Id, int]) -> Votes:
-    """Places of what was voted for."""
-    try:
-        return np.array([place[plain_id(candidate)] for candidate in chosen], dtype=np.uint16)
-    except KeyError as error:
-        raise DataError(
-            "a vote is for no candidate of this round",
-            found=error.args[0],
-            expected="one of the candidates, or no vote at all",
-        ) from None

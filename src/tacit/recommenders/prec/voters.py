@@ -9,121 +9,114 @@ asked about in every round while none of the many others is ever used up (docs: 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DataError
+from tacit.recommenders.prec.ballots import NOWHERE, Column, Index, Places, column
 
-Id = int | str
 Votes = NDArray[np.uint16]
 Words = NDArray[np.uint64]
+Rows = Places | slice
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
+_TEXT = 0x7465787400000000
 
 
 class Voters:
     """Rows are given in the order of joining and never given again: a voter who comes back is new.
 
-    present: (rows,) bool. keys: (rows,) uint64, of the voter's id alone.
+    most: n, how many may be present at once. ids: of all rows, of one kind. present: (rows,) bool.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.ids: list[Id] = []
+        self.ids: Column = np.zeros(0, dtype=np.int64)
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self.keys: Words = np.zeros(0, dtype=np.uint64)
-        self._row: dict[Id, int] = {}
+        self._keys: Words = np.zeros(0, dtype=np.uint64)
+        self._rows: Places = np.zeros(0, dtype=np.int64)
+        self._index = Index(self.ids)
 
     def __len__(self) -> int:
         """Rows, of voters who left too."""
         return len(self.ids)
 
-    def __contains__(self, voter: Id) -> bool:
-        return voter in self._row
-
-    def join(self, voters: Iterable[Any]) -> None:
-        """Rows for those who have none; all of them or nobody."""
-        fresh = [voter for voter in dict.fromkeys(map(plain_id, voters)) if voter not in self._row]
-        if len(self._row) + len(fresh) > self.most:
+    def join(self, voters: Any) -> None:
+        """Rows for those who have none; all of them, or nobody and a DataError."""
+        named = column(voters)
+        fresh = named[self._index.find(named) == NOWHERE]
+        if len(fresh) == 0:
+            return
+        fresh = fresh[np.sort(_firsts(fresh))]
+        if len(self.ids) and fresh.dtype != self.ids.dtype:
+            raise DataError(
+                "these voters' ids are of another kind",
+                expected="whole numbers or text, as those who joined before",
+            )
+        if len(self._rows) + len(fresh) > self.most:
             raise DataError(
                 "more voters than the run was set up for",
                 expected=f"at most {self.most}",
                 fix="Start a run with a larger bound; nobody of these joined.",
             )
-        for voter in fresh:
-            self._row[voter] = len(self.ids)
-            self.ids.append(voter)
+        self.ids = np.concatenate([self.ids, fresh]) if len(self.ids) else fresh.copy()
         self.present = np.append(self.present, np.ones(len(fresh), dtype=bool))
-        keys = np.array([_key(voter) for voter in fresh], dtype=np.uint64)
-        self.keys = np.append(self.keys, keys)
+        self._keys = np.append(self._keys, _keys(fresh))
+        self._look_up()
 
-    def leave(self, voters: Iterable[Any]) -> None:
+    def leave(self, voters: Any) -> None:
         """Their rows stay and count for nobody."""
-        for voter in [plain_id(voter) for voter in voters]:
-            if voter not in self._row:
-                raise DataError("no such voter", found=voter, expected="one who joined")
-            self.present[self._row.pop(voter)] = False
+        places = self._index.find(column(voters))
+        if (places == NOWHERE).any():
+            raise DataError("somebody who is to leave is no voter", expected="voters who joined")
+        self.present[self._rows[places]] = False
+        self._look_up()
 
-    def rows(self, voters: Sequence[Any]) -> NDArray[np.int64]:
-        """The rows of voters who joined."""
-        return np.array([self._row[plain_id(voter)] for voter in voters], dtype=np.int64)
+    def rows(self, voters: Column) -> Rows:
+        """The rows of voters who joined, each once; DataError if one is named twice."""
+        whole = len(voters) == len(self.ids) == len(self._rows)
+        if whole and np.array_equal(voters, self.ids):
+            return slice(None)
+        rows = self._rows[self._index.find(voters)]
+        if len(rows) > 1 and np.bincount(rows).max() > 1:
+            raise DataError("a voter votes twice in one round", expected="one vote each, or none")
+        return rows
 
     def default(self, run: int, number: int, size: int) -> Votes:
         """(rows,) what everybody votes for in this round unless she votes herself."""
-        mixed = _mix(self.keys ^ np.uint64(_mixed_word(run, number)))
+        mixed = _mix(self._keys ^ np.uint64(_mixed_word(run, number)))
         return (mixed % np.uint64(size)).astype(np.uint16)
 
+    def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
+        """All rows of a file."""
+        self.ids, self.present, self._keys = ids, present, _keys(ids)
+        self._look_up()
+        if not self._index.distinct or len(self._rows) > self.most:
+            raise ValueError("its voters are not distinct, or too many")
 
-def places(candidates: Collection[Any], most: int) -> dict[Id, int]:
-    """Each candidate's place in the round; refused unless there are 1 to `most`, each once."""
-    ids = [plain_id(candidate) for candidate in candidates]
-    place = {candidate: at for at, candidate in enumerate(ids)}
-    if not 1 <= len(ids) <= most:
-        raise DataError(
-            "a round has another number of candidates", found=len(ids), expected=f"1 to {most}"
-        )
-    if len(place) < len(ids):
-        raise DataError("a candidate is named twice in one round", expected="each once")
-    return place
+    def _look_up(self) -> None:
+        self._rows = np.flatnonzero(self.present)
+        self._index = Index(self.ids[self._rows])
 
 
-def pairs(votes: Any) -> tuple[list[Id], list[Any]]:
-    """Voters and what they voted for, from a mapping or from two aligned columns."""
-    if isinstance(votes, Mapping):
-        voters, chosen = list(votes), list(votes.values())
-    elif isinstance(votes, tuple) and len(votes) == 2:
-        voters, chosen = (np.asarray(column, dtype=object).tolist() for column in votes)
-    else:
-        raise DataError(
-            "votes are neither a mapping nor two columns",
-            found=type(votes).__name__,
-            expected="{voter: candidate}, or (voters, candidates)",
-        )
-    if len(voters) != len(chosen):
-        raise DataError(
-            "the columns of votes are of different lengths", found=(len(voters), len(chosen))
-        )
-    ids = [plain_id(voter) for voter in voters]
-    if len(set(ids)) < len(ids):
-        raise DataError("a voter votes twice in one round", expected="one vote each, or none")
-    return ids, chosen
+def _firsts(ids: Column) -> Places:
+    """Where each id comes first."""
+    if ids.dtype == object:
+        first: dict[Any, int] = {}
+        for at, name in enumerate(ids.tolist()):
+            first.setdefault(name, at)
+        return np.array(list(first.values()), dtype=np.int64)
+    return np.unique(ids, return_index=True)[1].astype(np.int64)
 
 
-def plain_id(value: Any) -> Id:
-    """An id as JSON knows it: a whole number of 64 bits or a text."""
-    if isinstance(value, np.integer):
-        value = int(value)
-    if type(value) is str or (type(value) is int and -(1 << 63) <= value < 1 << 63):
-        return value
-    raise DataError("an id is neither a whole number nor text", found=value)
-
-
-def _key(voter: Id) -> int:
-    digest = hashlib.blake2b(f"{type(voter).__name__} {voter}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+def _keys(ids: Column) -> Words:
+    """(rows,) a word of the voter's id alone."""
+    if ids.dtype != object:
+        return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN))
+    digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist())
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64) ^ np.uint64(_TEXT)
 
 
 def _mixed_word(run: int, number: int) -> int:

@@ -1,0 +1,45 @@
+"""The state of a run again, from its votes and its transcripts, with nothing drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tacit.randomness import Source
+from tacit.recommenders.prec.ballots import Id
+from tacit.recommenders.prec.curator import PRec
+from tacit.recommenders.prec.records import Entry, Round, Transcript
+from tacit.recommenders.prec.settings import PRecSettings
+
+
+def replay(
+    settings: PRecSettings,
+    rounds: Iterable[Round],
+    transcripts: Mapping[Id, Transcript],
+    *,
+    number: int,
+    randomness: Source,
+) -> PRec:
+    """A curator in the state after these rounds, if clients were given and said what is recorded.
+
+    number: of the run (`PRec.number`), from which abstainers' votes follow. Of clients who left
+    there is nothing to replay: nobody else's state depends on them. It serves no replayed client.
+    """
+    server = PRec(settings, randomness=randomness)
+    server.number = number
+    by_round: dict[int, list[tuple[Id, Entry]]] = {}
+    for client, transcript in transcripts.items():
+        for entry in transcript.entries:
+            by_round.setdefault(entry.round, []).append((client, entry))
+    for at, opened in enumerate(rounds, 1):
+        server.join_voters(opened.joined)
+        server.leave_voters(opened.left)
+        server.open_round(opened.candidates, opened.votes)
+        for client, transcript in transcripts.items():
+            if transcript.joined == at:
+                server.join(client)
+        for client, entry in by_round.get(at, []):
+            stop = transcripts[client].stopped
+            server.record(client, entry.candidate, stopped=stop is not None and stop <= at)
+            if entry.liked is not None:
+                server.feedback(client, entry.liked)
+    return server

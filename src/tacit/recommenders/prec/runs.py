@@ -1,0 +1,49 @@
+"""One client's run, from her first round to her last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.recommenders.prec.gate import Gate
+from tacit.recommenders.prec.records import Entry, Transcript
+
+
+@dataclass(eq=False)
+class Run:
+    """seat: the number of her block and her place in it. gate: None where there is none.
+
+    joined: the round whose voters are her electorate, None before the first. stopped: the round in
+    which her gate shut. replayed: answers were put in from outside, so that this gate is not the
+    one that let them pass.
+    """
+
+    seat: tuple[int, int]
+    gate: Gate | None
+    joined: int | None = None
+    entries: list[Entry] = field(default_factory=list)
+    stopped: int | None = None
+    replayed: bool = False
+
+    @property
+    def transcript(self) -> Transcript:
+        return Transcript(self.joined, tuple(self.entries), self.stopped)
+
+    def given(self, number: int) -> Entry | None:
+        """What she was given in this round."""
+        last = self.entries[-1] if self.entries else None
+        return last if last is not None and last.round == number else None
+
+    def to_list(self) -> list[Any]:
+        """JSON values, the gate's secret among them."""
+        gate = None if self.gate is None else self.gate.drawn
+        return [list(self.seat), gate, self.replayed, self.transcript.to_list()]
+
+    @classmethod
+    def from_list(cls, values: list[Any], gate: Gate | None) -> Run:
+        """What `to_list` wrote."""
+        (block, place), _, replayed, transcript = values
+        known = Transcript.from_list(transcript)
+        if type(replayed) is not bool:
+            raise ValueError("a run is replayed or not")
+        return cls((block, place), gate, known.joined, list(known.entries), known.stopped, replayed)
