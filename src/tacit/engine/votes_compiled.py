@@ -191,43 +191,51 @@ def _are_few(alive: Any) -> bool:
     return living * FEW < len(alive)
 
 
-@_inline
-def _add(small: Any, filled: Any, wide: Any, vote: Any, word: Any) -> None:
-    line = np.uint64(vote)
-    add_bits(small, line << _LINE, word)
-    level = np.uint8(filled[line] + _ONE)
-    filled[line] = level
-    if level == _FULL:
-        _empty(small, filled, wide, line)
-
-
-@_compile
-def _empty(small: Any, filled: Any, wide: Any, line: Any) -> None:
-    counters, sums = small[line << _LINE : (line + np.uint64(1)) << _LINE], wide[line]
-    for c in range(CLIENTS):
-        sums[c] += counters[c]
-        counters[c] = 0
-    filled[line] = 0
-
-
 @_compile
 def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
+    for i in range(len(votes)):
+        line = np.uint64(votes[i])
+        add_bits(small, line << _LINE, alive[i])
+        level = np.uint8(filled[line] + _ONE)
+        filled[line] = level
+        if level == _FULL:  # a call here, or a part of an array, would slow all voters down
+            for c in range(CLIENTS):
+                at = (line << _LINE) + np.uint64(c)
+                wide[line, c] += small[at]
+                small[at] = 0
+            filled[line] = 0
+
+
+@_compile
+def _living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
+    """Copy the votes and words of those who count for anybody; how many they are."""
+    found = np.uint64(0)
+    for i in range(len(votes)):
+        some_votes[found], some_words[found] = votes[i], alive[i]
+        found += np.uint64(alive[i] != _NOBODY)
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@_compile
+def _count_chunk(
+    votes: Any, alive: Any, some_votes: Any, some_words: Any, small: Any, filled: Any, wide: Any
+) -> None:
     if _are_few(alive):
-        for i in range(len(votes)):
-            if alive[i] != _NOBODY:
-                _add(small, filled, wide, votes[i], alive[i])
+        found = _living(votes, alive, some_votes, some_words)
+        _count(some_votes[:found], some_words[:found], small, filled, wide)
     else:
-        for i in range(len(votes)):
-            _add(small, filled, wide, votes[i], alive[i])
+        _count(votes, alive, small, filled, wide)
 
 
 @_compile
 def _tally(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> bool:
+    some_votes, some_words = np.empty(CHUNK, votes.dtype), np.empty(CHUNK, np.uint64)
     for begin in range(0, len(votes), CHUNK):
         chosen = votes[begin : begin + CHUNK]
         if not _below(chosen, len(wide)):
             return False
-        _count(chosen, alive[begin : begin + CHUNK], small, filled, wide)
+        words = alive[begin : begin + CHUNK]
+        _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
     return True
 
 
@@ -248,38 +256,20 @@ def _keep(votes: Any, kept: Any, alive: Any) -> bool:
 
 
 @_compile
-def _keep_and_count(
-    last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
-) -> None:
-    if _are_few(alive):
-        for i in range(len(votes)):
-            if alive[i] != _NOBODY:
-                word = alive[i] & kept[np.uint64(last[i])]
-                alive[i] = word
-                if word != _NOBODY:
-                    _add(small, filled, wide, votes[i], word)
-    else:
-        for i in range(len(votes)):
-            word = alive[i] & kept[np.uint64(last[i])]
-            alive[i] = word
-            _add(small, filled, wide, votes[i], word)
-
-
-@_compile
 def _keep_and_tally(
     last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
 ) -> Any:
     counted = True
+    some_votes, some_words = np.empty(CHUNK, votes.dtype), np.empty(CHUNK, np.uint64)
     for begin in range(0, len(votes), CHUNK):
         before, chosen = last[begin : begin + CHUNK], votes[begin : begin + CHUNK]
         words = alive[begin : begin + CHUNK]
         if not _below(before, len(kept)):
             return False, False
+        _keep_chunk(before, kept, words)
         counted = counted and _below(chosen, len(wide))
         if counted:
-            _keep_and_count(before, kept, chosen, words, small, filled, wide)
-        else:
-            _keep_chunk(before, kept, words)
+            _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
     return True, counted
 
 
@@ -422,6 +412,7 @@ def _charge_and_tally(
     """total: (64,), where the credit beyond the first is added."""
     counted = True
     one, other = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64)
+    some_votes, some_words = np.empty(CHUNK, votes.dtype), np.empty(CHUNK, np.uint64)
     for begin in range(0, len(votes), CHUNK):
         before, chosen = last[begin : begin + CHUNK], votes[begin : begin + CHUNK]
         if not _below(before, len(radius)):
@@ -430,7 +421,7 @@ def _charge_and_tally(
         counted = counted and _below(chosen, len(wide))
         if counted:
             words = alive[begin : begin + CHUNK]
-            _count(chosen, words, small, filled, wide)
+            _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
             _total(both[:, begin : begin + CHUNK], words, False, total)
     return True, counted
 
