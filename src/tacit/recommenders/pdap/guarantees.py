@@ -319,8 +319,8 @@ def _rest_of_algorithm_2() -> Claim:
                 "in common (epsilon infinite)"
             ),
             (
-                "the largest mean is that of true rewards: at a tie, one reward decides which video "
-                "is shown (epsilon infinite)"
+                "the largest mean is that of true rewards: at a tie, one reward decides which "
+                "video is shown (epsilon infinite)"
             ),
             "counts and splits are exact: for the presence of a visit, epsilon is infinite",
         ),

@@ -57,7 +57,7 @@ class PDap(Dap):
         self._source = randomness
         self._spread = spread
         self._selections: dict[tuple[int, int], Selection] = {}
-        self._selection(0, setting.videos)  # refuses what cannot be drawn, before anybody comes
+        self.selection(0, setting.videos)  # refuses what cannot be drawn, before anybody comes
 
     @property
     def epsilon(self) -> float:
@@ -74,7 +74,7 @@ class PDap(Dap):
         if math.isinf(self._epsilon) or not own:
             return super()._exploit(level, visits, own, neighbours)
         means = [visits.means[arm] for arm in own]
-        weights = self._selection(level, len(own)).weights(means)
+        weights = self.selection(level, len(own)).weights(means)
         place = int(draw_rows(weights[None, :], self._source)[0])
         drawn, total = own[place], int(weights.sum())
         if not neighbours:
@@ -85,7 +85,8 @@ class PDap(Dap):
         lost = np.array([visits.beats(theirs, arm) for arm in own])
         return theirs, int(weights[lost].sum()) / total
 
-    def _selection(self, level: int, candidates: int) -> Selection:
+    def selection(self, level: int, candidates: int) -> Selection:
+        """The mechanism of one draw among so many own videos in a cell of this level."""
         known = self._selections.get((level, candidates))
         if known is None:
             s = self._setting
