@@ -1,6 +1,6 @@
 """Gaussian differential privacy: mu^2 adds up, and delta of the total is a formula without slack.
 
-Source     Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022), Corollaries 1 and 2; Balle,
+Source     Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022), for mu and its sum; Balle,
            Wang: Improving the Gaussian mechanism (2018), for the formula. Discrete noise: Peikert:
            An efficient and parallel Gaussian sampler for lattices (2010), Theorem 3.1; the
            constants are proved in docs/accounting.md.
