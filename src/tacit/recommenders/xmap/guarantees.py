@@ -124,9 +124,11 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
             "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
             "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the noise",
             "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
-            "Peikert: An efficient and parallel Gaussian sampler for lattices (2010), Theorem 3.1: "
-            "on a grid this fine, discrete noise costs what continuous noise costs; the proof: "
-            "Accounting, in the documentation",
+            (
+                "Peikert: An efficient and parallel Gaussian sampler for lattices (2010), Theorem "
+                "3.1, for discrete noise priced as continuous; the proof: Accounting, in the "
+                "documentation"
+            ),
         ),
     )
 
