@@ -152,7 +152,9 @@ def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
             ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
         ],
     )
-    rated = ", ".join(f"{item}: {stars:g}" for item, stars in list(own.items())[:8])
+    from tacit.recommenders.sketches.device import shown
+
+    rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
     more = f" and {len(own) - 8} more" if len(own) > 8 else ""
     output.console.print(f"At home, and never sent: {rated}{more}.", soft_wrap=True, markup=False)
     output.table(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import math
 import sys
+import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +169,43 @@ def test_remembered_before_it_is_sent(campaign):
         Device(SECRET, Full(), ANY).report(campaign(), ITEMS, HISTORY)
 
 
+def test_campaigns_at_the_same_moment_share_the_lifetime(campaign):
+    """Two threads of one device do not both find room for the last campaign of a lifetime."""
+    both_look = threading.Barrier(2)
+
+    class Slow(dict):
+        def values(self):
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both_look.wait(timeout=0.3)
+            return super().values()
+
+    memory = Slow()
+    device = Device(SECRET, memory, Limits(epsilon=1.0, lifetime=1.0))
+    refused = []
+
+    def ask(seed):
+        try:
+            device.report(campaign(seed=bytes([seed] * 16)), ITEMS, HISTORY)
+        except Refused:
+            refused.append(seed)
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(memory), len(refused)) == (1, 1)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_list_that_names_an_item_twice_is_refused(campaign, unit):
+    """One rating would lie in several sets, and change more bits than epsilon is shared among."""
+    twice = [0] * 20 + list(range(20, 40))
+    made = replace(campaign(unit=unit), catalogue=catalogue_digest(twice))
+    with pytest.raises(Refused, match="twice"):
+        Device(SECRET, {}, ANY).report(made, twice, HISTORY)
+
+
 def test_other_secrets_are_unrelated(campaign):
     """Tickets of two people, and of one person in two campaigns, differ."""
     made = campaign()
@@ -326,6 +365,16 @@ def test_explain_shows_every_byte(campaign, wanted):
     assert "".join(b for b, _ in rows if not b.startswith("bit")) == report.encode().hex()
     assert sum(b.startswith("bit") for b, _ in rows) == made.questions
     assert ("NOT protected" in rows[-1][1]) == (made.method == "pairwise-rated")
+
+
+def test_explain_is_not_repainted_by_ids(campaign):
+    """What a terminal would obey is written out: the recommender chooses the ids."""
+    items = [f"film {n}\x1b[2J\u202e\n" for n in range(40)]
+    made = replace(campaign(), catalogue=catalogue_digest(items))
+    report = Device(SECRET, {}, ANY).report(made, items, {})
+    said = [meaning for _, meaning in explain(made, report, items)]
+    assert all(meaning.isprintable() for meaning in said)
+    assert "\\u001b[2J\\u202e\\u000a" in said[-1]
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -76,6 +76,18 @@ def test_golden_catalogue():
     assert len({catalogue_digest(ids) for ids in ([1], ["1"], ["1", ""], ["", "1"], ["i1"])}) == 5
 
 
+def test_half_characters_have_a_digest():
+    """An id that UTF-8 has no bytes for is told apart like any other, and nothing breaks."""
+    assert catalogue_digest(["\ud800"]) != catalogue_digest(["\udfff"])
+
+
+def test_a_catalogue_names_items_once():
+    """A design with an item twice is refused, and 1 is the same item as True."""
+    for twice in (["a", "b", "a"], [1, True, 2]):
+        with pytest.raises(ConfigError, match="once"):
+            design(twice, rated=1, epsilon=1.0)
+
+
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
 def test_report_round_trip(ticket, bits):
     """A report comes back as it was sent."""

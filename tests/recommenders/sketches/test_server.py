@@ -155,6 +155,23 @@ def test_truncated_batches_are_refused_whole(campaign):
         assert not server.totals.any()
 
 
+def test_one_strange_message_spoils_no_other(campaign):
+    """Of any length, among good ones: malformed alone, and every code is at its place."""
+    made = campaign()
+    good = [report.encode() for report in reports(made, 4)]
+    sent = [b"", good[0], good[1][:11], good[1][:11], good[2], good[3] * 2, good[3], good[0]]
+    server, alone = Server(made), Server(made)
+    receipt = server.fold_each(sent, now=NOW)
+    assert [REASONS[code] for code in receipt.codes] == [
+        *("malformed", "accepted", "malformed", "malformed"),
+        *("accepted", "malformed", "accepted", "duplicate"),
+    ]
+    alone.fold(good[0] + good[2] + good[3], now=NOW)
+    assert np.array_equal(server.totals, alone.totals)
+    assert server.rejected["malformed"] == receipt.counts["malformed"] == 4
+    assert Server(made).fold_each([], now=NOW).accepted == 0
+
+
 def test_duplicates_within_a_batch(campaign):
     """The first of several equal tickets counts, in the order in which they came."""
     made = campaign()

@@ -58,6 +58,7 @@ def design(
     try:
         # A campaign refuses what does not fit; these would fail before there is one.
         require(questions >= 1 and rated >= 1, "questions and rated items are at least 1")
+        require(len(set(items)) == len(items), "every item is named once")
         shared = exposed_bits(method, unit, questions, rated)
         return Campaign(
             method=method,

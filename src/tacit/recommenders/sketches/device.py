@@ -20,6 +20,7 @@ import hashlib
 import hmac
 import math
 import secrets
+import threading
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,8 @@ Memory = MutableMapping[str, tuple[int, bytes]]
 """Campaign digest in hex: the epsilon that was spent, in millionths, and the bytes that were sent.
 It holds nothing that the recommender has not got. Keep it with the secret. A campaign that differs
 in anything, be it seed or closing time, is another one, answered anew and paid for. Two devices of
-one account that do not share a memory each spend the whole lifetime."""
+one account that do not share a memory each spend the whole lifetime. Devices that share one
+take turns: what two of them do at the same moment is not held against the limits together."""
 
 Coin = Callable[[int], int]
 """Question number: an integer in [0, 2^53), uniform."""
@@ -119,6 +121,7 @@ class Device:
         self._memory = memory
         self._limits = Limits() if limits is None else limits
         self._coin = coin
+        self._answering = threading.Lock()
         self._most_once = _whole(self._limits.epsilon)
         self._most_ever = _whole(self._limits.lifetime)
 
@@ -130,15 +133,17 @@ class Device:
         catalogue: item ids in the campaign's order. history: item to stars; unknown items stay out.
         Raises Refused for a campaign beyond the limits. It is never answered in part.
         """
-        earlier = self._memory.get(campaign.digest.hex())
-        if earlier is not None:
-            return Report.decode(earlier[1])
-        self._check(campaign, catalogue)
-        ticket = int.from_bytes(self._random("ticket", campaign)[:8], "big")
-        report = self._answer(campaign, catalogue, history, ticket)
-        # Remembered before it is sent: a crash in between must not lead to a second draw.
-        self._memory[campaign.digest.hex()] = (campaign.epsilon, report.encode())
-        return report
+        name = campaign.digest.hex()
+        with self._answering:  # two campaigns at once must not both find room in the lifetime
+            earlier = self._memory.get(name)
+            if earlier is not None:
+                return Report.decode(earlier[1])
+            self._check(campaign, catalogue)
+            ticket = int.from_bytes(self._random("ticket", campaign)[:8], "big")
+            report = self._answer(campaign, catalogue, history, ticket)
+            # Remembered before it is sent: a crash in between must not lead to a second draw.
+            self._memory[name] = (campaign.epsilon, report.encode())
+            return report
 
     def recommend(
         self,
@@ -194,6 +199,9 @@ class Device:
             self._check_rated_pairs()
         if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
             raise Refused("this campaign was made for another list of items")
+        # Twice the same item could lie in two sets, and one rating then change two bits.
+        if len(set(catalogue)) != len(catalogue):
+            raise Refused("this campaign's list names an item twice")
 
     def _check_rated_pairs(self) -> None:
         if not self._limits.rated_pairs:
@@ -290,13 +298,23 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
     ]
     for question, asked in enumerate(_asked(campaign, report)):
         answer = "yes" if report.bits >> question & 1 else "no"
-        titles = ", ".join(str(catalogue[number]) for number in asked[:3])
+        titles = ", ".join(shown(catalogue[number]) for number in asked[:3])
         more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""
         what = "at least one" if campaign.senses else "both"
         rows.append([f"bit {question}", f"{answer}, to: do you like {what} of {titles}{more}?"])
     if report.pair is not None:
         rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
     return rows
+
+
+def shown(item: ItemId) -> str:
+    """An id for the eyes: what a terminal would obey, or turn round, is written out as \\u....
+
+    The recommender chooses ids, and must not repaint what a person is told about it.
+    """
+    return "".join(
+        letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in str(item)
+    )
 
 
 def _asked(campaign: Campaign, report: Report) -> list[list[int]]:

@@ -71,7 +71,7 @@ def catalogue_digest(items: Iterable[ItemId]) -> bytes:
     digest = hashlib.sha256()
     for item in items:
         text = f"i{item}" if type(item) is int else f"s{item}"
-        encoded = text.encode()
+        encoded = text.encode("utf-8", "surrogatepass")  # half a character is an id, too
         digest.update(len(encoded).to_bytes(4, "big") + encoded)
     return digest.digest()
 

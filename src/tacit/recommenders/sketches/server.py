@@ -12,7 +12,7 @@ take some of the tickets can be merged. Tickets that answered are kept (at most 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,8 @@ class Server:
 
     shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
     that no two of them count one person twice. keep_tickets: False where whoever hands reports over
-    has made sure that they are distinct; memory then does not grow at all.
+    has made sure that they are distinct; memory then does not grow at all. After a checkpoint only
+    what came later may then be sent again; `reports` says how many had come.
     """
 
     def __init__(
@@ -88,7 +89,8 @@ class Server:
     def fold(self, data: bytes | memoryview, *, now: int) -> Receipt:
         """Count reports that lie one behind the other; now: Unix seconds at which they came.
 
-        A batch that ends within a report is refused as a whole, as one malformed report.
+        A batch that ends within a report is refused as a whole, as one malformed report: what came
+        from strangers goes through `fold_each`, or is checked for its length first.
         """
         width = self.campaign.report_bytes
         if len(data) % width:
@@ -100,8 +102,20 @@ class Server:
             for start in range(0, len(records), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 self._fold(records[part], now, codes[part])
-        counts = np.bincount(codes, minlength=len(REASONS)).tolist()
-        return Receipt(codes, dict(zip(REASONS, counts, strict=True)))
+        return _receipt(codes)
+
+    def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
+        """Count reports as they came, one from each device; codes are in their order.
+
+        What has the wrong length is malformed alone: laid behind one another, such messages would
+        shift or spoil those of everybody else.
+        """
+        width = self.campaign.report_bytes
+        codes = np.full(len(messages), _MALFORMED, dtype=np.uint8)
+        whole = [place for place, message in enumerate(messages) if len(message) == width]
+        self.rejected["malformed"] += len(messages) - len(whole)
+        codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
+        return _receipt(codes)
 
     def merge(self, other: Server) -> None:
         """Take in the counts of another shard; the other one is not to be used any more."""
@@ -213,6 +227,11 @@ class Server:
             one, other = pairs[:, 0], pairs[:, 1]
             place = one * (2 * campaign.items - one - 1) // 2 + other - one - 1
             np.add.at(self.totals, (bits.astype(np.int64), place), 1)
+
+
+def _receipt(codes: Bytes) -> Receipt:
+    counts = np.bincount(codes, minlength=len(REASONS)).tolist()
+    return Receipt(codes, dict(zip(REASONS, counts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
