@@ -1,0 +1,272 @@
+"""One round of p-REC, the last answer taken in and the votes counted: compiled against NumPy.
+
+    python benchmarks/prec_round.py [--clients 1|64] [--voters N] [--objects M] [--alive SHARE]
+                                    [--rounds N] [--json]
+
+Everybody voted at random, a share of the voters counts (half of them), and each client disliked one
+object of the last round: its voters count no more, then this round's votes are counted. After a
+like hardly anybody would be left, and every way is faster.
+
+The peer is the best round that we could write in NumPy, in parts that stay in fast memory. One
+client: a comparison with the disliked object, then the fastest of three: `bincount` of
+(vote + 1) * alive in 16 bits ("product"), of the survivors' votes ("survivors"), and with weights
+("weights"). 64 clients: the same client by client, eight of them timed and taken eight times.
+Beside it NumPy for all 64 together ("together"): votes sorted, the counters of four clients in one
+word.
+
+All take turns in fresh processes on one thread; seconds are of the processor, for a round, medians.
+`read_share` is the rate at which ours reads votes and states, over that of a plain sum over 160 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from turns import peak_mib, show, take_turns, turn
+
+GOALS = {1: 2.5, 64: 8.0}
+VOTERS = {1: 20_000_000, 64: 2_500_000}
+PART, REPEATS, TIMED = 2**15, 3, 8
+BLOCK = 64
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--clients", type=int, choices=GOALS, default=1)
+    parser.add_argument("--voters", type=int, help="default: 20 million, for 64 clients 2.5")
+    parser.add_argument("--objects", type=int, default=1000, help="2 to 65534 (default: 1000)")
+    parser.add_argument("--alive", type=float, default=0.5, help="share that counts (default: 0.5)")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if not 2 <= arguments.objects <= 65534:
+        parser.error(
+            "--objects: 2 to 65534, as NumPy's way needs them in 16 bits with one to spare"
+        )
+    arguments.voters = arguments.voters or VOTERS[arguments.clients]
+    if arguments.work:
+        work = {"compare": compare, "read": read}.get(arguments.work, timed)
+        print(json.dumps(work(arguments)))
+        return
+    show(measure(arguments), arguments.json)
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    ways = WAYS[arguments.clients]
+
+    def worker(name: str) -> tuple[str, ...]:
+        given = ("clients", "voters", "objects", "alive")
+        options = [part for key in given for part in (f"--{key}", str(getattr(arguments, key)))]
+        return (sys.executable, "--work", name, *options)
+
+    medians = take_turns({name: worker(name) for name in (*ways, "read")}, arguments.rounds)
+    seconds = {name: found["seconds"] for name, found in medians.items()}
+    best = min(ONE_BY_ONE, key=lambda name: seconds[name])
+    ratio = seconds[best] / seconds["ours"]
+    state = 1 if arguments.clients == 1 else 8
+    rate = arguments.voters * (2 + 2 + state) / seconds["ours"]
+    beside = {
+        f"ratio_{name}": round(seconds[name] / seconds["ours"], 2)
+        for name in ways
+        if name == "together"
+    }
+    return {
+        "name": "p-REC round",
+        "peer": f"NumPy {version('numpy')}, {best}",
+        "clients": arguments.clients,
+        "voters": arguments.voters,
+        "objects": arguments.objects,
+        "alive": arguments.alive,
+        "ratio": round(ratio, 2),
+        **beside,
+        "goal": GOALS[arguments.clients],
+        "goals_met": ratio >= GOALS[arguments.clients],
+        "agree": turn(*worker("compare"))["agree"],
+        "voters_per_second": round(arguments.voters / seconds["ours"]),
+        "read_share": round(rate * seconds["read"] / 160e6, 3),
+        "read_bytes_per_second": round(160e6 / seconds["read"]),
+        "seconds": {name: round(found, 5) for name, found in seconds.items()},
+        "peak_mib": {name: found["peak_mib"] for name, found in medians.items()},
+        "rounds": arguments.rounds,
+        "versions": {name: version(name) for name in ("numpy", "numba")},
+    }
+
+
+def timed(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The second and later runs do the same work: who is out stays out."""
+    way = WAYS[arguments.clients][arguments.work]
+    small = argparse.Namespace(**(vars(arguments) | {"voters": 1000}))
+    way(small, inputs(small))()  # compiles
+    run, times = way(arguments, inputs(arguments)), []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    share = BLOCK / TIMED if arguments.clients > 1 and arguments.work in ONE_BY_ONE else 1
+    return {"seconds": statistics.median(times) * share, "peak_mib": peak_mib()}
+
+
+def read(_: argparse.Namespace) -> dict[str, Any]:
+    import numpy as np
+
+    words, times = np.ones(20_000_000, np.uint64), []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        np.maximum.reduce(words)
+        times.append(time.process_time() - start)
+    return {"seconds": min(times), "peak_mib": peak_mib()}
+
+
+def compare(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Whether all ways count the same for all clients that each of them serves."""
+    import numpy as np
+
+    ours, *others = (
+        way(arguments, inputs(arguments))() for way in WAYS[arguments.clients].values()
+    )
+    return {"agree": all(np.array_equal(ours[: len(found)], found) for found in others)}
+
+
+def inputs(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
+    """Votes of the last round and of this one, disliked objects, and a word for each voter."""
+    import numpy as np
+
+    generator = np.random.default_rng(1)
+
+    def votes() -> Any:
+        return generator.integers(0, arguments.objects, arguments.voters, dtype=np.uint16)
+
+    last, now = votes(), votes()
+    disliked = generator.integers(0, arguments.objects, arguments.clients, dtype=np.uint16)
+    if arguments.clients == 1:
+        state = np.empty(arguments.voters, np.uint8)
+        for part in parts(arguments.voters):
+            state[part] = generator.random(len(state[part])) < arguments.alive
+        return last, now, disliked, state
+    # A random word for each of the first four binary places of the share: it is a sixteenth.
+    state = np.zeros(arguments.voters, np.uint64)
+    for place in range(4):
+        for part in parts(arguments.voters):
+            drawn = generator.integers(0, 2**64, len(state[part]), dtype=np.uint64)
+            if round(arguments.alive * 16) >> place & 1:
+                state[part] |= drawn
+            else:
+                state[part] &= drawn
+    return last, now, disliked, state
+
+
+def parts(voters: int) -> list[slice]:
+    return [slice(begin, min(voters, begin + PART)) for begin in range(0, voters, PART)]
+
+
+def ours_one(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+    import numpy as np
+
+    from tacit.engine.votes_compiled import keep_and_tally_one
+
+    last, now, disliked, alive = given
+    kept = np.ones(arguments.objects, bool)
+    kept[disliked] = False
+    return lambda: keep_and_tally_one(last, kept, now, alive, arguments.objects)[None]
+
+
+def ours_block(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+    from tacit.engine.votes_compiled import keep_and_tally
+
+    last, now, disliked, alive = given
+    kept = kept_words(arguments, disliked)
+    return lambda: keep_and_tally(last, kept, now, alive, arguments.objects)
+
+
+def kept_words(arguments: argparse.Namespace, disliked: Any) -> Any:
+    import numpy as np
+
+    kept = np.full(arguments.objects, 2**64 - 1, np.uint64)
+    for client, number in enumerate(disliked):
+        kept[number] &= ~(np.uint64(1) << np.uint64(client))
+    return kept
+
+
+def one_by_one(count: str) -> Any:
+    def way(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+        import numpy as np
+
+        last, now, disliked, state = given
+        states = [state]
+        if arguments.clients > 1:
+            one = np.uint64(1)
+            states = [(state >> np.uint64(c) & one).astype(np.uint8) for c in range(TIMED)]
+        if count == "survivors":
+            states = [state.view(bool) for state in states]
+
+        def run() -> Any:
+            return np.stack(
+                [
+                    numpy_round(count, last, now, number, state, arguments.objects)
+                    for number, state in zip(disliked, states, strict=False)
+                ]
+            )
+
+        return run
+
+    return way
+
+
+def numpy_round(count: str, last: Any, now: Any, disliked: Any, alive: Any, objects: int) -> Any:
+    import numpy as np
+
+    counts, room = np.zeros(objects + 1, np.int64), np.empty(PART, np.uint16)
+    for part in parts(len(now)):
+        living, chosen = alive[part], now[part]
+        living &= last[part] != disliked
+        if count == "product":
+            marked = np.add(chosen, 1, out=room[: len(chosen)])
+            marked *= living
+            counts += np.bincount(marked, minlength=objects + 1)
+        elif count == "survivors":
+            counts[1:] += np.bincount(chosen[living], minlength=objects)
+        else:
+            counts[1:] += np.bincount(chosen, living, objects).astype(np.int64)
+    return counts[1:]
+
+
+def together(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+    """Counters of 16 bits for clients k, k + 16, k + 32 and k + 48 lie in one word."""
+    import numpy as np
+
+    last, now, disliked, alive = given
+    kept, places = kept_words(arguments, disliked), np.uint64(0x0001000100010001)
+
+    def run() -> Any:
+        counts = np.zeros((BLOCK, arguments.objects), np.int64)
+        for part in parts(len(now)):
+            alive[part] &= np.take(kept, last[part], mode="clip")
+            order = np.argsort(now[part], kind="stable")
+            chosen, words = now[part][order], alive[part][order]
+            begins = np.flatnonzero(np.diff(chosen, prepend=chosen[0] + np.uint16(1)))
+            for client in range(16):
+                bits = words >> np.uint64(client)
+                bits &= places
+                sums = np.add.reduceat(bits, begins).view(np.uint16).reshape(-1, 4)
+                counts[client::16, chosen[begins]] += sums.T
+        return counts
+
+    return run
+
+
+ONE_BY_ONE = {name: one_by_one(name) for name in ("product", "survivors", "weights")}
+WAYS: dict[int, dict[str, Any]] = {
+    1: {"ours": ours_one, **ONE_BY_ONE},
+    64: {"ours": ours_block, **ONE_BY_ONE, "together": together},
+}
+
+if __name__ == "__main__":
+    main()
