@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.parameters import check_epsilon
 from tacit.mechanisms.tree import TreeCounter, TreeRun
 from tacit.recommenders.pdap import theory
 from tacit.recommenders.pdap.adaptive import Cells, Learner, Visits, adaptive
@@ -54,6 +55,7 @@ class Guests(Learner):
         controls: Controls | None = None,
         partition: Cells | None = None,
     ) -> None:
+        check_epsilon(epsilon)
         if reading not in get_args(Reading):
             raise ConfigError(
                 f"The noise is read as one of {', '.join(get_args(Reading))}; got {reading!r}."
@@ -69,7 +71,6 @@ class Guests(Learner):
         self._geometric = geometric
         self._counters: dict[int, TreeCounter] = {}
         self._leaves: dict[int, LaplaceRelease] = {}
-        self._counter(0)  # refuses an epsilon that is none, before anybody comes
 
     @property
     def epsilon(self) -> float:
@@ -93,7 +94,7 @@ class Guests(Learner):
             visits = GuestVisits()
         tree = visits.trees.get(choice.arm)
         if tree is None or tree.step == tree.counter.horizon:
-            tree = visits.trees[choice.arm] = self._counter(level).start()
+            tree = visits.trees[choice.arm] = self.counter(level).start()
         total = tree.add(int(reward))
         return float(reward) if choice.phase == "explore" else total / tree.step
 
@@ -105,7 +106,8 @@ class Guests(Learner):
             )
         return float(release([reward])[0])
 
-    def _counter(self, level: int) -> TreeCounter:
+    def counter(self, level: int) -> TreeCounter:
+        """What counts the rewards of one video in a cell of this level, tree readings only."""
         known = self._counters.get(level)
         if known is None:
             s = self._setting

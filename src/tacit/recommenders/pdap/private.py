@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from tacit.errors import ConfigError
+from tacit.mechanisms.parameters import check_epsilon
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
@@ -43,6 +44,7 @@ class PDap(Dap):
         gamma: float | None = None,
         sigma: float = 0.05,
     ) -> None:
+        check_epsilon(epsilon)
         if spread not in ("printed", "one"):
             raise ConfigError(f"spread is 'printed' or 'one'; got {spread!r}.")
         if not 0 < sigma < 1:
@@ -57,7 +59,6 @@ class PDap(Dap):
         self._source = randomness
         self._spread = spread
         self._selections: dict[tuple[int, int], Selection] = {}
-        self.selection(0, setting.videos)  # refuses what cannot be drawn, before anybody comes
 
     @property
     def epsilon(self) -> float:
