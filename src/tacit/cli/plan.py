@@ -227,7 +227,7 @@ def _show_voters(_: dict[str, Any], *, planned: VotersPlan, plot: Path | None) -
     output.console.print()
     output.table(
         "",
-        ("disliked recommendations", "number"),
+        ("disliked recommendations, promise kept", "number"),
         [
             ("expected, at most", planned.loss_bound),
             ("in 99 of 100 runs, at most", planned.likely_loss_bound),

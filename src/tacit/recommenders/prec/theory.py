@@ -26,8 +26,8 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     if T**2 < 8 * (R + 1) ** 2:
         raise ConfigError(
             f"{T} rounds are too few for radius {R}: rounds / (radius + 1) is {r:.3g} and has to "
-            "be at least 2.83, or one vote can more than double an object's weight (Lemma 13). "
-            "Take more rounds or a smaller radius."
+            "be at least 2.83, or the proof's limit on what one vote does to all weights together "
+            "fails (Lemma 13). Take more rounds or a smaller radius."
         )
     if (m + 1) * (R + 1) >= 3 * T:
         raise ConfigError(
@@ -38,8 +38,8 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     if 6 * m > P:
         raise ConfigError(
             f"{P} peers are too few for {m} objects: one vote among fewer than {6 * m} survivors "
-            "can carry an object far over the threshold (Lemma 14). Take at least 6 peers for each "
-            "object."
+            "can do more than the proof allows for (Lemmas 13 and 14). Take at least 6 peers for "
+            "each object."
         )
     if n < P:
         raise ConfigError(f"There cannot be {P} peers among {n} voters. Take more voters.")
