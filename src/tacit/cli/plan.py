@@ -191,9 +191,9 @@ def voters_advice(planned: VotersPlan) -> str:
     said = (
         f"A gate that keeps {planned.peers:,} voters in play limits what "
         f"{planned.rounds:,} recommendations tell about any one of {planned.voters:,} to "
-        f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is {promise:.3f} "
-        f"nats if {planned.peers:,} voters agree with the client throughout, which nobody can "
-        "check, and no limit otherwise."
+        f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is "
+        f"{promise:.3f} nats if {planned.peers:,} voters agree with the client throughout, which "
+        "nobody can check, and no limit otherwise."
     )
     if planned.needed is None:
         return said
