@@ -25,6 +25,8 @@ _KEYS = {
     "why_not_exact": "epsilon_exact_reason",
     "needed": "peers_needed",
 }
+_NOTHING = 1e-6
+"""Nats that no curve shows: with most voters agreeing there is nothing left but rounding."""
 _STEPS, _FEW_STEPS, _MANY_VOTERS = 17, 7, 1000
 
 
@@ -134,12 +136,12 @@ def curves(planned: Plan) -> dict[str, list[tuple[float, float]]]:
     for P in sorted(places | {planned.peers}):
         proven, exact, _ = _epsilons(m, T, D, R, n, P)
         found = {"theorem": theory.eps_tight(m, T, D, R, P)}
-        for mode, words in (("floor", "with a gate"), ("promise", "on a promise")):
+        for mode, words in (("floor", "gate"), ("promise", "promise")):
             certain = exact is not None and exact[mode] is not None
             found[f"{'exact' if certain else 'bound'}, {words}"] = proven[mode]
         found["nobody below"] = theory.eps_lower_bound(m, T, D, R, n, P)
         for name, value in found.items():
-            if value > 0:
+            if value > _NOTHING:
                 lines.setdefault(name, []).append((float(P), value))
     return lines
 
