@@ -1,0 +1,303 @@
+"""Joint privacy: what one learns from a visit is in noisy sums only, and all choices use those.
+
+Source   Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint privacy;
+         Shariff and Sheffet: Differentially private contextual linear bandits (NeurIPS 2018), for
+         why the visitor's own video has to be excepted.
+Privacy  epsilon per visit, against all others: the video shown at a visit follows from the context
+         of that visit and from sums released before. The grid is fixed beforehand; time is public.
+Regret   What each setting gains is measured by `tacit.evaluation.pdap_steps`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import Event
+from tacit.errors import ConfigError, PrivacyError
+from tacit.randomness import Source, integers_below
+from tacit.recommenders.pdap.joint_estimates import counted, pooled_mean, posterior
+from tacit.recommenders.pdap.joint_grid import Grid
+from tacit.recommenders.pdap.joint_plan import PARTS, plan
+from tacit.recommenders.pdap.joint_setting import JointSetting, check_public
+from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation, Sums, TreeSums
+from tacit.recommenders.pdap.policy import Arms, Choice, checked_context, checked_reward
+
+_DRAWS = 4096  # random places among PARTS, drawn at once
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Many choices: numbers of cells, arms and their chances, each (n,)."""
+
+    cells: NDArray[np.int64]
+    arms: NDArray[np.int64]
+    chances: Floats
+
+
+class Joint:
+    """A policy; `JointSetting` has what it can be told. epsilon inf: the same without noise."""
+
+    name: ClassVar[str] = "sound-joint"
+
+    def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
+        self.setting = setting
+        self.grid = Grid(setting.dimension, setting.grid_slices)
+        self._arms = Arms(setting.videos, setting.neighbours)
+        self._source = randomness
+        self._covariance = setting.beliefs.covariance(self.grid.centres)
+        self._sides = [False] * setting.videos + [True] * setting.neighbours
+        self._seen: list[tuple[Observation, Floats]] = []
+        self._running: tuple[Observation, Floats] | None = None
+        """The last release of a tree, which the next one replaces."""
+        if setting.public is not None:
+            self._seen.append(self._as_seen(setting))
+        self.arrivals = 0
+        """Contexts answered so far; public."""
+        self._learned = 0
+        self._places: list[int] = []
+        self._length = setting.first_epoch
+        self._next: float = setting.first_epoch
+        self._planned = True
+        """Whether all choices of this epoch follow the chances as they are now."""
+        self._start_period()
+        self._replan()
+
+    @property
+    def epsilon(self) -> float:
+        return self.setting.epsilon
+
+    @property
+    def n_own(self) -> int:
+        return len(self._arms.own)
+
+    @property
+    def n_neighbours(self) -> int:
+        return len(self._arms.neighbours)
+
+    @property
+    def event(self) -> Event:
+        """What one visit costs, here."""
+        return self.setting.noise.event
+
+    @property
+    def _ranges(self) -> tuple[Floats, Floats]:
+        """Lowest reward and width of the range, each (arms,)."""
+        low, high = self.setting.neighbour_range
+        theirs = np.array(self._sides)
+        return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the horizon is over, and nothing is learned any more."""
+        return self.setting.at_horizon == "stop" and self.arrivals >= self.setting.horizon
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        if self.arrivals >= self._next:
+            self._release()
+        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        number = self.grid.number(cell)
+        self.arrivals += 1
+        if arms is None:
+            arm, parts, total = self._drawn(number)
+        else:
+            arm, parts, total = self._drawn_among(number, arms)
+        best = self._best[number]
+        return Choice(arm, "exploit" if arm == best else "explore", cell, parts / total)
+
+    def update(self, choice: Choice, reward: float) -> None:
+        """Learn from a visit; each once. After the horizon nothing is learned."""
+        number = checked_reward(reward)
+        cell = self.grid.number(choice.cell)
+        self._answered(1)
+        if choice.phase == "train" or self.stopped or not 0 <= choice.arm < len(self._sides):
+            return
+        low, width = self._ranges
+        self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
+
+    def select_many(self, contexts: NDArray[np.float64]) -> Choices:
+        """`select` for (n, d) contexts at once, in the order of visits; n <= `until_release()`.
+
+        Until the next release all choices have the same chances, whatever was answered so far.
+        """
+        if len(contexts) > (left := self.until_release()):
+            raise ConfigError(f"At most {left} visits can be answered before the next release.")
+        cells = self.grid.numbers(contexts)
+        self.arrivals += len(cells)
+        places = integers_below(self._source, PARTS, len(cells))
+        arms = (self._upto[cells] <= places[:, None]).sum(axis=1)
+        return Choices(cells, arms, self._parts[cells, arms] / PARTS)
+
+    def update_many(self, choices: Choices, rewards: NDArray[np.float64]) -> None:
+        """`update` for as many rewards."""
+        self._answered(len(rewards))
+        if not self.stopped:
+            low, width = self._ranges
+            shares = (rewards - low[choices.arms]) / width[choices.arms]
+            self._sums.add(choices.cells, choices.arms, shares)
+
+    def until_release(self) -> int:
+        """How many visits can be answered together; an epoch that is over is released first."""
+        if self.arrivals >= self._next:
+            self._release()
+        return 1 << 30 if math.isinf(self._next) else int(self._next) - self.arrivals
+
+    def serve(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """For somebody else's user, the own video believed best; nothing is learned of it."""
+        own, _ = self._arms.among(arms)
+        if not own:
+            raise ConfigError("A vendor serves guests from its own videos, and has none of these.")
+        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        number = self.grid.number(cell)
+        best = own[int(self._means[number, own].argmax())]
+        return Choice(best, "exploit", cell)
+
+    def best_own(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The own video believed best in each of these cells."""
+        return np.asarray(self._best_own[cells])
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        """It is tried from the next visit on, as often as what is believed of it says."""
+        arm = self._arms.add(neighbour=neighbour)
+        self._sides.append(neighbour)
+        self._sums.widen()
+        self._seen = [self._widened(one) for one in self._seen]
+        if self._running is not None:
+            self._running = self._widened(self._running)
+        self._restart_epochs()
+        self._planned = False
+        self._replan()
+        return arm
+
+    def remove_arm(self, arm: int) -> None:
+        self._arms.remove(arm)
+        self._planned = False
+        self._replan()
+
+    def estimates(self) -> tuple[Floats, Floats]:
+        """Means and variances (cells, arms) of what is believed; made of released sums alone.
+
+        A neighbour is taken to be as good as one's own best videos until it shows otherwise.
+        """
+        seen = [*self._seen, *([] if self._running is None else [self._running])]
+        low, width = self._ranges
+        beliefs, theirs = self.setting.beliefs, np.array(self._sides)
+        start = np.where(theirs, 1.0, pooled_mean(seen, ~theirs))
+        fading = np.where(theirs, beliefs.fading, 1.0)
+
+        def believed(mean: Floats) -> tuple[Floats, Floats]:
+            return posterior(seen, self._covariance, mean, fading, (low, width), beliefs.chance)
+
+        if not theirs.any():
+            return believed(start)
+        means, _ = believed(start)
+        best = means[:, self._arms.own].max(axis=1).mean() if self._arms.own else 0.5
+        return believed(np.where(theirs, np.clip(best, 0.05, 0.95), start))
+
+    def _answered(self, visits: int) -> None:
+        if self._learned + visits > self.arrivals:
+            raise PrivacyError(
+                "There were more answers than visits: one of them would be learned, and charged, "
+                "twice. Nothing was learned."
+            )
+        self._learned += visits
+
+    def _release(self) -> None:
+        """An epoch is over."""
+        ended = self.arrivals - self._began
+        seen = self._sums.release(ended)
+        known = self._shares if self.setting.shrink_counts and self._planned else None
+        if self._sums.cumulative:
+            self._running = seen, counted(seen, None)
+        else:
+            self._seen.append((seen, counted(seen, known)))
+        if ended >= self.setting.horizon:
+            self._end_period()
+        else:
+            self._length = max(1, math.ceil(self._length * self.setting.growth))
+            self._schedule()
+        self._planned = True
+        self._replan()
+
+    def _start_period(self) -> None:
+        """Sums at zero, whose noise is fresh."""
+        cells, arms, noise = len(self.grid), self._arms.numbered, self.setting.noise
+        self._began = self.arrivals
+        self._sums: Sums = (
+            EpochSums(cells, arms, noise)
+            if self.setting.release == "epochs"
+            else TreeSums(cells, arms, noise, self.setting.horizon)
+        )
+        self._restart_epochs()
+
+    def _end_period(self) -> None:
+        if self._running is not None:
+            self._seen.append(self._running)
+            self._running = None
+        if self.setting.at_horizon == "renew":
+            self._start_period()
+        else:
+            self._next = math.inf
+
+    def _restart_epochs(self) -> None:
+        """Short epochs again, for something new is to be learned."""
+        if self.stopped:
+            return
+        self._length = self.setting.first_epoch
+        self._schedule()
+
+    def _schedule(self) -> None:
+        end = self._began + self.setting.horizon
+        self._next = min(self.arrivals + self._length, end)
+
+    def _replan(self) -> None:
+        means, variances = self.estimates()
+        allowed = sorted([*self._arms.own, *self._arms.neighbours])
+        parts = plan(means, variances, allowed, self.setting.index, self._source)
+        self._means = means
+        self._best = _best_of(means, allowed).tolist()
+        self._best_own = _best_of(means, self._arms.own)
+        self._parts = parts
+        self._shares = parts / PARTS
+        self._upto = parts.cumsum(axis=1)
+
+    def _drawn(self, cell: int) -> tuple[int, int, int]:
+        if not self._places:
+            self._places = integers_below(self._source, PARTS, _DRAWS).tolist()
+        arm = int(self._upto[cell].searchsorted(self._places.pop(), side="right"))
+        return arm, int(self._parts[cell, arm]), PARTS
+
+    def _drawn_among(self, cell: int, arms: Sequence[int]) -> tuple[int, int, int]:
+        own, neighbours = self._arms.among(arms)
+        allowed = np.array([*own, *neighbours])
+        self._planned = False
+        parts = self._parts[cell, allowed]
+        if parts.sum() == 0:
+            parts = np.ones_like(parts)
+        upto = parts.cumsum()
+        place = int(upto.searchsorted(integers_below(self._source, int(upto[-1]), 1)[0], "right"))
+        return int(allowed[place]), int(parts[place]), int(upto[-1])
+
+    def _widened(self, one: tuple[Observation, Floats]) -> tuple[Observation, Floats]:
+        seen, visits = one
+        arms = self._arms.numbered
+        return seen.widened(arms), np.pad(visits, ((0, 0), (0, arms - visits.shape[1])))
+
+    def _as_seen(self, setting: JointSetting) -> tuple[Observation, Floats]:
+        public, arms = setting.public, setting.videos + setting.neighbours
+        if public is None:
+            raise AssertionError("asked for only where there are public data")
+        check_public(public, len(self.grid), arms)
+        return Observation(public.likes, public.visits, 0.0, 0.0, 0.0), public.visits
+
+
+def _best_of(means: Floats, arms: list[int]) -> NDArray[np.int64]:
+    """(cells,) the arm of the largest mean; -1 where there are no arms."""
+    if not arms:
+        return np.full(len(means), -1)
+    return np.asarray(np.array(arms)[means[:, arms].argmax(axis=1)], dtype=np.int64)

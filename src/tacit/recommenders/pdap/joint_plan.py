@@ -1,0 +1,41 @@
+"""What is chosen between two releases: for every cell, the chance of every arm."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.randomness import Source
+from tacit.recommenders.pdap.joint_sums import Floats
+
+Index = Literal["thompson", "optimistic"]
+
+PARTS = 1 << 10
+"""Chances are whole multiples of 1 / PARTS."""
+
+
+def plan(
+    means: Floats, variances: Floats, allowed: list[int], index: Index, source: Source
+) -> NDArray[np.int64]:
+    """(cells, arms) in parts that sum to PARTS in each cell; nothing for an arm not allowed.
+
+    "thompson": the share of PARTS draws from what is believed in which the arm was the best.
+    "optimistic": all to the arm with the largest mean plus two standard deviations.
+    """
+    parts = np.zeros(means.shape, dtype=np.int64)
+    spread = np.sqrt(variances[:, allowed])
+    places = np.array(allowed)
+    cells = np.arange(len(means))
+    if index == "optimistic":
+        best = (means[:, allowed] + 2 * spread).argmax(axis=1)
+        parts[cells, places[best]] = PARTS
+        return parts
+    # These draws explore; they are no noise that protects anybody.
+    normal = np.random.Generator(np.random.Philox(key=source.words(2)))
+    for _ in range(PARTS // 64):
+        drawn = normal.standard_normal((64, *spread.shape)) * spread + means[:, allowed]
+        best = drawn.argmax(axis=2)
+        np.add.at(parts, (np.broadcast_to(cells, best.shape), places[best]), 1)
+    return parts

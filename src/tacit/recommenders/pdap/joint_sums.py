@@ -1,0 +1,156 @@
+"""Sums of rewards per cell and arm, of which only noisy versions ever leave.
+
+Time     is public: arrivals are numbered, and sums are released after arrivals that were fixed
+         beforehand. Whether, where and with what reward an arrival was learned is private.
+Epochs   What was learned since the last release goes out once, with noise once. A visit is in one
+         release: no factor for the horizon. n releases of a sum have n times the noise.
+Tree     The total goes out as dyadic blocks of arrivals (the binary mechanism). A visit is in
+         floor(log2 T) + 1 blocks; a total has noise of as many blocks as t has binary ones. Every
+         cell's and arm's tree steps at every arrival, visited or not, or the number of its steps
+         would be the number of visits. A block is drawn when it is first read: blocks never read
+         need no noise, and the others are drawn once and kept while they can be read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.errors import PrivacyError
+from tacit.mechanisms.running import Running
+from tacit.recommenders.pdap.joint_noise import GRAIN, NodeNoise
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Places = int | Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Noisy sums (cells, arms), and the variances of their noise, in rewards.
+
+    together: covariance of the noise of the two.
+    """
+
+    likes: Floats
+    visits: Floats
+    likes_noise: float
+    visits_noise: float
+    together: float
+
+    def widened(self, arms: int) -> Observation:
+        """With so many arms; of the new ones nothing was seen."""
+        new = ((0, 0), (0, arms - self.likes.shape[1]))
+        return replace(self, likes=np.pad(self.likes, new), visits=np.pad(self.visits, new))
+
+
+class Sums(Protocol):
+    """Either kind of release. cumulative: a release replaces the one before."""
+
+    cumulative: bool
+
+    def add(self, cells: Places, arms: Places, shares: ArrayLike) -> None:
+        """Learn rewards, one or many, as shares of the arm's public range: 0 to 1."""
+
+    def release(self, arrivals: int) -> Observation:
+        """What is known after so many arrivals since the start."""
+
+    def widen(self) -> None:
+        """One more arm."""
+
+
+class _Exact(Running):
+    """What both kinds share: exact sums in grains (cells, arms, 2), which never leave."""
+
+    def __init__(self, cells: int, arms: int, noise: NodeNoise) -> None:
+        super().__init__()
+        self._noise = noise
+        self._exact = np.zeros((cells, arms, 2), dtype=np.int64)
+
+    def add(self, cells: Places, arms: Places, shares: ArrayLike) -> None:
+        pairs = self._noise.pairs(np.asarray(shares, dtype=np.float64))
+        self._check_process()
+        with self._lock:
+            np.add.at(self._exact, (np.asarray(cells), np.asarray(arms)), pairs)
+
+    def _observed(self, sums: Ints, parts: int) -> Observation:
+        first, second = sums[..., 0] / GRAIN, sums[..., 1] / GRAIN
+        one = parts * self._noise.variance
+        if self._noise.pair == "visits and likes":
+            return Observation(second, first, one, one, 0.0)
+        return Observation(first, first + second, one, 2 * one, one)
+
+
+class EpochSums(_Exact):
+    """Each visit in one release."""
+
+    cumulative = False
+
+    def __init__(self, cells: int, arms: int, noise: NodeNoise) -> None:
+        super().__init__(cells, arms, noise)
+        self._released = 0
+
+    def release(self, arrivals: int) -> Observation:
+        """What was learned since the last release; it is forgotten here. Once per epoch."""
+        self._check_process()
+        with self._lock:
+            if arrivals <= self._released:
+                raise PrivacyError("This epoch was released already, and is not released twice.")
+            self._released = arrivals
+            noisy = self._exact + self._noise.draw(self._exact.shape)
+            self._exact[:] = 0
+        return self._observed(noisy, 1)
+
+    def widen(self) -> None:
+        with self._lock:
+            self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
+
+
+class TreeSums(_Exact):
+    """The binary mechanism for every cell and arm, on public time. horizon: arrivals, in all."""
+
+    cumulative = True
+
+    def __init__(self, cells: int, arms: int, noise: NodeNoise, horizon: int) -> None:
+        super().__init__(cells, arms, noise)
+        self._horizon = horizon
+        self._blocks: dict[int, tuple[int, Ints]] = {}
+        """Per level, the block that can be read now, by its number, and its noise."""
+        self._released = 0
+        self._last: Observation | None = None
+
+    def release(self, arrivals: int) -> Observation:
+        """All totals after so many arrivals. Asked again at the same time, the same again."""
+        self._check_process()
+        with self._lock:
+            if arrivals > self._horizon:
+                raise PrivacyError(f"This tree was promised at most {self._horizon} arrivals.")
+            if arrivals == self._released and self._last is not None:
+                return self._last
+            if arrivals <= self._released:
+                raise PrivacyError("Time does not go back: this total was released already.")
+            self._released = arrivals
+            levels = [level for level in range(arrivals.bit_length()) if arrivals >> level & 1]
+            noisy = self._exact.copy()
+            for level in levels:
+                noisy += self._block(level, arrivals >> level)
+            self._last = self._observed(noisy, len(levels))
+        return self._last
+
+    def widen(self) -> None:
+        with self._lock:
+            self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
+            cells = len(self._exact)
+            for level, (number, drawn) in self._blocks.items():
+                column = self._noise.draw((cells, 1, 2))
+                self._blocks[level] = number, np.concatenate([drawn, column], axis=1)
+
+    def _block(self, level: int, number: int) -> Ints:
+        """Noise of the block that ends at `number` << `level`; the one before is out of reach."""
+        known = self._blocks.get(level)
+        if known is None or known[0] != number:
+            known = self._blocks[level] = number, self._noise.draw(self._exact.shape)
+        return known[1]
