@@ -31,8 +31,10 @@ from tacit.engine.votes import (
 from tacit.engine.votes_bits import add_bits
 
 CHUNK = 1024
-"""Voters that all steps of a pass are done for before the next ones; a multiple of 8, and with
-CHUNK / 8 <= 255."""
+"""Voters that all steps of a pass are done for before the next ones: what is held of them stays in
+the fastest memory. A multiple of 8, and at most 8 * 255."""
+CHUNK_ONE = 4096
+"""The same for one client; below 2^16."""
 FEW = 16
 """Where fewer than one in so many counts for anybody, it pays to ask before adding."""
 LANES = 4
@@ -302,12 +304,21 @@ def _count_few(votes: Any, alive: Any, lane: Any) -> None:
 
 
 @_compile
+def _are_few_one(alive: Any) -> bool:
+    living = np.uint16(0)  # no wider, so that many are added at once
+    for i in range(len(alive)):
+        living = np.uint16(living + alive[i])
+    few: bool = int(living) * FEW < len(alive)
+    return few
+
+
+@_compile
 def _tally_one(votes: Any, alive: Any, lanes: Any) -> bool:
-    for begin in range(0, len(votes), CHUNK):
-        chosen, states = votes[begin : begin + CHUNK], alive[begin : begin + CHUNK]
+    for begin in range(0, len(votes), CHUNK_ONE):
+        chosen, states = votes[begin : begin + CHUNK_ONE], alive[begin : begin + CHUNK_ONE]
         if not _below(chosen, lanes.shape[1]):
             return False
-        if _are_few(states):
+        if _are_few_one(states):
             _count_few(chosen, states, lanes[0])
         else:
             _count_one(chosen, states, lanes)
@@ -330,11 +341,11 @@ def _keep_chunk_one(votes: Any, kept: Any, single: Any, others: Any, alive: Any)
 
 @_compile
 def _keep_one(votes: Any, kept: Any, single: Any, others: Any, alive: Any) -> bool:
-    for begin in range(0, len(votes), CHUNK):
-        chosen = votes[begin : begin + CHUNK]
+    for begin in range(0, len(votes), CHUNK_ONE):
+        chosen = votes[begin : begin + CHUNK_ONE]
         if not _below(chosen, len(kept)):
             return False
-        _keep_chunk_one(chosen, kept, single, others, alive[begin : begin + CHUNK])
+        _keep_chunk_one(chosen, kept, single, others, alive[begin : begin + CHUNK_ONE])
     return True
 
 
@@ -343,16 +354,16 @@ def _keep_and_tally_one(
     last: Any, kept: Any, single: Any, others: Any, votes: Any, alive: Any, lanes: Any
 ) -> Any:
     counted = True
-    for begin in range(0, len(votes), CHUNK):
-        before, states = last[begin : begin + CHUNK], alive[begin : begin + CHUNK]
+    for begin in range(0, len(votes), CHUNK_ONE):
+        before, states = last[begin : begin + CHUNK_ONE], alive[begin : begin + CHUNK_ONE]
         if not _below(before, len(kept)):
             return False, False
         _keep_chunk_one(before, kept, single, others, states)
-        chosen = votes[begin : begin + CHUNK]
+        chosen = votes[begin : begin + CHUNK_ONE]
         counted = counted and _below(chosen, lanes.shape[1])
         if not counted:
             continue
-        if _are_few(states):
+        if _are_few_one(states):
             _count_few(chosen, states, lanes[0])
         else:
             _count_one(chosen, states, lanes)
