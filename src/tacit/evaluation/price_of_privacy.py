@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.accounting import ZCDPAccountant, smallest_noise
-from tacit.accounting.events import Gaussian
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.events import DiscreteGaussianVector, Event
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.ratings import Ratings
 from tacit.data.splits import Split
@@ -30,7 +30,7 @@ from tacit.errors import ConfigError
 from tacit.evaluation.accuracy import mae
 from tacit.evaluation.ranking import ndcg
 from tacit.mechanisms.gram import GramRelease
-from tacit.recommenders.xmap.budget import noise_multipliers
+from tacit.recommenders.xmap.budget import MOST_ENTRIES, noise_multipliers
 from tacit.recommenders.xmap.item_means import average, count
 from tacit.recommenders.xmap.item_model import ItemModel
 from tacit.recommenders.xmap.release import ReleaseSettings, release
@@ -234,6 +234,11 @@ def _means_only(train: Ratings, epsilon: float, delta: float) -> ItemModel:
     return _model(train, means.values, counts, np.zeros((train.n_items, 1)), 0.8)
 
 
+def _gram_event(noise: float) -> Event:
+    """Of the matrix of all items, rows of norm 1: 2^20 squared steps, off the diagonal fewer."""
+    return DiscreteGaussianVector(noise, noise * 2.0**19, MOST_ENTRIES)
+
+
 def _gram_of_all(trial: _Trial, epsilon: float, delta: float) -> ItemModel:
     """The plain design: rows centred by exact means, clipped to norm 1; Gram matrix; ten factors as
     covariance, with the ridge that is best for the test people."""
@@ -245,7 +250,7 @@ def _gram_of_all(trial: _Trial, epsilon: float, delta: float) -> ItemModel:
     rows[train.users, train.items] = around
     noise = 0.0
     if math.isfinite(epsilon):
-        noise = smallest_noise(Gaussian, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+        noise = smallest_noise(_gram_event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
     else:
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
     values, vectors = np.linalg.eigh(GramRelease(noise, train.n_items)(rows))
