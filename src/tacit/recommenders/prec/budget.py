@@ -17,10 +17,14 @@ from tacit.mechanisms.parameters import SMALLEST_EPSILON
 from tacit.recommenders.prec.exact import floor_epsilon
 from tacit.recommenders.prec.gate import failure, smallest_slack
 from tacit.recommenders.prec.law import Law
+from tacit.recommenders.prec.theory import eps_tight
 
 _SAFE = 1 - 2**-40
 """Keeps a difference of floats below the exact one."""
-_TRIES = 200
+_TURNS = 3
+_MANY = 12
+_STEP = 1.01
+"""From one number of peers tried to the next: a threshold is at most so much above the best."""
 
 
 class Wanted(Protocol):
@@ -75,68 +79,74 @@ class Plan:
 
 def plan_for_peers(wanted: Wanted, peers: int) -> Plan:
     """The plan at these peers: epsilon as given, or else as much for the gate as for the floor."""
-    floor, basis = _floor(wanted, peers)
-    delta = wanted.delta / wanted.clients_together * _SAFE
-    if wanted.epsilon is None:
-        gate = max(floor, SMALLEST_EPSILON)
-    else:
-        each = wanted.epsilon / wanted.clients_together
+    plan = _plan(wanted, peers)
+    if plan is None:
+        floor, _ = _floor(wanted, peers, wanted.voters)
+        raise ConfigError(
+            f"With {peers} peers the rounds alone cost epsilon {floor:.4g} for each client, of "
+            f"{_each(wanted):.4g}. Take more peers, a larger epsilon, or leave peers out."
+        )
+    return _reachable(wanted, plan)
+
+
+def plan_for_epsilon(wanted: Wanted) -> Plan:
+    """The plan for epsilon and delta as given: with these peers, or the lowest threshold found."""
+    if wanted.peers is not None:
+        return plan_for_peers(wanted, wanted.peers)
+    law, least = wanted.law, wanted.fewest_peers
+    weight = least * eps_tight(law.objects, law.rounds, wanted.diversity, law.radius, least)
+    peers = _best_peers(wanted, weight)
+    for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
+        few = min(wanted.voters, _MANY * peers)
+        peers = _best_peers(wanted, peers * _floor(wanted, peers, few)[0])
+    while (plan := _plan(wanted, peers)) is None:
+        peers += peers // 8 + 1
+    return _reachable(wanted, plan)
+
+
+def _plan(wanted: Wanted, peers: int) -> Plan | None:
+    """None where the rounds alone cost too much."""
+    floor, basis = _floor(wanted, peers, wanted.voters)
+    gate = max(floor, SMALLEST_EPSILON)
+    if wanted.epsilon is not None:
+        each = _each(wanted)
         gate = (each - floor) * _SAFE - each * (1 - _SAFE)
         if gate < SMALLEST_EPSILON:
-            raise ConfigError(
-                f"With {peers} peers the rounds alone cost epsilon {floor:.4g} for each client, "
-                f"of {each:.4g}. Take more peers, a larger epsilon, or leave peers out."
-            )
-    slack = smallest_slack(gate, delta)
-    plan = Plan(peers, slack, gate, floor, basis, failure(gate, slack))
+            return None
+    slack = smallest_slack(gate, wanted.delta / wanted.clients_together * _SAFE)
+    return Plan(peers, slack, gate, floor, basis, failure(gate, slack))
+
+
+def _reachable(wanted: Wanted, plan: Plan) -> Plan:
     if plan.threshold > wanted.voters:
         raise ConfigError(
-            f"The gate would open at {plan.threshold} voters and there are at most "
-            f"{wanted.voters}: everything would be uniform. Take a larger epsilon or delta, or "
-            "have more voters."
+            f"The gate would be open from about {plan.threshold} voters on, and there are at most "
+            f"{wanted.voters}: everything would be uniform. Take a larger epsilon or delta, fewer "
+            "rounds or objects, or have more voters."
         )
     return plan
 
 
-def plan_for_epsilon(wanted: Wanted) -> Plan:
-    """The plan for epsilon and delta as given, with the lowest threshold that was found."""
-    if wanted.peers is not None:
-        return plan_for_peers(wanted, wanted.peers)
-    weight = _weight(wanted, wanted.fewest_peers)
-    peers = _best_peers(wanted, weight)
-    for _ in range(2):  # the floor's part is close to weight / P, and closer with each turn
-        peers = _best_peers(wanted, _weight(wanted, peers))
-    return plan_for_peers(wanted, _affordable(wanted, peers))
-
-
-def _weight(wanted: Wanted, peers: int) -> float:
-    return peers * _floor(wanted, peers)[0]
-
-
-def _affordable(wanted: Wanted, peers: int) -> int:
-    """These peers, or more if their floor takes all of epsilon."""
-    each = (wanted.epsilon or math.inf) / wanted.clients_together
-    while peers < wanted.voters and _floor(wanted, peers)[0] >= each * _SAFE:
-        peers = min(wanted.voters, peers + peers // 8 + 1)
-    return peers
+def _each(wanted: Wanted) -> float:
+    """Nats for one client's run."""
+    return (math.inf if wanted.epsilon is None else wanted.epsilon) / wanted.clients_together
 
 
 def _best_peers(wanted: Wanted, weight: float) -> int:
     """Where P + slack is least, if the floor costs weight / P."""
-    each = (wanted.epsilon or math.inf) / wanted.clients_together
-    delta = wanted.delta / wanted.clients_together
+    each, delta = _each(wanted), wanted.delta / wanted.clients_together
     least = max(wanted.fewest_peers, math.ceil(weight / each) + 1)
     best, peers = (math.inf, least), float(least)
-    while peers <= max(least, wanted.voters):
+    while peers < best[0]:
         whole = math.ceil(peers)
         gate = each - weight / whole
         if gate > SMALLEST_EPSILON:
             best = min(best, (whole + smallest_slack(gate, delta), whole))
-        peers = max(peers + 1, peers * 1.02)
-    return min(best[1], max(least, wanted.voters))
+        peers = max(peers + 1, peers * _STEP)
+    return best[1]
 
 
-def _floor(wanted: Wanted, peers: int) -> tuple[float, str]:
+def _floor(wanted: Wanted, peers: int, voters: int) -> tuple[float, str]:
     """Nats of all rounds that the gate lets pass, and whether that is exact or a bound.
 
     With D or R the gate keeps the credit at c P or above. The formulas state it as (D + R + 1) for
@@ -148,7 +158,7 @@ def _floor(wanted: Wanted, peers: int) -> tuple[float, str]:
         objects=law.objects,
         rounds=law.rounds,
         peers=stated,
-        voters=max(wanted.voters, stated),
+        voters=max(voters, stated),
         diversity=wanted.diversity,
         radius=law.radius,
     )

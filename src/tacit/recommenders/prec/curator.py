@@ -91,8 +91,7 @@ class PRec(Running):
         with self._alone():
             index = candidate_index(candidates, self.settings.objects)
             voters, places = read_votes(votes, index)
-            self._voters.join(voters)
-            rows = self._voters.rows(voters)
+            rows = self._voters.admit(voters)
             cast = places
             if not isinstance(rows, slice):
                 cast = self._voters.default(self.number, self.round + 1, len(index.ids))

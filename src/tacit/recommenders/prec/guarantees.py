@@ -9,6 +9,7 @@ import numpy as np
 
 from tacit.accounting.rounding import float_above
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.recommenders.prec import theory
 from tacit.recommenders.prec.law import Law
 from tacit.recommenders.prec.settings import PRecSettings
 
@@ -75,7 +76,7 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
             ),
             f"the gate's noise fails with chance {plan.delta:.3g}, summed up exactly",
             f"with and without her there are at most {settings.voters} voters",
-            "votes of others do not depend on hers or on what clients are recommended to",
+            "others' votes depend on hers at most through what these clients were recommended",
             *_together(clients),
             "noise from the operating system's generator",
         ),
@@ -117,7 +118,9 @@ def _lifetime(settings: PRecSettings) -> str:
 
 def _published(settings: PRecSettings) -> Guarantee:
     peers = settings.peers or settings.fewest_peers
-    promised = conditional_epsilon(settings, peers)
+    promised = theory.eps_tight(
+        settings.objects, settings.rounds, settings.diversity, settings.radius, peers
+    )
     return Guarantee(
         name="p-REC (published), one client, if she has peers",
         sentence=(
@@ -145,12 +148,6 @@ def _published(settings: PRecSettings) -> Guarantee:
     )
 
 
-def conditional_epsilon(settings: PRecSettings, peers: int) -> float:
-    """18 m^2 c^2 ln T' / (P (D + R + 1)), what the paper's proofs come to on its promise."""
-    credit = Fraction(settings.credit**2, settings.diversity + settings.radius + 1)
-    return float(9 * settings.objects * credit / peers) * settings.law.rate
-
-
 def lonely_losses(law: Law, rounds: int) -> tuple[float, float]:
     """Log ratios, with one voter and with none, when a client follows her for all rounds.
 
@@ -166,8 +163,7 @@ def lonely_losses(law: Law, rounds: int) -> tuple[float, float]:
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
     same, other = lonely_losses(settings.law, settings.rounds)
-    short = Law(20, 2)
-    few, fewer = lonely_losses(short, 20)
+    few, fewer = lonely_losses(Law(20, 2), 20)
     return Claim(
         "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
         "true on the promise, which only the adversary can keep; false without it",
@@ -178,7 +174,7 @@ def _claim(settings: PRecSettings, promised: float) -> Claim:
                 f"{other:.4g} in the other direction if none is"
             ),
             (
-                f"20 rounds of 2 objects, claimed {18 * 4 * math.log(20) / 100:.4g} for 100 "
+                f"20 rounds of 2 objects, claimed {theory.eps_tight(2, 20, 0, 0, 100):.4g} for 100 "
                 f"peers: {few:.4g} and {fewer:.4g}"
             ),
         ),

@@ -20,6 +20,7 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Law:
     objects: int
     radius: int = 0
 
-    @property
+    @cached_property
     def gamma(self) -> Fraction:
         """Chance of a uniform object: m / (3 T/(R+1) - 1)."""
         return Fraction(self.objects * (self.radius + 1), 3 * self.rounds - self.radius - 1)
@@ -61,7 +62,7 @@ class Law:
         """rho = 1 / 2m: shares up to it have phi = 0."""
         return Fraction(1, 2 * self.objects)
 
-    @property
+    @cached_property
     def _log(self) -> float:
         return math.log(self.rounds / (self.radius + 1))
 

@@ -17,7 +17,8 @@ Variant = Literal["sound", "published"]
 
 MOST_OBJECTS = 1 << 16
 MOST_VOTERS = (1 << 31) - 1
-MOST_ROUNDS = 1 << 40
+MOST_ROUNDS = 1 << 39
+LEAST_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,11 @@ class PRecSettings:
             )
 
     def _check_budget(self) -> None:
-        if self.epsilon is not None and not self.epsilon > 0:
-            raise ConfigError(f"epsilon is above 0, or inf; got {self.epsilon}.")
+        if self.epsilon is not None and not self.epsilon >= LEAST_EPSILON * self.clients_together:
+            raise ConfigError(
+                f"epsilon is at least {LEAST_EPSILON:g} for each of the clients priced together, "
+                f"or inf; got {self.epsilon}."
+            )
         if not 0 < self.delta < 1:
             raise ConfigError(f"delta lies between 0 and 1, such as 1e-6; got {self.delta}.")
         if self.clients is not None and self.clients < self.clients_together:

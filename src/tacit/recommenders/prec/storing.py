@@ -104,6 +104,8 @@ def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> N
         candidates = tuple(
             candidate_index(header["candidates"], server.settings.objects).ids.tolist()
         )
+    if votes.dtype != np.int32:
+        raise ValueError("its votes are no places")
     if rows > len(present) or (rows and not 0 <= votes.min() <= votes.max() < len(candidates)):
         raise ValueError("its votes do not fit its voters and candidates")
     server._votes, server._candidates = votes.astype(np.uint16), candidates

@@ -74,15 +74,17 @@ class Voters:
         self.present[self._rows[places]] = False
         self._look_up()
 
-    def rows(self, voters: Column) -> Rows:
-        """The rows of voters who joined, each once; DataError if one is named twice."""
+    def admit(self, voters: Column) -> Rows:
+        """The rows of those who vote in a round; who has none joins. DataError changes nothing."""
         whole = len(voters) == len(self.ids) == len(self._rows)
         if whole and np.array_equal(voters, self.ids):
             return slice(None)
-        rows = self._rows[self._index.find(voters)]
-        if len(rows) > 1 and np.bincount(rows).max() > 1:
+        places = self._index.find(voters)
+        known, fresh = places[places != NOWHERE], voters[places == NOWHERE]
+        if len(_firsts(fresh)) < len(fresh) or (len(known) and np.bincount(known).max() > 1):
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
-        return rows
+        self.join(fresh)
+        return self._rows[self._index.find(voters)] if len(fresh) else self._rows[places]
 
     def default(self, run: int, number: int, size: int) -> Votes:
         """(rows,) what everybody votes for in this round unless she votes herself."""

@@ -1,0 +1,153 @@
+"""A run in a file, and a run from its transcripts: the same state, and nothing twice."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import container
+from tacit.errors import ModelFileError, PrivacyError
+from tacit.randomness import secure
+from tacit.recommenders.prec import PRec, PRecSettings, Round, replay
+
+
+def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, list[Round]]:
+    """A run with clients who come and go, abstainers, voters who leave, and odd rounds."""
+    wanted: dict[str, Any] = {"rounds": 40, "objects": 3, "voters": 600, "epsilon": math.inf}
+    settings = PRecSettings(**wanted | changes)
+    server, rng, rounds = PRec(settings, randomness=secure()), np.random.default_rng(3), []
+    ids = np.array([f"v{k}" for k in range(500)], dtype=object) if text else np.arange(500)
+    server.join("early")
+    for number in range(8):
+        size, voting = 1 + (number + 2) % 3, rng.random(500) < 0.9
+        names = [f"{number}.{k}" for k in range(size)]
+        votes = [names[k] for k in rng.integers(0, size, int(voting.sum()))]
+        left = [ids[number]] if 2 < number < 5 else []
+        if left:
+            voting[number] = False
+            votes = votes[: int(voting.sum())]
+        rounds.append(Round(names, (ids[voting], votes), left=left))
+        server.leave_voters(left)
+        server.open_round(names, (ids[voting], votes))
+        for client in ("early", *range(number * 3)):
+            if client == 2 and number > 5:
+                continue
+            server.recommend(client)
+            if number % 4:
+                server.feedback(client, (number + len(str(client))) % 3 > 0)
+        if number == 5:
+            server.leave(2)
+    return server, rounds
+
+
+def state(server: PRec) -> dict[Any, Any]:
+    """Of every client: who counts, and how much credit is left."""
+    return {
+        client: (server.survivors(client), server.credit_left(client), server.transcript(client))
+        for client in server._runs
+    }
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"text": True}, {"diversity": 1, "radius": 1}, {"epsilon": 30.0}]
+)
+def test_a_file_goes_on_where_the_run_was(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """State, answers of the open round, gates and seats are the same after loading."""
+    server, rounds = played(tmp_path, **changes)
+    before = state(server)
+    gates = [run.gate and (run.gate.drawn, run.gate.stopped) for run in server._runs.values()]
+    server.save(tmp_path / "run")
+    again = PRec.load(tmp_path / "run", randomness=secure())
+    assert state(again) == before
+    assert gates == [
+        run.gate and (run.gate.drawn, run.gate.stopped) for run in again._runs.values()
+    ]
+    for client, (_, _, transcript) in before.items():
+        assert again.recommend(client) == transcript.entries[-1].candidate
+    again.open_round(rounds[1].candidates, {})
+    assert again.recommend("new") in rounds[1].candidates
+    assert again.begun == len(before) + 2
+
+
+def test_a_saved_run_goes_on_in_its_file_alone(tmp_path: Path) -> None:
+    """The object that was saved serves nobody any more."""
+    server, _ = played(tmp_path)
+    server.save(tmp_path / "run")
+    with pytest.raises(PrivacyError, match="goes on in its file"):
+        server.recommend("early")
+
+
+def test_what_cannot_be_written_is_not_handed_over(tmp_path: Path) -> None:
+    """If saving fails, the run goes on here."""
+    server, _ = played(tmp_path)
+    with pytest.raises(Exception, match="nowhere"):
+        server.save(tmp_path / "nowhere" / "run")
+    server.recommend("early")
+
+
+@pytest.mark.parametrize("changes", [{}, {"diversity": 1, "radius": 1}, {"epsilon": 30.0}])
+def test_a_replayed_transcript_gives_the_state(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """From votes and what clients saw and said alone, for abstainers and late clients too."""
+    server, rounds = played(tmp_path, **changes)
+    known = {client: server.transcript(client) for client in server._runs}
+    again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
+    assert state(again) == state(server)
+
+
+def test_a_replayed_client_is_not_served(tmp_path: Path) -> None:
+    """Her gate is another one, and would cost again."""
+    server, rounds = played(tmp_path)
+    known = {"early": server.transcript("early")}
+    again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
+    again.open_round(["x", "y"], {})
+    with pytest.raises(PrivacyError, match="was replayed"):
+        again.recommend("early")
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("round", -1),
+        ("round", "1"),
+        ("begun", 3),
+        ("blocks", 0),
+        ("candidates", ["only one"]),
+        ("number", "xyz"),
+        ("clients", [["a", [0, 64], None, False, [1, [], None]]]),
+        ("clients", [["a", [0, 0], None, False, [9, [], None]]]),
+        ("clients", [["a", [0, 0], None, False, [1, [[1, "x", 2]], None]]]),
+        ("left", ["early"]),
+        ("settings", {"rounds": 1}),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, part: str, value: Any) -> None:
+    """Though its hash is right: each part is held against the others."""
+    server, _ = played(tmp_path)
+    server.save(tmp_path / "run")
+    header, arrays = container.read(tmp_path / "run")
+    container.write(tmp_path / "other", header | {part: value}, arrays)
+    with pytest.raises(ModelFileError, match="incomplete"):
+        PRec.load(tmp_path / "other", randomness=secure())
+
+
+@pytest.mark.parametrize("name", ["votes", "electorate", "present", "voters", "0.alive"])
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str) -> None:
+    """Cut short, or with values that mean nothing."""
+    server, _ = played(tmp_path)
+    server.save(tmp_path / "run")
+    header, arrays = container.read(tmp_path / "run")
+    for broken in (arrays[name][:-1], arrays[name].astype(float)):
+        container.write(tmp_path / "other", header, arrays | {name: broken})
+        with pytest.raises(ModelFileError, match="incomplete"):
+            PRec.load(tmp_path / "other", randomness=secure())
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """With what would be one."""
+    container.write(tmp_path / "other", {"recommender": "popularity"}, {})
+    with pytest.raises(ModelFileError, match="no run of p-REC"):
+        PRec.load(tmp_path / "other", randomness=secure())
