@@ -66,14 +66,16 @@ def count_sets(
 ) -> None:
     """Add one to totals[answer, place] for every place of every set; totals: (2, modulus) int64.
 
-    first, second: the seed's words. tickets: uint64; bits: uint32. Four places are walked at a
-    time, so that none waits for the one before; scratch is small enough to stay in fast memory,
-    and an item is in one set of a person at most, so that a block of 2^16 - 1 cannot overflow it.
+    first, second: the seed's words. tickets: uint64; bits: uint32. Eight places are counted at a
+    time: one and its distances to the next seven, which stay the same around the wheel. A place
+    beyond the wheel's end is counted there and added to its own when the scratch is emptied: no
+    step of a set then waits for a remainder. Scratch is small enough to stay in fast memory, and an
+    item is in one set of a person at most, so that a block of 2^16 - 1 cannot overflow it.
     """
     modulus = np.uint64(totals.shape[1])
     narrower, wide = modulus - _ONE, np.uint32(modulus)
     last_place, last_step = _highest(modulus), _highest(narrower)
-    counts = np.zeros(totals.shape, dtype=np.uint16)
+    counts = np.zeros((2, 2 * totals.shape[1]), dtype=np.uint16)
     one = np.uint16(1)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n])) + _STEP
@@ -87,28 +89,35 @@ def count_sets(
         while word > last_step:
             state += _STEP
             word = _mix(state)
-        step = np.uint32(_ONE + word % narrower)
-        two = _further(step, step, wide)
-        four = _further(two, two, wide)
+        s1 = np.uint32(_ONE + word % narrower)
+        s2 = _further(s1, s1, wide)
+        s3, s4 = _further(s2, s1, wide), _further(s2, s2, wide)
+        s5, s6 = _further(s4, s1, wide), _further(s4, s2, wide)
+        s7, s8 = _further(s4, s3, wide), _further(s4, s4, wide)
+        # Distances as wide as addresses, so that one is added to the other as it is.
+        d1, d2, d3, d4 = np.uint64(s1), np.uint64(s2), np.uint64(s3), np.uint64(s4)
+        d5, d6, d7 = np.uint64(s5), np.uint64(s6), np.uint64(s7)
         for q in range(questions):
             row = counts[np.uint64((bits[n] >> np.uint32(q)) & np.uint32(1))]
-            p0, p1 = place, _further(place, step, wide)
-            p2, p3 = _further(p0, two, wide), _further(p1, two, wide)
             left = size
-            while left >= 4:
-                row[p0] += one
-                row[p1] += one
-                row[p2] += one
-                row[p3] += one
-                p0, p1 = _further(p0, four, wide), _further(p1, four, wide)
-                p2, p3 = _further(p2, four, wide), _further(p3, four, wide)
-                left -= 4
-            place = p0
+            while left >= 8:
+                at = np.uint64(place)
+                row[at] += one
+                row[at + d1] += one
+                row[at + d2] += one
+                row[at + d3] += one
+                row[at + d4] += one
+                row[at + d5] += one
+                row[at + d6] += one
+                row[at + d7] += one
+                place = _further(place, s8, wide)
+                left -= 8
             for _ in range(left):
-                row[place] += one
-                place = _further(place, step, wide)
+                row[np.uint64(place)] += one
+                place = _further(place, s1, wide)
         if (n + 1) % 65535 == 0 or n + 1 == len(tickets):
-            totals += counts
+            totals += counts[:, : totals.shape[1]]
+            totals += counts[:, totals.shape[1] :]
             counts[:] = 0
 
 
