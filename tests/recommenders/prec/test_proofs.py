@@ -31,27 +31,42 @@ def told(law: Law, votes: Ints, alive: Bools, size: int) -> Ints:
 
 
 def extremes(
-    law: Law, pattern: list[tuple[Ints, int, Ints]], alive: Bools, peers: int
+    law: Law,
+    pattern: list[tuple[Ints, int, Ints]],
+    credit: tuple[Ints, Ints],
+    peers: int,
+    each: int = 1,
 ) -> tuple[float, float]:
-    """Highest and lowest sum over all outcomes and answers while `peers` survive, her among them.
+    """Highest and lowest sum over all outcomes and answers while the gate may be open.
 
-    pattern: by round the votes, the number of objects, and voters who leave before it.
+    pattern: by round the votes, the number of objects, and voters who leave before it. credit:
+    (voters,) creditD and creditR; each: their sum at the start. The gate may be open while all
+    credit comes to `each` times `peers`, hers with it.
     """
     if not pattern:
         return 0.0, 0.0
     (votes, size, leaving), later = pattern[0], pattern[1:]
-    alive = alive.copy()
-    alive[leaving] = False
-    if not alive[-1] or alive.sum() < peers:
+    diverse, wrong = credit[0].copy(), credit[1].copy()
+    wrong[leaving] = 0
+    alive = (wrong > 0) & (diverse + wrong > 0)
+    if not alive[-1] or (diverse + wrong)[alive].sum() // each < peers:
         return 0.0, 0.0
     high = low = 0.0
     losses = told(law, votes, alive, size)
     for outcome in range(size):
         for liked in (True, False):
-            after = alive & ((votes == outcome) == liked)
-            best, worst = extremes(law, later, after, peers)
+            after = (
+                diverse - (liked & (votes != outcome)),
+                wrong - (alive & (not liked) & (votes == outcome)),
+            )
+            best, worst = extremes(law, later, after, peers, each)
             high, low = max(high, losses[outcome] + best), min(low, losses[outcome] + worst)
     return high, low
+
+
+def fresh(voters: int, diversity: int = 0, radius: int = 0) -> tuple[Ints, Ints]:
+    """Credits at the start."""
+    return np.full(voters, 2 * diversity), np.full(voters, 2 * radius + 1)
 
 
 @settings(deadline=None, max_examples=60)
@@ -68,7 +83,35 @@ def test_rounds_of_any_size_and_leaving_voters_stay_below_the_floor(data: st.Dat
         leaving = data.draw(st.lists(st.integers(0, others - 1), max_size=3))
         pattern.append((votes, size, np.array(leaving, dtype=np.int64)))
     floor, _ = floor_epsilon(objects=2, rounds=4, peers=12, voters=others + 1)
-    high, low = extremes(Law(4, 2), pattern, np.ones(others + 1, dtype=bool), 12)
+    high, low = extremes(Law(4, 2), pattern, fresh(others + 1), 12)
+    assert -floor <= low <= high <= floor
+
+
+@pytest.mark.parametrize(("diversity", "radius"), [(1, 0), (0, 1)])
+@settings(deadline=None, max_examples=20)
+@given(data=st.data())
+def test_credits_stay_below_the_floor(diversity: int, radius: int, data: st.DataObject) -> None:
+    """The same with three credits for each voter, while their total is 3 times 12 or more."""
+    others, rounds = data.draw(st.integers(12, 16)), 4 * (radius + 1)
+    pattern = []
+    for _ in range(4):
+        counts = data.draw(st.integers(0, others))
+        votes = np.where(np.arange(others + 1) < counts, 0, 1)
+        votes[-1] = data.draw(st.integers(0, 1))
+        pattern.append((votes, 2, np.array([], dtype=np.int64)))
+    wanted = PRecSettings(
+        rounds, 2, others + 1, peers=12, delta=0.5, diversity=diversity, radius=radius
+    )
+    start = fresh(others + 1, diversity, radius)
+    high, low = extremes(wanted.law, pattern, start, 12, wanted.credit)
+    floor, _ = floor_epsilon(
+        objects=2,
+        rounds=rounds,
+        peers=12,
+        voters=others + 1,
+        diversity=diversity,
+        radius=radius,
+    )
     assert -floor <= low <= high <= floor
 
 
@@ -80,7 +123,7 @@ def test_the_walk_finds_a_leak_that_is_there() -> None:
         (np.array([0] * 10 + [1] * 3), 2, np.array([], dtype=np.int64)),
         (np.array([0] * 12 + [1]), 2, np.array([], dtype=np.int64)),
     ]
-    high, low = extremes(Law(4, 2), halves, np.ones(13, dtype=bool), 1)
+    high, low = extremes(Law(4, 2), halves, fresh(13), 1)
     assert max(high, -low) > floor
 
 

@@ -15,6 +15,8 @@ Column = NDArray[np.int64] | NDArray[np.object_]
 """Ids of one kind: whole numbers, or text as objects."""
 Places = NDArray[np.int64]
 NOWHERE = -1
+_LOOSE = 4
+"""Numbers up to so many times apart as there are ids are looked up in a table."""
 
 
 def plain_id(value: Any) -> Id:
@@ -53,6 +55,7 @@ class Index:
             self._order = np.argsort(ids, kind="stable")
             self._sorted = ids[self._order]
             self._distinct = not (self._sorted[1:] == self._sorted[:-1]).any()
+            self._table = _table(ids)
 
     @property
     def distinct(self) -> bool:
@@ -65,8 +68,22 @@ class Index:
         if ids.dtype == object:
             found = (self._place.get(name, NOWHERE) for name in ids.tolist())
             return np.fromiter(found, dtype=np.int64, count=len(ids))
+        if self._table is not None:
+            least, places = self._table
+            steps = ids - least  # what wraps around lands outside the table
+            inside = steps.view(np.uint64) < np.uint64(len(places))
+            return np.where(inside, places[np.where(inside, steps, 0)], NOWHERE)
         at = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
         return np.where(self._sorted[at] == ids, self._order[at], NOWHERE)
+
+
+def _table(ids: Column) -> tuple[np.int64, Places] | None:
+    """The least id and the place of every one from there on, if they lie close together."""
+    if len(ids) == 0 or int(ids.max()) - int(ids.min()) > _LOOSE * len(ids):
+        return None
+    places = np.full(int(ids.max()) - int(ids.min()) + 1, NOWHERE, dtype=np.int64)
+    places[ids - ids.min()] = np.arange(len(ids))
+    return ids.min(), places
 
 
 def candidate_index(candidates: Collection[Any], most: int) -> Index:

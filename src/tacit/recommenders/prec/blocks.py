@@ -23,10 +23,16 @@ class Block:
         self.credit = no_credits(voters, diversity=diversity, radius=radius)
         self._counts: tuple[Counts, Counts] | None = None
 
-    def enrol(self, client: int, electorate: NDArray[np.bool_]) -> None:
-        """A client at this place, for whom the electorate (rows,) counts with full credits."""
+    def enrol(self, client: int, electorate: NDArray[np.bool_], tally: Counts) -> None:
+        """A client at this place, for whom the electorate (rows,) counts with full credits.
+
+        tally: (objects,) the electorate's votes in the open round.
+        """
         enrol(self.credit, client, electorate)
-        self._counts = None
+        if self._counts is not None:
+            counts, credits_left = self._counts
+            counts[client] = tally
+            credits_left[client] = (self.credit.start_both + 1) * tally.sum()
 
     def counts(self, votes: Votes, objects: int) -> tuple[Counts, Counts]:
         """Of the open round: (64, objects) votes that count for each client; (64,) their credit."""

@@ -39,8 +39,6 @@ class Wanted(Protocol):
     @property
     def diversity(self) -> int: ...
     @property
-    def credit(self) -> int: ...
-    @property
     def fewest_peers(self) -> int: ...
     @property
     def epsilon(self) -> float | None: ...
@@ -147,18 +145,12 @@ def _best_peers(wanted: Wanted, weight: float) -> int:
 
 
 def _floor(wanted: Wanted, peers: int, voters: int) -> tuple[float, str]:
-    """Nats of all rounds that the gate lets pass, and whether that is exact or a bound.
-
-    With D or R the gate keeps the credit at c P or above. The formulas state it as (D + R + 1) for
-    each peer: so many that they do not come to more.
-    """
-    law, credit = wanted.law, wanted.credit
-    stated = credit * peers // (wanted.diversity + law.radius + 1)
+    """Nats of all rounds that the gate lets pass, and whether that is exact or a bound."""
     return floor_epsilon(
-        objects=law.objects,
-        rounds=law.rounds,
-        peers=stated,
-        voters=max(voters, stated),
+        objects=wanted.law.objects,
+        rounds=wanted.law.rounds,
+        peers=peers,
+        voters=max(voters, peers),
         diversity=wanted.diversity,
-        radius=law.radius,
+        radius=wanted.law.radius,
     )

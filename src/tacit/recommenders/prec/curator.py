@@ -62,6 +62,7 @@ class PRec(Running):
         self._candidates: tuple[Id, ...] = ()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._everybody: Counts | None = None  # votes of the open round, if they were counted
         self._handed_over = False
 
     @property
@@ -262,7 +263,10 @@ class PRec(Running):
         return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
 
     def _enrol(self, run: Run) -> None:
-        self._seats.enrol(run.seat, self._electorate)
+        if self._everybody is None:
+            size, voting = len(self._candidates), self._votes[self._electorate]
+            self._everybody = np.bincount(voting, minlength=size).astype(np.int64)
+        self._seats.enrol(run.seat, self._electorate, self._everybody)
         run.joined = self.round
 
     def _known(self, name: Id) -> Run:
@@ -320,6 +324,7 @@ class PRec(Running):
             last = np.append(last, np.zeros(new, dtype=np.uint16))
         self._seats.turn(last, len(self._candidates), votes, len(candidates), self._answers())
         self._votes, self._candidates, self._electorate = votes, candidates, present
+        self._everybody = None
         self.round += 1
         for run in self._runs.values():
             if run.joined is None:

@@ -41,9 +41,9 @@ class Seats:
         self.blocks = blocks
         self._free = [seat for seat in reversed(every) if seat not in taken]
 
-    def enrol(self, seat: Seat, electorate: NDArray[np.bool_]) -> None:
-        """A client begins with these voters (rows,), all with full credits."""
-        self.blocks[seat[0]].enrol(seat[1], electorate)
+    def enrol(self, seat: Seat, electorate: NDArray[np.bool_], tally: Counts) -> None:
+        """A client begins with these voters (rows,), of whom so many vote for each object."""
+        self.blocks[seat[0]].enrol(seat[1], electorate, tally)
 
     def counting(self, seat: Seat) -> NDArray[np.bool_]:
         """(rows,) who counts for the client."""
