@@ -319,8 +319,8 @@ def test_many_voters_add_little(monkeypatch):
 def test_other_settings_have_a_bound():
     """Ten objects, or larger D and R: below the theorem, and said to be a bound."""
     value, basis = exact.floor_epsilon(**named(10, 1000, 1000, 10**6))
-    assert (value, basis) == (pytest.approx(8.245, abs=0.01), "bound")
-    assert value < theory.eps_tight(10, 1000, 0, 0, 1000) / 1.5
+    assert basis == "bound"
+    assert value < theory.eps_tight(10, 1000, 0, 0, 1000) / 3.5
     value, basis = exact.promise_epsilon(**named(3, 10000, 100, 5000, 20, 10))
     assert (basis, value < theory.eps_tight(3, 10000, 20, 10, 100)) == ("bound", True)
 

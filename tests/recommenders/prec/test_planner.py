@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.recommenders.prec import theory
+from tacit.recommenders.prec import exact, theory
 from tacit.recommenders.prec.exact import EXACT_VOTERS, floor_epsilon, promise_epsilon
 from tacit.recommenders.prec.planner import curves, plan
 
@@ -29,7 +29,6 @@ def test_exact_numbers_are_given_as_such():
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        (USUAL | {"voters": EXACT_VOTERS[2] + 1}, "up to 6000 of them"),
         ({"objects": 4, "rounds": 1000, "peers": 50, "voters": 300}, "for 2 or 3 objects"),
         (USUAL | {"diversity": 2}, "for 2 or 3 objects with diversity and radius 0"),
     ],
@@ -41,6 +40,18 @@ def test_where_nothing_is_exact_a_reason_is_given(setting, reason):
     assert reason in found.why_not_exact
     assert found.proven["promise"] < found.epsilon_tight
     assert found.to_dict()["epsilon_exact"] is None
+
+
+def test_beyond_the_exact_part_a_reason_is_given(monkeypatch):
+    """More voters than are tried one by one: a bound, close to the exact number."""
+    whole = plan(**USUAL).proven["floor"]
+    monkeypatch.setitem(EXACT_VOTERS, 2, 200)
+    exact._epsilon.cache_clear()
+    found = plan(**USUAL)
+    exact._epsilon.cache_clear()
+    assert found.exact is None
+    assert "up to 200 of them" in found.why_not_exact
+    assert whole < found.proven["floor"] < 1.5 * whole
 
 
 def test_one_of_the_two_may_be_exact():
