@@ -366,3 +366,15 @@ def test_both_variants_have_one_twin() -> None:
             server.feedback("ann", server.recommend("ann") == 0)
         outputs.append(server.transcript("ann"))
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize(("diversity", "radius", "bits"), [(0, 0, 1), (1, 0, 3), (1, 1, 6)])
+def test_a_client_takes_a_few_bits_per_voter(diversity: int, radius: int, bits: int) -> None:
+    """64 clients and 1,000 voters: so many words for each voter, one bit for each client."""
+    server = twin(voters=1000, diversity=diversity, radius=radius)
+    server.open_round(["a", "b"], dict.fromkeys(range(1000), "a"))
+    for client in range(64):
+        server.recommend(client)
+    (block,) = server._seats.blocks
+    credit = block.credit
+    assert credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes == 8 * bits * 1000

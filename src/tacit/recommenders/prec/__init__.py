@@ -7,7 +7,7 @@ paper                       here                                   where
 T, m, n, P, D, R            PRecSettings                           settings.py
 phi, gamma, lambda, rho     Law                                    law.py
 p-REC_sim, p-REC            PRec                                   curator.py
-creditD, creditR, weight    Block                                  blocks.py, engine/votes.py
+creditD, creditR, weight    Block, Seats                           blocks.py, engine/votes.py
 promise of P peers          Gate (sound), assumed (published)      gate.py
 epsilon                     Plan, cards                            budget.py, guarantees.py
 
@@ -19,9 +19,10 @@ and its card is conditional; with epsilon = inf both are the paper's algorithm, 
 
 from tacit.recommenders.prec.budget import Plan
 from tacit.recommenders.prec.curator import PRec
+from tacit.recommenders.prec.guarantees import cards
 from tacit.recommenders.prec.law import Law
 from tacit.recommenders.prec.records import Entry, Round, Transcript
 from tacit.recommenders.prec.replaying import replay
 from tacit.recommenders.prec.settings import PRecSettings
 
-__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Round", "Transcript", "replay"]
+__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Round", "Transcript", "cards", "replay"]

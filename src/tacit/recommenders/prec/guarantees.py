@@ -27,7 +27,7 @@ _NOT_COVERED = (
 )
 
 
-def cards(settings: PRecSettings, *, private: bool) -> tuple[Guarantee, ...]:
+def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
     """private: whether draws come from the system's generator."""
     if settings.noiseless or not private:
         return (_nothing(private),)
