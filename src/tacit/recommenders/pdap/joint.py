@@ -157,9 +157,9 @@ class Joint:
         best = own[int(self._means[number, own].argmax())]
         return Choice(best, "exploit", cell)
 
-    def best_own(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The own video believed best in each of these cells."""
-        return np.asarray(self._best_own[cells])
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n,) the videos of `serve` for (n, d) contexts."""
+        return np.asarray(self._best_own[self.grid.numbers(contexts)])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         """It is tried from the next visit on, as often as what is believed of it says."""

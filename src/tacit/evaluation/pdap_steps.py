@@ -1,0 +1,236 @@
+"""What each step of the learner with joint privacy gains: average regret at an equal guarantee.
+
+World    Generated clicks with a known optimum (`synthetic_rewards.py`): M vendors, K videos each.
+         All vendors learn at the same time, T visits each. A forwarded visit is served by what the
+         neighbour's learner has released, and the reward comes back by randomised response.
+Regret   Mean of the best video of ALL vendors at the context, minus the mean of what was shown.
+Steps    Each adds one thing to the one before, and every one has the same epsilon per visit; the
+         step with a delta and the one with public visits say so.
+Use      python -m tacit.evaluation.pdap_steps [--visits 200000] [--seeds 1 2 3] ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import randomness
+from tacit.data.synthetic_rewards import Clicks, generate
+from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.recommenders.pdap.joint import Joint
+from tacit.recommenders.pdap.joint_estimates import Beliefs
+from tacit.recommenders.pdap.joint_grid import Grid
+from tacit.recommenders.pdap.joint_guests import answer_range
+from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
+
+Floats = NDArray[np.float64]
+_ALONE = Beliefs(reach=0.0)
+_TREE: Mapping[str, Any] = {
+    "release": "tree",
+    "growth": 1.0,
+    "pair": "visits and likes",
+    "index": "optimistic",
+    "shrink_counts": False,
+    "beliefs": _ALONE,
+}
+_LIKES = {**_TREE, "pair": "likes and dislikes"}
+_EPOCHS = {**_LIKES, "release": "epochs", "growth": 1.5}
+_DRAWN = {**_EPOCHS, "index": "thompson"}
+_COUNTS = {**_DRAWN, "shrink_counts": True}
+
+STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "tree": ("binary tree per cell and arm for visits and likes, optimistic index", _TREE),
+    "tree-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREE, "delta": 1e-6}),
+    "dislikes": ("likes and dislikes instead of visits and likes", _LIKES),
+    "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
+    "thompson": ("chances drawn from what is believed", _DRAWN),
+    "counts": ("counts combined with what the chances let expect", _COUNTS),
+    "surfaces": ("cells borrow from cells around them: the default", {}),
+    "public": ("and 2,000 public visits of each vendor", {"public": 2000}),
+}
+"""Bottom up."""
+
+
+class Batch(Protocol):
+    """A policy that answers many visits at once, between two releases."""
+
+    def until_release(self) -> int: ...
+
+    def select_many(self, contexts: Floats) -> Any: ...
+
+    def update_many(self, choices: Any, rewards: Floats) -> None: ...
+
+    def serve_many(self, contexts: Floats) -> NDArray[np.int64]: ...
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One run. average_regret: per visit, mean over vendors; forwarded: share of visits.
+
+    curve: pairs of visits per vendor and regret so far, summed over them, mean over vendors.
+    """
+
+    step: str
+    epsilon: float
+    visits: int
+    seed: int
+    average_regret: float
+    forwarded: float
+    curve: tuple[tuple[int, float], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; an infinite epsilon is null."""
+        return asdict(self) | {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}
+
+
+def steps(
+    *,
+    names: Sequence[str] = tuple(STEPS),
+    epsilons: Sequence[float] = (0.5, 1.0, 3.0, 10.0, math.inf),
+    seeds: Sequence[int] = (1,),
+    visits: int = 200_000,
+    vendors: int = 4,
+    videos: int = 20,
+    dimension: int = 2,
+) -> Iterator[StepRow]:
+    """Every step at every epsilon on every seed's world, one after the other."""
+    for seed in seeds:
+        world = generate(vendors=vendors, videos=videos, dimension=dimension, seed=seed)
+        for name in names:
+            for epsilon in epsilons:
+                yield _step(name, epsilon, world, visits, seed)
+
+
+def _step(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> StepRow:
+    def make(vendor: int) -> Joint:
+        setting = dict(STEPS[name][1])
+        plain = JointSetting(
+            videos=world.videos,
+            neighbours=world.vendors - 1,
+            dimension=world.dimension,
+            horizon=visits,
+            epsilon=epsilon,
+            neighbour_range=answer_range(epsilon),
+        )
+        if "public" in setting:
+            grid = Grid(world.dimension, plain.grid_slices)
+            setting["public"] = public_visits(world, vendor, grid, setting["public"], seed)
+        fields = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
+        return Joint(
+            JointSetting(**{**fields, **setting}),
+            randomness=randomness.replay(f"{seed} {vendor}"),
+        )
+
+    return run(name, make, epsilon, world, visits, seed)
+
+
+def run(
+    name: str,
+    make: Callable[[int], Batch],
+    epsilon: float,
+    world: Clicks,
+    visits: int,
+    seed: int,
+) -> StepRow:
+    """All vendors learn side by side. make: vendor -> its policy, own videos first."""
+    generator = np.random.default_rng(seed)
+    with randomness.simulation():
+        policies = [make(vendor) for vendor in range(world.vendors)]
+        bit, ends = BitRelease(epsilon), np.array(answer_range(epsilon))
+        source = randomness.replay(f"answers {seed}")
+        done, regret, forwarded, curve = 0, 0.0, 0, []
+        while done < visits:
+            size = min(visits - done, 1 << 13, *(policy.until_release() for policy in policies))
+            for vendor, policy in enumerate(policies):
+                contexts = generator.random((size, world.dimension))
+                choices = policy.select_many(contexts)
+                shown = _shown(vendor, choices.arms, contexts, world, policies)
+                means = world.mean(shown, contexts)
+                rewards = (generator.random(size) < means).astype(np.float64)
+                away = choices.arms >= world.videos
+                rewards[away] = ends[bit(rewards[away] > 0, source).astype(np.int64)]
+                policy.update_many(choices, rewards)
+                regret += float((world.best(contexts)[1] - means).sum())
+                forwarded += int(away.sum())
+            done += size
+            curve.append((done, regret / world.vendors))
+    every = visits * world.vendors
+    return StepRow(name, epsilon, visits, seed, regret / every, forwarded / every, tuple(curve))
+
+
+def _shown(
+    vendor: int,
+    arms: NDArray[np.int64],
+    contexts: Floats,
+    world: Clicks,
+    policies: Sequence[Batch],
+) -> NDArray[np.int64]:
+    """Which of all videos each arm comes to."""
+    shown = vendor * world.videos + arms
+    others = [other for other in range(world.vendors) if other != vendor]
+    for place, other in enumerate(others, world.videos):
+        sent = arms == place
+        shown[sent] = other * world.videos + policies[other].serve_many(contexts[sent])
+    return shown
+
+
+def public_visits(world: Clicks, vendor: int, grid: Grid, visits: int, seed: int) -> PublicData:
+    """So many visits of people who agreed, each shown a random own video."""
+    generator = np.random.default_rng([seed, vendor])
+    contexts = generator.random((visits, world.dimension))
+    arms = generator.integers(0, world.videos, visits)
+    clicks = generator.random(visits) < world.mean(vendor * world.videos + arms, contexts)
+    tables = np.zeros((2, len(grid), world.videos + world.vendors - 1))
+    cells = grid.numbers(contexts)
+    np.add.at(tables[0], (cells, arms), clicks)
+    np.add.at(tables[1], (cells, arms), 1.0)
+    return PublicData(tables[0], tables[1])
+
+
+def exponent(rows: Sequence[StepRow], *, after: float = 0.01) -> Interval:
+    """Slope of log regret over log visits, fitted per run from `after` of the horizon on.
+
+    Below 1, average regret falls. Its interval is over the runs, which are independent worlds.
+    """
+    slopes = []
+    for row in rows:
+        curve = np.array([point for point in row.curve if point[0] >= after * row.visits])
+        slopes.append(float(np.polyfit(np.log(curve[:, 0]), np.log(curve[:, 1]), 1)[0]))
+    return mean_interval(slopes)
+
+
+def table(rows: Sequence[StepRow]) -> str:
+    """Steps by epsilons: average regret, mean over seeds."""
+    epsilons = sorted({row.epsilon for row in rows})
+    lines = ["step         " + "".join(f"{f'eps {epsilon:g}':>10}" for epsilon in epsilons)]
+    for name in dict.fromkeys(row.step for row in rows):
+        found = [
+            np.mean([r.average_regret for r in rows if (r.step, r.epsilon) == (name, epsilon)])
+            for epsilon in epsilons
+        ]
+        lines.append(f"{name:<13}" + "".join(f"{value:>10.4f}" for value in found))
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write every run as it ends, and then the table, to standard output."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--names", nargs="+", default=list(STEPS), choices=list(STEPS))
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.5, 1, 3, 10, math.inf])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--visits", type=int, default=200_000)
+    given = parser.parse_args(arguments)
+    rows = steps(names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=given.visits)
+    sys.stdout.write(table(rows) + "\n")
+
+
+if __name__ == "__main__":
+    main()
