@@ -127,6 +127,72 @@ def test_the_walk_finds_a_leak_that_is_there() -> None:
     assert max(high, -low) > floor
 
 
+def passing(counts: list[int], threshold: int, scale: float) -> Ints:
+    """Chance that a gate of discrete noise shuts at each count in turn, and last, at none."""
+    q, far = math.exp(-1 / scale), 120
+    steps = np.arange(-far, far + 1)
+    chance = (1 - q) / (1 + q) * q ** np.abs(steps)
+    beyond = chance[::-1].cumsum()[::-1]  # that the noise on a count is so much or more
+    open_still, shut = chance.copy(), []
+    for count in counts:
+        stop = beyond[np.clip(count - threshold + steps, -far, far) + far]
+        shut.append((open_still * stop).sum())
+        open_still = open_still * (1 - stop)
+    return np.array([*shut, open_still.sum()])
+
+
+def view(
+    wanted: PRecSettings, pattern: Ints, *, gated: bool, hers: Ints
+) -> dict[tuple[tuple[int, ...], int], float]:
+    """Chance of every (outputs until the stop, rounds open), for a client who follows one voter."""
+    rounds, plan, law = len(pattern), wanted.plan, wanted.law
+    found: dict[tuple[tuple[int, ...], int], float] = {}
+
+    def walk(outputs: tuple[int, ...], alive: Bools, counts: list[int], chance: float) -> None:
+        at = len(outputs)
+        counts = [*counts, int(alive.sum())] if at < rounds else counts
+        stops = passing(counts, plan.threshold, 2 / plan.gate)
+        if at == rounds or gated:
+            last = stops[at] if gated else 1.0
+            found[outputs, at] = chance * last
+        if at < rounds:
+            laws = law.chances(np.bincount(pattern[at][alive], minlength=2))
+            for outcome in range(2):
+                liked = outcome == hers[at]
+                after = alive & ((pattern[at] == outcome) == liked)
+                walk((*outputs, outcome), after, counts, chance * laws[outcome])
+
+    walk((), np.ones(pattern.shape[1], dtype=bool), [], 1.0)
+    return found
+
+
+def hockey(first: dict[object, float], second: dict[object, float], epsilon: float) -> float:
+    """The least delta at which epsilon holds for this pair, in both directions."""
+    factor = math.exp(epsilon)
+    return max(
+        sum(max(0.0, one[key] - factor * other[key]) for key in first)
+        for one, other in ((first, second), (second, first))
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_gated_view_keeps_epsilon_and_delta(seed: int) -> None:
+    """All views of 6 rounds, enumerated with the gate's discrete noise, for a client who follows
+    one voter among few: within delta at the plan's epsilon, where without a gate it is not."""
+    wanted = PRecSettings(6, 2, 40, peers=12, epsilon=5.0, delta=0.02)
+    rng, others = np.random.default_rng(seed), 1 + 3 * seed
+    pattern = rng.integers(0, 2, (6, others + 1))
+    both, alone = pattern, pattern[:, :-1]
+    losses = {}
+    for gated in (True, False):
+        pair = [view(wanted, votes, gated=gated, hers=pattern[:, -1]) for votes in (both, alone)]
+        for chances in pair:
+            assert sum(chances.values()) == pytest.approx(1, abs=1e-9)
+        losses[gated] = hockey(*pair, wanted.plan.epsilon)
+    assert losses[True] <= wanted.plan.delta
+    assert losses[False] > 10 * wanted.plan.delta or others > 3
+
+
 def test_silence_without_a_charge_would_break_the_chain() -> None:
     """If nobody paid for silence, 100 equal rounds would tell 100 times as much as one."""
     votes = np.array([0] * 30 + [1] * 30 + [0])

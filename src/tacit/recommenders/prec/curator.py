@@ -70,6 +70,11 @@ class PRec(Running):
         """Of the open round, in the order given; empty before the first."""
         return self._candidates
 
+    @property
+    def clients(self) -> tuple[Id, ...]:
+        """Whose runs have begun and not ended, in that order."""
+        return tuple(self._runs)
+
     # Voters and rounds
 
     def join_voters(self, voters: Any) -> None:
