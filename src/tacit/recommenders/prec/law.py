@@ -57,11 +57,6 @@ class Law:
         """lambda = 2 m ln(T/(R+1))."""
         return 2 * self.objects * self._log
 
-    @property
-    def threshold(self) -> Fraction:
-        """rho = 1 / 2m: shares up to it have phi = 0."""
-        return Fraction(1, 2 * self.objects)
-
     @cached_property
     def _log(self) -> float:
         return math.log(self.rounds / (self.radius + 1))
