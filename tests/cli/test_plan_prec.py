@@ -66,9 +66,9 @@ def test_says_it_in_sentences(tacit):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--epsilon", 1), "a gate has to keep exactly 51 voters; the theorem asks for 498."),
+        (("--epsilon", 1), "a gate has to keep 51, exactly; the theorem asks for 498."),
         (("--epsilon", 0.001), "not even all 300 voters are enough."),
-        (("--epsilon", 4, "--diversity", 1), "a gate has to keep at most"),
+        (("--epsilon", 4, "--diversity", 1), "it is known to be enough that a gate keeps"),
     ],
 )
 def test_says_how_many_voters_it_takes(tacit, more, sentence):
@@ -76,6 +76,20 @@ def test_says_how_many_voters_it_takes(tacit, more, sentence):
     code, out, _ = tacit(*PLAN, *more)
     assert code == 0
     assert sentence in " ".join(out.split())
+
+
+def test_the_next_step_can_be_typed(tacit):
+    """An epsilon, the peers that it takes, an epsilon for those, a plot: each line runs."""
+    words = PLAN
+    for expected in (["--epsilon", "1"], ["--peers", "51"], ["--epsilon", "1"]):
+        code, out, _ = tacit(*words)
+        assert code == 0
+        step = out.split("Next:")[1].split()
+        assert step[:3] == ["tacit", "plan", "prec"]
+        assert expected[1] == step[step.index(expected[0]) + 1]
+        words = step[1:]
+    _, out, _ = tacit(*words)
+    assert out.split()[-2:] == ["--plot", "prec.svg"]
 
 
 def test_draws(tacit, tmp_path):

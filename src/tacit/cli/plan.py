@@ -188,12 +188,14 @@ def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
 def voters_advice(planned: VotersPlan) -> str:
     """In two or three sentences: what is told, what it rests on, and how many voters it takes."""
     gate, promise = planned.proven["floor"], planned.proven["promise"]
+    credited = planned.diversity + planned.radius > 0
+    kept = f"{'the credits of ' if credited else ''}{planned.peers:,} voters"
     said = (
-        f"A gate that keeps {planned.peers:,} voters in play limits what "
+        f"A gate that keeps {kept} in play limits what "
         f"{planned.rounds:,} recommendations tell about any one of {planned.voters:,} to "
         f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is "
         f"{promise:.3f} nats if {planned.peers:,} voters agree with the client throughout, which "
-        "nobody can check, and no limit otherwise."
+        "nobody can check, and no useful limit otherwise."
     )
     if planned.needed is None:
         return said
@@ -201,11 +203,12 @@ def voters_advice(planned: VotersPlan) -> str:
     wanted = f"For epsilon {needed.epsilon:g}"
     if needed.floor is None:
         return f"{said} {wanted} not even all {planned.voters:,} voters are enough."
-    known = "exactly" if needed.exact_floor is not None else "at most"
-    return (
-        f"{said} {wanted} a gate has to keep {known} {needed.floor:,} voters; the theorem asks "
-        f"for {needed.theorem:,}."
+    found = (
+        f"{wanted} a gate has to keep {needed.floor:,}, exactly"
+        if needed.exact_floor is not None
+        else f"{wanted} it is known to be enough that a gate keeps {needed.floor:,}"
     )
+    return f"{said} {found}; the theorem asks for {needed.theorem:,}."
 
 
 def _show_voters(_: dict[str, Any], *, planned: VotersPlan, plot: Path | None) -> None:
@@ -239,11 +242,18 @@ def _show_voters(_: dict[str, Any], *, planned: VotersPlan, plot: Path | None) -
         output.console.print(planned.why_not_exact, style="dim", soft_wrap=True)
     if plot is not None:
         output.console.print(f"Wrote {plot}", soft_wrap=True, markup=False)
-    words = (
+    output.next_step(f"Next:  {_next_plan(planned)}")
+
+
+def _next_plan(planned: VotersPlan) -> str:
+    """First an epsilon, then the peers that it takes, then a plot."""
+    needed, peers, more = planned.needed, planned.peers, " --plot prec.svg"
+    if needed is None:
+        more = " --epsilon 1"
+    elif needed.floor is not None and needed.floor != peers:
+        peers, more = needed.floor, ""
+    return (
         f"tacit plan prec --objects {planned.objects} --rounds {planned.rounds} "
-        f"--diversity {planned.diversity} --radius {planned.radius} --peers {planned.peers} "
-        f"--voters {planned.voters}"
-    )
-    output.next_step(
-        f"Next:  {words} --epsilon 1" if planned.needed is None else "Next:  tacit guarantee prec"
+        f"--diversity {planned.diversity} --radius {planned.radius} --peers {peers} "
+        f"--voters {planned.voters}{more}"
     )

@@ -273,7 +273,7 @@ def credited_twin(m, r, D, R, floor, most, rounds, sign):
 @pytest.mark.parametrize(("D", "R"), [(1, 0), (0, 1)])
 def test_credited_kernel_equals_a_slow_twin(D, R):
     """Three others with the paper's own two credits each; each of 10 rounds costs one at least."""
-    T, most, floor = 30, 3, 4
+    T, most, floor = 30, 3, 6
     r = T / (R + 1)
     fast = worst_with_credits(math.log(r), theory.gamma(2, T, R), floor, most, R == 0)
     slow = [credited_twin(2, r, D, R, floor, most, 10, sign) for sign in (1, -1)]
