@@ -8,10 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from tacit.data.synthetic_blocks import Blocks
+from tacit.data.synthetic_blocks import Blocks, draw
 from tacit.errors import ConfigError
 from tacit.evaluation.sketching import simulate
+from tacit.randomness import replay, simulation
+from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.planner import plan
+from tacit.recommenders.sketches.population import answer
+from tacit.recommenders.sketches.server import Server, item_counts
+from tacit.recommenders.sketches.theory import maxsense_chances
 
 ONE_CLASS = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.1]]))
 
@@ -137,3 +142,32 @@ def test_nonsense_is_refused(wrong):
     fields = {"method": "maxsense", "items": 40, "rated": 10, "epsilon": 1.0, "users": [9]}
     with pytest.raises(ConfigError):
         simulate(**(fields | {"seed": 0} | wrong))
+
+
+@pytest.mark.parametrize("items", [200, 600])
+def test_scores_are_as_the_formula_has_them(items):
+    """Where w is at most N / 10, scores are as far apart as by the formula, to a tenth.
+
+    And they scatter as the answers to so many questions do.
+
+    So what a crowd needs differs from the planner's number by how far its tail bound is from the
+    normal distribution's own tail, and not by what a report tells.
+    """
+    rated, theta, people = 20, 0.9, 200_000
+    campaign = design(range(items), rated=rated, epsilon=4.0, theta=theta, seed=bytes(16))
+    labels = np.random.default_rng(5).permutation(ONE_CLASS.labels(items))
+    server = Server(campaign, keep_tickets=False)
+    with simulation():
+        source = replay("scores")
+        for likes in draw(ONE_CLASS, labels, users=people, rated=rated, seed=6):
+            server.fold(answer(campaign, likes.starts, likes.items, source), now=0)
+    counts = item_counts(server)
+    asked = campaign.set_size * rated / campaign.modulus  # theta of whole items
+    high, low = maxsense_chances(
+        items, rated, 4.0, asked, ONE_CLASS.people, ONE_CLASS.items, ONE_CLASS.likes
+    )
+    scores = [counts.normalised[labels == label] for label in (0, 1)]
+    assert scores[0].mean() - scores[1].mean() == pytest.approx(high - low, rel=0.1)
+    spread = np.mean([score.var(ddof=1) for score in scores])
+    binomial = np.mean(counts.normalised * (1 - counts.normalised) / counts.asked)
+    assert spread / binomial == pytest.approx(1, abs=5 * np.sqrt(2 / items))
