@@ -111,6 +111,14 @@ def test_the_chain_is_the_worst_of_all_chains(D, most):
     assert theory.eps_chain(m, T, D, R, most, floor, P) == pytest.approx(total.max())
 
 
+def test_long_chains_end_in_the_theorem(monkeypatch):
+    """Walked in part, a chain costs more than walked whole, and less than the theorem."""
+    setting = (5, 1000, 2, 1, 10**5, theory.credit_floor(2, 1, 60), 60)
+    whole = theory.eps_chain(*setting)
+    monkeypatch.setattr(theory, "_MOST_STEPS", 40)
+    assert whole < theory.eps_chain(*setting) < theory.eps_tight(5, 1000, 2, 1, 60)
+
+
 def told(counts, b, m, T):
     """p(b), phi and so on as printed."""
     gamma, lam, rho = theory.gamma(m, T, 0), theory.lam(m, T, 0), theory.rho(m)

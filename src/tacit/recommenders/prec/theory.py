@@ -18,6 +18,8 @@ from tacit.errors import ConfigError
 
 _PIECE, _FAR = 0.01, 14.0
 """Of the lines in `kappa`, in units of 1 / lambda: how short pieces are, and where they end."""
+_MOST_STEPS = 100_000
+"""Of a chain that are walked: longer ones take thousands of objects or hundreds of credits."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 """* Theorem 15's constant, 0.1308: of a coin with chance 3/4 against one with 1/2."""
 
@@ -197,6 +199,8 @@ def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -
     """
     c, left, rounds, total = credit(D, R), floor, 0, 0.0
     while left <= c * n and rounds < T:
+        if rounds == _MOST_STEPS:  # the theorem's own geometric sum, from here on
+            return total + 9 * m * lam(m, T, R) * c**2 / left
         total += leak(m, T, R, max(-(-left // c), weight))
         rounds += 1
         left = _before(left, 2 * m, c, weight)
@@ -264,5 +268,5 @@ def _check_whole(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
         ("voters", n, 1),
         ("peers", P, 1),
     ):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**12:
-            raise ConfigError(f"{name} is a whole number from {least} to 10^12; got {value!r}.")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 2**40:
+            raise ConfigError(f"{name} is a whole number from {least} to 2^40; got {value!r}.")
