@@ -45,6 +45,13 @@ def test_popularity_is_as_skewed_as_asked(made: Ratings) -> None:
     assert steep[-15:].sum() > 0.33 * steep.sum()
 
 
+def test_a_shift_flattens_the_top(made: Ratings) -> None:
+    """The item that most rate is less far ahead of the twentieth."""
+    steep = np.sort(np.bincount(made.items, minlength=150))[::-1]
+    flat = np.sort(np.bincount(make(shift=20.0).items, minlength=150))[::-1]
+    assert flat[0] / flat[19] < 0.6 * steep[0] / steep[19]
+
+
 def test_overlap_is_the_share_in_both_domains(made: Ratings) -> None:
     """By default everybody who can, rates in both; with overlap 0 nobody does."""
     assert len(straddlers(made, "source", "target")) > 0.98 * 800

@@ -9,7 +9,14 @@ from dataclasses import replace
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.evaluation.price_of_privacy import STEPS, PriceRow, price_of_privacy, users_needed
+from tacit.evaluation.price_of_privacy import (
+    PROTOTYPE,
+    PROTOTYPE_WORLD,
+    STEPS,
+    PriceRow,
+    price_of_privacy,
+    users_needed,
+)
 
 ROW = PriceRow("release", 1000, 1.0, 1e-6, 1, 0.6, 0.05, 0.2, 0.5, 0.4, 100)
 
@@ -64,3 +71,23 @@ def test_an_unknown_step_is_named():
     with pytest.raises(ConfigError, match="water-filling"):
         price_of_privacy(users=[100], epsilons=[1.0], seeds=[1], steps=("nothing",))
     assert "release" in STEPS
+
+
+def test_the_plain_design_can_be_its_own_twin():
+    """Almost without noise it keeps all of its own gain, and with much noise none, in the world it
+    chose: its ridge is not fitted to the noise."""
+    rows = price_of_privacy(
+        users=[1200],
+        epsilons=[1e4, 0.1],
+        seeds=[1],
+        steps=(PROTOTYPE,),
+        cold=300,
+        items=(60, 60),
+        world={**PROTOTYPE_WORLD, "shift": 10.0},
+        twin=PROTOTYPE,
+    )
+    assert [row.step for row in rows] == [PROTOTYPE] * 3
+    assert rows[0].kept == 1
+    assert rows[0].gain > 0.02
+    assert rows[1].kept == pytest.approx(1, abs=0.05)
+    assert rows[2].kept < 0.2

@@ -5,9 +5,9 @@ Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one sta
          to f^-decay, all factors together `taste` stars (standard deviation); b_u: how mild a
          person judges.
 Who rates what   A person's number of ratings is 5 or more, log-normal above it. She draws items
-         without replacement, an item's weight being rank^-skew * exp(pull <k_i, x_u>),
-         with ranks within each domain (Zipf) and k_i correlated with q_i: people rate
-         what they like. Somebody of one domain only draws from that one.
+         without replacement, an item's weight being (rank + shift)^-skew * exp(pull <k_i, x_u>),
+         with ranks from 1 within each domain (Zipf-Mandelbrot) and k_i correlated with q_i: people
+         rate what they like. Somebody of one domain only draws from that one.
 Popular items are rated a little higher. A result on generated ratings is no evidence about people.
 """
 
@@ -58,6 +58,7 @@ def generate_domains(
     decay: float = 1.5,
     noise: float = 0.5,
     skew: float = 1.2,
+    shift: float = 0.0,
     pull: float = 0.1,
     overlap: float = 1.0,
     seed: int,
@@ -67,15 +68,26 @@ def generate_domains(
     ratings_per_user  mean over people, in both domains together
     decay             how fast the factors weaken; 0: all alike
     taste, noise      sd of what the factors and chance add to a rating, stars
-    skew              popularity is rank^-skew; 0: all items alike
+    skew, shift       popularity is (rank + shift)^-skew; skew 0: all items alike; shift: about so
+                      many items at the top are alike, 0: none
     pull              how far tastes decide what is rated; 0: not at all
     overlap           share of people who rate in both domains; the others are split evenly
     The ids are 0, 1, ...; an item that nobody chose has no rating and still is in the catalogue.
     """
-    _refuse(users, items, ratings_per_user, factors, (taste, decay, noise, skew, pull), overlap)
+    strengths = (taste, decay, noise, skew, shift, pull)
+    _refuse(users, items, ratings_per_user, factors, strengths, overlap)
     streams = np.random.SeedSequence(seed).spawn(3)
     world = _world(
-        users, items, ratings_per_user, factors, taste, decay, skew, pull, overlap, streams[0]
+        users,
+        items,
+        ratings_per_user,
+        factors,
+        taste,
+        decay,
+        (skew, shift),
+        pull,
+        overlap,
+        streams[0],
     )
     rows, columns = _choices(world, np.random.default_rng(streams[1]))
     stars = _stars(world, rows, columns, noise, np.random.default_rng(streams[2]))
@@ -98,7 +110,7 @@ def _world(
     factors: int,
     taste: float,
     decay: float,
-    skew: float,
+    skewed: tuple[float, float],
     pull: float,
     overlap: float,
     seed: np.random.SeedSequence,
@@ -107,7 +119,8 @@ def _world(
     kinds = item.standard_normal((sum(items), factors))
     liked = ALONG_TASTE * kinds + np.sqrt(1 - ALONG_TASTE**2) * item.standard_normal(kinds.shape)
     ranks = np.concatenate([item.permutation(number) for number in items])
-    popularity = -skew * np.log(ranks + 1)
+    skew, shift = skewed
+    popularity = -skew * np.log(ranks + 1 + shift)
     fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
     own = item.standard_normal(sum(items))
     extra = person.lognormal(-(ACTIVITY**2) / 2, ACTIVITY, users) * (ratings_per_user - FEWEST)
@@ -169,6 +182,8 @@ def _refuse(
             f"{ratings_per_user}."
         )
     if not (np.isfinite(strengths).all() and min(strengths) >= 0):
-        raise ConfigError("taste, decay, noise, skew and pull are finite numbers of 0 or more.")
+        raise ConfigError(
+            "taste, decay, noise, skew, shift and pull are finite numbers of 0 or more."
+        )
     if not 0 <= overlap <= 1:
         raise ConfigError(f"overlap is a share between 0 and 1; got {overlap}.")

@@ -5,8 +5,9 @@ Gain   how far the mean absolute error, of predictions clipped to the scale and 
        shrunk, which makes them harder to beat.
 Kept   the gain over the gain of the whole release at epsilon inf, which is the same for every step.
 Steps  the ladder from the plain Gram matrix to the release, each paid in full from (epsilon, delta)
-       but for the first, whose item means are exact and whose ridge is the best for the test
-       people: it is better off than it should be.
+       but for the first, whose item means and ridge are exact and unpaid.
+World  what the generated people are like decides how much noise costs. `PROTOTYPE_WORLD` was chosen
+       by what the first step keeps there, before anything else was measured in it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from tacit.recommenders.xmap.release import ReleaseSettings, release
 
 Floats = NDArray[np.float64]
 LIST = 10
-_RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+_TUNERS = 500
 _MEANS_ONLY = ReleaseSettings(counts=0.16, means=0.84, pairs=1e-9, gram=1e-9, sweeps=())
 _ONE_SWEEP = ReleaseSettings(sweeps=(0.7,), evenly=True, worth=1.0, clip=1.5)
 
@@ -51,6 +53,28 @@ STEPS: Mapping[str, str] = {
     "release": "three sweeps, each with better tastes: the release",
 }
 """The ladder, bottom up."""
+
+PROTOTYPE = "gram-of-all-items"
+"""The plain design: every person's row scaled to norm 1, the Gram matrix of all items
+without its diagonal, its ten strongest factors, a ridge chosen without noise."""
+
+PROTOTYPE_WORLD: Mapping[str, Any] = {
+    "decay": 0.0,
+    "skew": 4.0,
+    "shift": 180.0,
+    "taste": 1.0,
+    "noise": 0.3,
+}
+"""Where the plain design behaves as it did when the release's goals were set: of its own gain it keeps
+about all of 20,000 people at epsilon 3 and of 200,000 at epsilon 1, and none of 20,000 at epsilon 1.
+
+Criterion: 0.9 or more, 0.95 or more, 0.1 or less, with the noise that zCDP asks for; nothing else
+was looked at, the release least of all. It asks for ten factors of equal strength that cross the
+edge of the noise together, so for many items rated about alike (with a few far ahead the tenth is
+far weaker than the first), yet not for all alike: then 20,000 people tell nothing at epsilon 3.
+Of the worlds tried on seed 101 this one comes nearest: 0.90 and 0.11 of 20,000 people.
+docs/decisions/0010 has the others. `PROTOTYPE_SEEDS` were not looked at."""
+PROTOTYPE_SEEDS = (11, 12, 13)
 
 
 @dataclass(frozen=True)
@@ -85,13 +109,14 @@ def price_of_privacy(
     items: tuple[int, int] = (1000, 1000),
     world: Mapping[str, Any] | None = None,
     settings: ReleaseSettings | None = None,
+    twin: str = "release",
 ) -> tuple[PriceRow, ...]:
-    """Every step at every epsilon, with the twin of the whole release first.
+    """Every step at every epsilon, with the twin first: a step at epsilon inf, whose gain is all.
 
     cold: how many of the users lose all ratings in the target domain and are judged there. world:
     what differs from the defaults of `generate_domains`. The noise takes no seed.
     """
-    unknown = [step for step in steps if step not in STEPS]
+    unknown = [step for step in (*steps, twin) if step not in STEPS]
     if unknown:
         raise ConfigError(f"No step '{unknown[0]}'. Steps: {', '.join(STEPS)}.")
     rows: list[PriceRow] = []
@@ -100,7 +125,7 @@ def price_of_privacy(
         for size in sizes:
             ratings = generate_domains(size, items, seed=seed, **dict(world or {}))
             trial = _trial(ratings, min(cold, size // 2), seed)
-            rows += _rows(trial, size, seed, epsilons, delta, steps, settings)
+            rows += _rows(trial, size, seed, epsilons, delta, steps, settings, twin)
     return tuple(rows)
 
 
@@ -133,14 +158,13 @@ class _Trial:
     """split, the cold people's own ratings and what they were held out to like."""
 
     split: Split
+    seed: int
     target: NDArray[np.int64]
     own: sparse.csr_array
     held: sparse.csr_array
 
     def mae(self, model: ItemModel) -> float:
-        predicted = model.predict_many(self.own)
-        rows = np.repeat(np.arange(self.held.shape[0]), np.diff(self.held.indptr))
-        return mae(self.held.data, predicted[rows, self.held.indices])
+        return _mae(model, self.own, self.held)
 
     def ndcg(self, scores: Floats) -> float:
         """scores: (people, items of the target)."""
@@ -151,12 +175,18 @@ class _Trial:
         return ndcg(self.target[best], gains)
 
 
+def _mae(model: ItemModel, own: sparse.csr_array, held: sparse.csr_array) -> float:
+    predicted = model.predict_many(own)
+    rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    return mae(held.data, predicted[rows, held.indices])
+
+
 def _trial(ratings: Ratings, cold: int, seed: int) -> _Trial:
     share = cold / ratings.n_users
     split = cross_domain_split(ratings, source="source", target="target", share=share, seed=seed)
     people = np.flatnonzero(np.diff(split.test.offsets))
     target = items_in(ratings, "target")
-    return _Trial(split, target, split.train.matrix[people], split.test.matrix[people])
+    return _Trial(split, seed, target, split.train.matrix[people], split.test.matrix[people])
 
 
 def _rows(
@@ -167,13 +197,14 @@ def _rows(
     delta: float,
     steps: Sequence[str],
     settings: ReleaseSettings | None,
+    twin: str,
 ) -> list[PriceRow]:
     train = trial.split.train
     base = trial.mae(_without_factors(train))
     counts = np.bincount(train.items, minlength=train.n_items)[trial.target]
     popular = trial.ndcg(np.tile(counts, (trial.held.shape[0], 1)).astype(float))
-    twin = release(train, epsilon=math.inf, delta=delta, settings=settings)
-    full = base - trial.mae(twin)
+    whole = _release(twin, trial, math.inf, delta, settings)
+    full = base - trial.mae(whole)
 
     def row(step: str, epsilon: float, model: ItemModel) -> PriceRow:
         error = trial.mae(model)
@@ -193,7 +224,7 @@ def _rows(
             trial.held.nnz,
         )
 
-    rows = [row("release", math.inf, twin)]
+    rows = [row(twin, math.inf, whole)]
     for epsilon in epsilons:
         for step in steps:
             made = _release(step, trial, epsilon, delta, settings)
@@ -205,7 +236,7 @@ def _release(
     step: str, trial: _Trial, epsilon: float, delta: float, settings: ReleaseSettings | None
 ) -> ItemModel:
     train = trial.split.train
-    if step == "gram-of-all-items":
+    if step == PROTOTYPE:
         return _gram_of_all(trial, epsilon, delta)
     if step == "means":
         return _means_only(train, epsilon, delta)
@@ -240,27 +271,50 @@ def _gram_event(noise: float) -> Event:
 
 
 def _gram_of_all(trial: _Trial, epsilon: float, delta: float) -> ItemModel:
-    """The plain design: rows centred by exact means, clipped to norm 1; Gram matrix; ten factors as
-    covariance, with the ridge that is best for the test people."""
+    """The plain design; see `PROTOTYPE`. Counts on the diagonal would hide what items share. The
+    ridge is the best without noise for people in training, whom the matrix does not know."""
     train = trial.split.train
+    share = min(0.2, _TUNERS / train.n_users)
+    apart = cross_domain_split(
+        train, source="source", target="target", share=share, seed=trial.seed
+    )
     start = _without_factors(train)
-    mild = start.persons(train.matrix)[0][:, 0]
-    around = train.values - start.means[train.items] - mild[train.users]
-    rows = np.zeros((train.n_users, train.n_items))
-    rows[train.users, train.items] = around
+    rows = _unit_rows(apart.train, start)
     noise = 0.0
     if math.isfinite(epsilon):
         noise = smallest_noise(_gram_event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
-    else:
-        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
-    values, vectors = np.linalg.eigh(GramRelease(noise, train.n_items)(rows))
-    factors = vectors[:, -10:] * np.sqrt(np.maximum(values[-10:], 0))
+    people = np.flatnonzero(np.diff(apart.test.offsets))
+    own, held = apart.train.matrix[people], apart.test.matrix[people]
+    exact = _factors_of((rows.T @ rows).toarray())
+    found = _factors_of(GramRelease(noise, train.n_items)(rows.toarray())) if noise else exact
 
-    def made(ridge: float) -> ItemModel:
-        scaled = factors / math.sqrt(ridge)
-        return _model(train, start.means, start.counts, scaled, 1.0)
+    def made(factors: Floats, ridge: float) -> ItemModel:
+        return _model(train, start.means, start.counts, factors / math.sqrt(ridge), 1.0)
 
-    return min(map(made, _RIDGES), key=trial.mae)
+    ridge = min(_RIDGES, key=lambda ridge: _mae(made(exact, ridge), own, held))
+    return made(found, ridge)
+
+
+def _unit_rows(ratings: Ratings, start: ItemModel) -> sparse.csr_array:
+    """(people, items) around items' and people's means, each row of norm 1 at most."""
+    mild = start.persons(ratings.matrix)[0][:, 0]
+    around = ratings.values - start.means[ratings.items] - mild[ratings.users]
+    lengths = np.sqrt(np.bincount(ratings.users, around**2, ratings.n_users))
+    units = around / np.maximum(lengths, 1)[ratings.users]
+    shape = (ratings.n_users, ratings.n_items)
+    return sparse.csr_array((units, ratings.items, ratings.offsets), shape)
+
+
+def _factors_of(gram: Floats) -> Floats:
+    """(items, 10) eigenvectors times roots of eigenvalues, the strongest with mean square 1."""
+    from scipy.linalg import eigh
+
+    items = len(gram)
+    first = max(items - 10, 0)
+    values, vectors = eigh(gram - np.diag(gram.diagonal()), subset_by_index=(first, items - 1))
+    strengths = np.maximum(values, 0)
+    scaled: Floats = vectors * np.sqrt(items * strengths / max(strengths[-1], 1e-9))
+    return scaled
 
 
 def _model(
