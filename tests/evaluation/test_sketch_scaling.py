@@ -31,6 +31,8 @@ def test_more_epsilon_needs_fewer_people():
     assert -2.9 < found.slope < -1.1
     assert found.low <= found.slope <= found.high
     assert -2.2 < found.formula_slope < -1.8
+    low, high = (need.mean for need in found.needs)
+    assert found.mean_slope == pytest.approx(np.log(high / low) / np.log(2))
     assert all(0.2 < need.users / need.users_clt < 1.5 for need in found.needs)
     assert all(need.mean < need.users for need in found.needs)
     assert all(need.unreached == 0 for need in found.needs)

@@ -196,7 +196,7 @@ def _show_scaling(result: dict[str, Any]) -> None:
         output.console.print(
             f"Slope {found['slope']:.2f} (95 %: {found['low']:.2f} to {found['high']:.2f}): people "
             f"grow as {found['varied']} to this power. By the formula "
-            f"{found['formula_slope']:.2f}.",
+            f"{found['formula_slope']:.2f}; the mean crowd {found['mean_slope']:.2f}.",
             soft_wrap=True,
         )
     if "comparison" in result:

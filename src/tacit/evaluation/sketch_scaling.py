@@ -54,7 +54,8 @@ class Scaling:
     """users ~ value^slope, with the slope's 95 % interval, bootstrap over seeds.
 
     formula_slope: the same line through the planner's `users_clt`; above 2 in items, for all of
-    more labels have to be right. rows: the simulated crowds that it was fitted to.
+    more labels have to be right. mean_slope: through the means, where half of populations have
+    arrived. rows: the simulated crowds that it was fitted to.
     """
 
     method: str
@@ -64,6 +65,7 @@ class Scaling:
     low: float
     high: float
     formula_slope: float
+    mean_slope: float
     rows: tuple[SketchRow, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,6 +129,7 @@ def scaling(
         low,
         high,
         float(fitted_slope(x, np.log([crowd.clt for crowd in crowds]))),
+        float(fitted_slope(x, np.array([crowd.logs.mean() for crowd in crowds]))),
         tuple(row for crowd in crowds for row in crowd.rows),
     )
 
