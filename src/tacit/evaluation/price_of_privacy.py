@@ -65,8 +65,9 @@ PROTOTYPE_WORLD: Mapping[str, Any] = {
     "taste": 1.0,
     "noise": 0.3,
 }
-"""Where the plain design behaves as it did when the release's goals were set: of its own gain it keeps
-about all of 20,000 people at epsilon 3 and of 200,000 at epsilon 1, and none of 20,000 at epsilon 1.
+"""Where the plain design behaves as it did when the release's goals were set: of its own gain it
+keeps about all of 20,000 people at epsilon 3 and of 200,000 at epsilon 1, but none of 20,000 at
+epsilon 1.
 
 Criterion: 0.9 or more, 0.95 or more, 0.1 or less, with the noise that zCDP asks for; nothing else
 was looked at, the release least of all. It asks for ten factors of equal strength that cross the
