@@ -42,16 +42,16 @@ _TREE: Mapping[str, Any] = {
     "beliefs": _ALONE,
 }
 _LIKES = {**_TREE, "pair": "likes and dislikes"}
-_EPOCHS = {**_LIKES, "release": "epochs", "growth": 1.5}
-_DRAWN = {**_EPOCHS, "index": "thompson"}
-_COUNTS = {**_DRAWN, "shrink_counts": True}
+_DRAWN = {**_LIKES, "index": "thompson"}
+_EPOCHS = {**_DRAWN, "release": "epochs", "growth": 1.5}
+_COUNTS = {**_EPOCHS, "shrink_counts": True}
 
 STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "tree": ("binary tree per cell and arm for visits and likes, optimistic index", _TREE),
     "tree-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREE, "delta": 1e-6}),
     "dislikes": ("likes and dislikes instead of visits and likes", _LIKES),
-    "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
     "thompson": ("chances drawn from what is believed", _DRAWN),
+    "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
     "counts": ("counts combined with what the chances let expect", _COUNTS),
     "surfaces": ("cells borrow from cells around them: the default", {}),
     "public": ("and 2,000 public visits of each vendor", {"public": 2000}),
@@ -228,7 +228,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--visits", type=int, default=200_000)
     given = parser.parse_args(arguments)
-    rows = steps(names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=given.visits)
+    rows = []
+    for row in steps(
+        names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=given.visits
+    ):
+        rows.append(row)
+        sys.stdout.write(
+            f"{row.step}, epsilon {row.epsilon:g}, seed {row.seed}: {row.average_regret:.4f}, "
+            f"forwarded {row.forwarded:.2f}\n"
+        )
+        sys.stdout.flush()
     sys.stdout.write(table(rows) + "\n")
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,21 +22,12 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.pdap.joint_estimates import counted, pooled_mean, posterior
 from tacit.recommenders.pdap.joint_grid import Grid
-from tacit.recommenders.pdap.joint_plan import PARTS, plan
+from tacit.recommenders.pdap.joint_plan import PARTS, Choices, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, check_public
 from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation, Sums, TreeSums
 from tacit.recommenders.pdap.policy import Arms, Choice, checked_context, checked_reward
 
 _DRAWS = 4096  # random places among PARTS, drawn at once
-
-
-@dataclass(frozen=True, eq=False)
-class Choices:
-    """Many choices: numbers of cells, arms and their chances, each (n,)."""
-
-    cells: NDArray[np.int64]
-    arms: NDArray[np.int64]
-    chances: Floats
 
 
 class Joint:

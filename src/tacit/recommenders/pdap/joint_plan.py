@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,15 @@ Index = Literal["thompson", "optimistic"]
 
 PARTS = 1 << 10
 """Chances are whole multiples of 1 / PARTS."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Many choices: numbers of cells, arms and their chances, each (n,)."""
+
+    cells: NDArray[np.int64]
+    arms: NDArray[np.int64]
+    chances: Floats
 
 
 def plan(

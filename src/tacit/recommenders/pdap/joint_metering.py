@@ -1,0 +1,44 @@
+"""A limit to what is learned of one person: after so many visits she is served, and not learned."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.events import Composed, repeat
+from tacit.mechanisms.parameters import check_whole
+from tacit.recommenders.pdap.joint import Joint
+from tacit.recommenders.pdap.policy import Choice
+
+
+class Metered:
+    """A learner with joint privacy, and who was learned from how often.
+
+    visits: of one person that are learned, at most; `event` is what all of them cost together.
+    Whether a visit is learned depends on that person's own earlier visits alone.
+    """
+
+    def __init__(self, policy: Joint, *, visits: int) -> None:
+        check_whole("visits", visits, least=1)
+        self.policy = policy
+        self.visits = visits
+        self._learned: dict[Hashable, int] = {}
+
+    @property
+    def event(self) -> Composed:
+        """What one person costs, whatever she does."""
+        return repeat(self.policy.event, self.visits)
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        return self.policy.select(context, arms)
+
+    def update(self, choice: Choice, reward: float, *, person: Hashable) -> bool:
+        """Whether it was learned. person: an id that stays at the vendor, and is no release."""
+        so_far = self._learned.get(person, 0)
+        if so_far >= self.visits:
+            return False
+        self._learned[person] = so_far + 1
+        self.policy.update(choice, reward)
+        return True
