@@ -139,8 +139,13 @@ class Context:
         """Of one visit, exactly: of the draw among all arms, and of the report."""
         if math.isinf(self.setting.epsilon):
             return math.inf
+        return self.draw_loss + self._report_loss
+
+    @property
+    def draw_loss(self) -> float:
+        """Of one draw among all arms, exactly."""
         arms = self.n_own + self.n_neighbours
-        return loss(self._exponent(arms), arms, self._explore / _PARTS) + self._report_loss
+        return loss(self._exponent(arms), arms, self._explore / _PARTS)
 
     @property
     def event(self) -> Event:
