@@ -15,17 +15,22 @@ PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "o
 
 def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> dict[str, Any]:
     """Seed, versions, hash and size of the data, command, settings and date."""
+    data = {
+        "sha256": ratings.digest,
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": len(ratings),
+        "scale": str(ratings.scale),
+    }
+    return generated(seed=seed, command=command, **settings) | {"data": data}
+
+
+def generated(*, seed: int, command: str, **settings: Any) -> dict[str, Any]:
+    """The same where the data were generated."""
     return {
         "seed": seed,
         "command": command,
         "settings": settings,
-        "data": {
-            "sha256": ratings.digest,
-            "users": ratings.n_users,
-            "items": ratings.n_items,
-            "ratings": len(ratings),
-            "scale": str(ratings.scale),
-        },
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in PACKAGES},
         "platform": f"{sys.platform} {platform.machine()}",
