@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -238,6 +241,49 @@ def test_a_killed_run_resumes(campaign, tmp_path):
     assert (receipt.accepted, receipt.counts["duplicate"]) == (250, 50)
     assert np.array_equal(resumed.totals, alone.totals)
     assert np.array_equal(resumed.ones, alone.ones)
+
+
+def test_an_interrupted_batch_spoils_no_checkpoint(campaign, tmp_path, monkeypatch):
+    """Stopped between a batch's tickets and its counts, a server does not replace what it saved."""
+    made = campaign()
+    server = Server(made)
+    server.fold(wire(reports(made, 5)), now=NOW)
+    server.save(tmp_path / "counts")
+    before = (tmp_path / "counts").read_bytes()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "_count", stop)
+    with pytest.raises(KeyboardInterrupt):
+        server.fold(wire(reports(made, 5, seed=1)), now=NOW)
+    with pytest.raises(ConfigError, match="interrupted"):
+        server.save(tmp_path / "counts")
+    assert (tmp_path / "counts").read_bytes() == before
+    again = Server.load(tmp_path / "counts")
+    assert again.fold(wire(reports(made, 5, seed=1)), now=NOW).accepted == 5
+
+
+def test_a_checkpoint_waits_for_a_batch(campaign, tmp_path, monkeypatch):
+    """What one thread saves while another one counts is whole: all of the batch."""
+    made = campaign()
+    server, counting = Server(made), threading.Event()
+    count = server._count
+
+    def slow(*arguments):
+        counting.set()
+        time.sleep(0.2)
+        count(*arguments)
+
+    monkeypatch.setattr(server, "_count", slow)
+    folding = threading.Thread(
+        target=server.fold, args=(wire(reports(made, 5)),), kwargs={"now": 0}
+    )
+    folding.start()
+    assert counting.wait(timeout=60)
+    server.save(tmp_path / "counts")
+    folding.join()
+    assert Server.load(tmp_path / "counts").reports == 5
 
 
 def test_a_checkpoint_keeps_all(campaign, tmp_path):

@@ -12,6 +12,7 @@ take some of the tickets can be merged. Tickets that answered are kept (at most 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.errors import ConfigError, ModelFileError
 from tacit.recommenders.sketches.checkpoint import check_arrays, check_header
-from tacit.recommenders.sketches.messages import REPORT_BYTES, Campaign, Report
+from tacit.recommenders.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
 from tacit.recommenders.sketches.seen import Seen
 
 Floats = NDArray[np.float64]
@@ -73,6 +74,7 @@ class Server:
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
         self._seen = Seen()
+        self._busy = threading.RLock()
         example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
         self._head = np.frombuffer(example.encode()[:_HEAD], dtype=np.uint8)
 
@@ -99,9 +101,10 @@ class Server:
         else:
             records = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
             codes = np.empty(len(records), dtype=np.uint8)
-            for start in range(0, len(records), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                self._fold(records[part], now, codes[part])
+            with self._busy:
+                for start in range(0, len(records), _BLOCK):
+                    part = slice(start, start + _BLOCK)
+                    self._fold(records[part], now, codes[part])
         return _receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
@@ -132,7 +135,17 @@ class Server:
             self.rejected[reason] += count
 
     def save(self, path: str | Path) -> None:
-        """A checkpoint, whole or not at all. What came after it can be sent again."""
+        """A checkpoint, whole or not at all. What came after it can be sent again.
+
+        Waits for a batch that another thread folds. ConfigError where counting was interrupted, in
+        the middle of a batch: an earlier checkpoint stays as it is.
+        """
+        with self._busy:
+            header, arrays = self._content()
+            container.write(path, header, arrays)
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Of a checkpoint, held against itself: the next one may replace the last good one."""
         header = {
             "kind": _CHECKPOINT,
             "campaign": self.campaign.encode().hex(),
@@ -146,7 +159,14 @@ class Server:
             "ones": self.ones,
             "tickets": self._seen.tickets().view(np.int64),
         }
-        container.write(path, header, arrays)
+        try:
+            check_arrays(header, arrays, self.campaign, _places(self.campaign))
+        except MessageError as error:
+            raise ConfigError(
+                f"These counts are not whole ({error}): a batch was interrupted. Load the last "
+                "checkpoint and send again what came after it."
+            ) from None
+        return header, arrays
 
     @classmethod
     def load(cls, path: str | Path) -> Server:
