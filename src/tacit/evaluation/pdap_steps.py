@@ -25,10 +25,13 @@ from tacit import randomness
 from tacit.data.synthetic_rewards import Clicks, generate
 from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
+from tacit.recommenders.baselines.linucb import LinUCB
+from tacit.recommenders.pdap.context import Context, ContextSetting, Sees
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_estimates import Beliefs
-from tacit.recommenders.pdap.joint_grid import Grid
+from tacit.recommenders.pdap.joint_grid import Grid, slices_for
 from tacit.recommenders.pdap.joint_guests import answer_range
+from tacit.recommenders.pdap.joint_plan import Choices
 from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
 
 Floats = NDArray[np.float64]
@@ -54,9 +57,20 @@ STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
     "counts": ("counts combined with what the chances let expect", _COUNTS),
     "surfaces": ("cells borrow from cells around them: the default", {}),
-    "public": ("and 2,000 public visits of each vendor", {"public": 2000}),
+    "trees": (
+        "as the default, but with the tree instead of epochs, read 200 times",
+        {"release": "tree", "growth": 1.0, "shrink_counts": False},
+    ),
+    "public": ("the default and 2,000 public visits of each vendor", {"public": 2000}),
 }
 """Bottom up."""
+RIVALS: Mapping[str, str] = {
+    "uniform": "any arm, and any video of a neighbour's",
+    "sound-context": "local privacy: the device draws, and reports at random",
+    "sound-context-shown": "only what is shown is private; the vendor sees contexts and rewards",
+    "linucb": "LinUCB; private at delta 1e-6 if epsilon is finite",
+}
+"""Other learners, at the same epsilon per visit."""
 
 
 class Batch(Protocol):
@@ -69,6 +83,9 @@ class Batch(Protocol):
     def update_many(self, choices: Any, rewards: Floats) -> None: ...
 
     def serve_many(self, contexts: Floats) -> NDArray[np.int64]: ...
+
+
+Make = Callable[[int], Batch]
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,7 @@ class StepRow:
 
 def steps(
     *,
-    names: Sequence[str] = tuple(STEPS),
+    names: Sequence[str] = (*STEPS, *RIVALS),
     epsilons: Sequence[float] = (0.5, 1.0, 3.0, 10.0, math.inf),
     seeds: Sequence[int] = (1,),
     visits: int = 200_000,
@@ -106,11 +123,61 @@ def steps(
         world = generate(vendors=vendors, videos=videos, dimension=dimension, seed=seed)
         for name in names:
             for epsilon in epsilons:
-                yield _step(name, epsilon, world, visits, seed)
+                make = _rival if name in RIVALS else _joint
+                yield run(
+                    name, make(name, epsilon, world, visits, seed), epsilon, world, visits, seed
+                )
 
 
-def _step(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> StepRow:
-    def make(vendor: int) -> Joint:
+def _rival(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
+    plain: dict[str, Any] = {
+        "videos": world.videos,
+        "neighbours": world.vendors - 1,
+        "dimension": world.dimension,
+        "epsilon": epsilon,
+        "neighbour_range": answer_range(epsilon),
+    }
+
+    def make(vendor: int) -> Batch:
+        if name == "uniform":
+            return _Uniform(world, np.random.default_rng([seed, vendor]))
+        if name == "linucb":
+            return LinUCB(horizon=visits, **plain)
+        sees: Sees = "contexts" if name == "sound-context-shown" else "reports"
+        # A grid as fine as the joint learner's where cells are seen; a coarse one in reports.
+        slices = slices_for(visits, world.dimension, world.videos + world.vendors - 1)
+        setting = ContextSetting(
+            vendor_sees=sees, slices=slices if sees == "contexts" else 2, **plain
+        )
+        return Context(setting, randomness=randomness.replay(f"{seed} {vendor}"))
+
+    return make
+
+
+class _Uniform:
+    """Learns nothing."""
+
+    def __init__(self, world: Clicks, generator: np.random.Generator) -> None:
+        self._world = world
+        self._generator = generator
+
+    def until_release(self) -> int:
+        return 1 << 30
+
+    def select_many(self, contexts: Floats) -> Choices:
+        arms = self._world.videos + self._world.vendors - 1
+        drawn = self._generator.integers(0, arms, len(contexts))
+        return Choices(np.zeros_like(drawn), drawn, np.full(len(contexts), 1 / arms))
+
+    def update_many(self, choices: Choices, rewards: Floats) -> None:
+        pass
+
+    def serve_many(self, contexts: Floats) -> NDArray[np.int64]:
+        return self._generator.integers(0, self._world.videos, len(contexts))
+
+
+def _joint(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
+    def make(vendor: int) -> Batch:
         setting = dict(STEPS[name][1])
         plain = JointSetting(
             videos=world.videos,
@@ -129,12 +196,12 @@ def _step(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> S
             randomness=randomness.replay(f"{seed} {vendor}"),
         )
 
-    return run(name, make, epsilon, world, visits, seed)
+    return make
 
 
 def run(
     name: str,
-    make: Callable[[int], Batch],
+    make: Make,
     epsilon: float,
     world: Clicks,
     visits: int,
@@ -195,50 +262,71 @@ def public_visits(world: Clicks, vendor: int, grid: Grid, visits: int, seed: int
     return PublicData(tables[0], tables[1])
 
 
-def exponent(rows: Sequence[StepRow], *, after: float = 0.01) -> Interval:
-    """Slope of log regret over log visits, fitted per run from `after` of the horizon on.
+def exponent(rows: Sequence[StepRow]) -> Interval:
+    """Of one step at one epsilon: slope of log regret over log horizon, one line per seed.
 
-    Below 1, average regret falls. Its interval is over the runs, which are independent worlds.
+    Below 1, average regret falls with the horizon. The interval is over seeds: other worlds, other
+    visitors, other noise.
     """
     slopes = []
-    for row in rows:
-        curve = np.array([point for point in row.curve if point[0] >= after * row.visits])
-        slopes.append(float(np.polyfit(np.log(curve[:, 0]), np.log(curve[:, 1]), 1)[0]))
+    for seed in dict.fromkeys(row.seed for row in rows):
+        mine = [row for row in rows if row.seed == seed]
+        visits = np.log([row.visits for row in mine])
+        regret = np.log([row.visits * row.average_regret for row in mine])
+        slopes.append(float(np.polyfit(visits, regret, 1)[0]))
     return mean_interval(slopes)
 
 
 def table(rows: Sequence[StepRow]) -> str:
-    """Steps by epsilons: average regret, mean over seeds."""
+    """Steps and horizons by epsilons: average regret, mean over seeds."""
     epsilons = sorted({row.epsilon for row in rows})
-    lines = ["step         " + "".join(f"{f'eps {epsilon:g}':>10}" for epsilon in epsilons)]
-    for name in dict.fromkeys(row.step for row in rows):
+    lines = [
+        f"{'step':<20}{'visits':>9}" + "".join(f"{f'eps {epsilon:g}':>10}" for epsilon in epsilons)
+    ]
+    for name, visits in dict.fromkeys((row.step, row.visits) for row in rows):
         found = [
-            np.mean([r.average_regret for r in rows if (r.step, r.epsilon) == (name, epsilon)])
-            for epsilon in epsilons
+            [r.average_regret for r in rows if (r.step, r.visits, r.epsilon) == (name, visits, e)]
+            for e in epsilons
         ]
-        lines.append(f"{name:<13}" + "".join(f"{value:>10.4f}" for value in found))
+        cells = "".join(f"{np.mean(one):>10.4f}" if one else f"{'':>10}" for one in found)
+        lines.append(f"{name:<20}{visits:>9}{cells}")
+    return "\n".join(lines)
+
+
+def exponents(rows: Sequence[StepRow]) -> str:
+    """A line per step and epsilon that was run with several horizons."""
+    lines = []
+    for name, epsilon in dict.fromkeys((row.step, row.epsilon) for row in rows):
+        mine = [row for row in rows if (row.step, row.epsilon) == (name, epsilon)]
+        if len({row.visits for row in mine}) > 1:
+            mean, low, high = exponent(mine)
+            lines.append(
+                f"{name}, epsilon {epsilon:g}: regret grows as T^{mean:.3f} "
+                f"(95 % interval {low:.3f} to {high:.3f})"
+            )
     return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write every run as it ends, and then the table, to standard output."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--names", nargs="+", default=list(STEPS), choices=list(STEPS))
+    parser.add_argument("--names", nargs="+", default=[*STEPS, *RIVALS], choices=[*STEPS, *RIVALS])
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.5, 1, 3, 10, math.inf])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    parser.add_argument("--visits", type=int, default=200_000)
+    parser.add_argument("--visits", nargs="+", type=int, default=[200_000])
     given = parser.parse_args(arguments)
     rows = []
-    for row in steps(
-        names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=given.visits
-    ):
-        rows.append(row)
-        sys.stdout.write(
-            f"{row.step}, epsilon {row.epsilon:g}, seed {row.seed}: {row.average_regret:.4f}, "
-            f"forwarded {row.forwarded:.2f}\n"
-        )
-        sys.stdout.flush()
-    sys.stdout.write(table(rows) + "\n")
+    for visits in given.visits:
+        for row in steps(
+            names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=visits
+        ):
+            rows.append(row)
+            sys.stdout.write(
+                f"{row.step}, {visits} visits, epsilon {row.epsilon:g}, seed {row.seed}: "
+                f"{row.average_regret:.4f}, forwarded {row.forwarded:.2f}\n"
+            )
+            sys.stdout.flush()
+    sys.stdout.write(f"\n{table(rows)}\n{exponents(rows)}\n")
 
 
 if __name__ == "__main__":

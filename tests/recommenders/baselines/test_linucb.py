@@ -121,11 +121,23 @@ def test_trees_step_on_public_time(monkeypatch):
     trees.release(4)
     first, so_far = trees.released().copy(), len(drawn)
     trees.release(5)
-    assert so_far == 4  # two arms, diagonal and the rest
-    assert len(drawn) == 8
+    assert so_far == 2  # the diagonals of all arms, and the rest
+    assert len(drawn) == 4
     assert (trees.released() > first).all()
     trees.release(5)
-    assert len(drawn) == 8
+    assert len(drawn) == 4
+
+
+def test_noise_is_symmetric_and_as_large_as_the_release_of_a_gram_matrix():
+    """sigma on the diagonal and sigma / sqrt 2 off it, within five standard errors."""
+    trees = _GramTrees(1, 3, 1, 1.0, 1e-6)
+    noise = trees._drawn(4000) / trees._gram.resolution**2
+    assert np.array_equal(noise, noise.transpose(0, 2, 1))
+    for drawn, sigma in (
+        (noise[:, 0, 0], trees._gram.sigma),
+        (noise[:, 0, 1], trees._gram.sigma / math.sqrt(2)),
+    ):
+        assert abs(drawn.std() / sigma - 1) < 5 / math.sqrt(2 * 4000)
 
 
 def test_after_the_horizon_nothing_is_learned():

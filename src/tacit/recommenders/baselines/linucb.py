@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting import DiscreteGaussian, Event, NonPrivate, ZCDPAccountant, smallest_noise
 from tacit.accounting.events import repeat
 from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.running import Running
@@ -295,6 +296,17 @@ class _GramTrees(Running):
         return known[1]
 
     def _drawn(self, arms: int) -> Floats:
-        """What the release adds to matrices of nothing."""
-        nothing = np.zeros((1, self._exact.shape[1]))
-        return np.stack([self._gram(nothing) for _ in range(arms)])
+        """Noise of `GramRelease` for so many matrices: symmetric, sigma on the diagonal."""
+        size, sigma = self._exact.shape[1], self._gram.sigma
+        noise = np.zeros((arms, size, size))
+        if sigma > 0:
+            place = np.arange(size)
+            noise[:, place, place] = _gaussian(arms, size, sigma)
+            above = np.triu_indices(size, 1)
+            noise[:, above[0], above[1]] = _gaussian(arms, len(above[0]), sigma / math.sqrt(2))
+            noise[:, above[1], above[0]] = noise[:, above[0], above[1]]
+        return np.asarray(noise * self._gram.resolution**2, dtype=np.float64)
+
+
+def _gaussian(rows: int, columns: int, sigma: float) -> NDArray[np.int64]:
+    return samplers.discrete_gaussian(np.zeros((rows, columns), dtype=np.int64), sigma)
