@@ -182,6 +182,7 @@ def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
     output.next_step(
         f"Next:  tacit simulate sketches --items {planned.items} --rated {planned.rated} "
         f"--epsilon {planned.epsilon:g} --users 1000,10000"
+        + ("" if planned.unit == "user" else f" --method multi-maxsense --unit '{planned.unit}'")
     )
 
 
