@@ -1,0 +1,188 @@
+"""The vendors of an experiment, one policy at a time: what each learns with and what it forwards.
+
+policy            forwards                    rewards from neighbours           epsilon is
+cap               nothing                     none                              none
+dup, dap          contexts in the clear       as they are                       none
+p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
+sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
+sound-joint,      a randomised cell           by randomised response            of sums, answers and
+private-linucb                                                                  of the cell, each
+uniform           nothing but that she comes  by randomised response            nothing is learned
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.accounting import PureAccountant
+from tacit.errors import ConfigError
+from tacit.randomness import Source
+from tacit.recommenders.baselines.linucb import LinUCB
+from tacit.recommenders.pdap import uniform_cells
+from tacit.recommenders.pdap.adaptive import Cap, Dap
+from tacit.recommenders.pdap.context import Context, ContextSetting
+from tacit.recommenders.pdap.control import Setting
+from tacit.recommenders.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.recommenders.pdap.guests import Guests
+from tacit.recommenders.pdap.hosting import Host
+from tacit.recommenders.pdap.joint import Joint
+from tacit.recommenders.pdap.joint_guests import answer_range
+from tacit.recommenders.pdap.joint_setting import JointSetting
+from tacit.recommenders.pdap.private import GPDap, PDap
+from tacit.recommenders.pdap.trust import Caution
+from tacit.recommenders.pdap.uniform import Uniform
+from tacit.recommenders.pdap.vendor import Vendor
+
+PUBLISHED = ("cap", "dup", "dap", "p-dap", "gp-dap")
+SOUND = ("sound-context", "sound-joint", "private-linucb")
+NAMES = (*PUBLISHED, *SOUND, "uniform")
+WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
+_TOLD = 2
+"""Slices per feature of a randomised cell: more answers are told apart worse."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What all policies of an experiment share.
+
+    published: the vendor's `Setting` fields that the paper leaves open, such as split_after;
+    private: those of `PDap`, such as gamma.
+    """
+
+    vendors: int
+    videos: int
+    dimension: int
+    arrivals: int
+    delta: float = 1e-6
+    published: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"vendor {number}" for number in range(self.vendors))
+
+    def videos_of(self, vendor: int) -> tuple[str, ...]:
+        return tuple(str(vendor * self.videos + number) for number in range(self.videos))
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(
+            videos=self.videos,
+            neighbours=self.vendors - 1,
+            dimension=self.dimension,
+            horizon=max(2, self.arrivals),
+            **self.published,
+        )
+
+
+@dataclass(frozen=True)
+class Made:
+    """A vendor, and what one visit of its users costs: inf where nothing holds."""
+
+    vendor: Vendor
+    spent: float
+    seen: float = 0.0
+    """The chance that home learns of a click on a neighbour's video without being told by it."""
+
+
+def make(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    """One vendor with this policy. epsilon: of policies without one, ignored."""
+    if name not in NAMES:
+        raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
+    if name in PUBLISHED:
+        return _published(name, epsilon, world, vendor, source)
+    if name == "sound-context":
+        return _context(epsilon, world, vendor, source)
+    if name == "uniform":
+        uniform = Uniform(world.videos, world.vendors - 1, randomness=source)
+        return _hosting(uniform, world, vendor, source, epsilon, told=False)
+    return _joint(name, epsilon, world, vendor, source)
+
+
+def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    setting = world.setting
+    videos = world.videos_of(vendor)
+    if name == "cap":
+        return Made(Vendor(Cap(setting), videos), math.inf)
+    home: Any
+    guests: Guests
+    if name == "dup":
+        home, guests = uniform_cells.Dup(setting), uniform_cells.guests(setting)
+    elif name == "dap":
+        home, guests = Dap(setting), Guests(setting, epsilon=math.inf)
+    else:
+        kind = GPDap if name == "gp-dap" else PDap
+        home = kind(setting, epsilon=epsilon, randomness=source, **world.private)
+        guests = Guests(setting, epsilon=epsilon, geometric=name == "gp-dap")
+    forwarder = Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source)
+    unlimited = Caution(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
+    return Made(
+        Vendor(
+            home,
+            videos,
+            guests=guests,
+            peers=_others(world, vendor),
+            forwarder=forwarder,
+            caution=unlimited,
+        ),
+        math.inf,
+    )
+
+
+def _context(epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    setting = ContextSetting(
+        videos=world.videos,
+        neighbours=world.vendors - 1,
+        dimension=world.dimension,
+        epsilon=epsilon,
+    )
+    home = Context(setting, randomness=source)
+    made = _hosting(home, world, vendor, source, epsilon, told=False)
+    return Made(made.vendor, home.visit_epsilon, seen=1.0)
+
+
+def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    shared: dict[str, Any] = {
+        "videos": world.videos,
+        "neighbours": world.vendors - 1,
+        "dimension": world.dimension,
+        "horizon": max(2, world.arrivals),
+        "epsilon": epsilon,
+        "neighbour_range": answer_range(epsilon),
+    }
+    if name == "sound-joint":
+        home: Any = Joint(JointSetting(**shared), randomness=source)
+        learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
+    else:
+        home, learning = LinUCB(**shared, delta=world.delta), epsilon
+    made = _hosting(home, world, vendor, source, epsilon, told=True)
+    return Made(made.vendor, learning + made.spent)
+
+
+def _hosting(
+    home: Any, world: World, vendor: int, source: Source, epsilon: float, *, told: bool
+) -> Made:
+    features = world.dimension if told else 0
+    slices = CLEAR if math.isinf(epsilon) else _TOLD
+    forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
+    low, high = answer_range(epsilon)
+    guest = Host(home, epsilon=epsilon, randomness=source)
+    return Made(
+        Vendor(
+            home,
+            world.videos_of(vendor),
+            guests=guest,
+            peers=_others(world, vendor),
+            forwarder=forwarder,
+            caution=Caution(low=low, high=high, share=1.0),
+            shared=True,
+        ),
+        forwarder.visit_epsilon,
+    )
+
+
+def _others(world: World, vendor: int) -> tuple[str, ...]:
+    return tuple(name for number, name in enumerate(world.names) if number != vendor)

@@ -1,0 +1,155 @@
+"""Vendors with one policy each on generated clicks: accuracy and regret, visit after visit.
+
+World     `synthetic_rewards.py`: every vendor has its own videos and users; the best video of ALL
+          vendors at a context is known, and regret is its mean minus that of what was shown.
+Messages  vendors reach one another by encoded bytes alone (`network.py`).
+Accuracy  clicks so far over visits so far, as the paper has it; over all vendors together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit import randomness
+from tacit.data.synthetic_rewards import Clicks, contexts, generate
+from tacit.errors import ConfigError
+from tacit.evaluation.pdap_policies import WITH_EPSILON, Made, World, make
+from tacit.recommenders.pdap.network import Network
+
+CHECKPOINTS = 40
+"""Points of a curve, in equal steps."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run up to `arrivals` visits of each vendor.
+
+    regret: of one vendor, mean over vendors; average_regret: per visit. Both are None where the
+    optimum is not known. epsilon: as configured, inf without noise. epsilon_spent_per_visit: inf
+    where nothing holds, whatever is claimed.
+    """
+
+    policy: str
+    epsilon: float
+    arrivals: int
+    seed: int
+    accuracy: float
+    regret: float | None
+    average_regret: float | None
+    epsilon_spent_per_visit: float
+    best: float | None
+    forwarded: float
+    matched: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; infinite ones are null."""
+        found = asdict(self)
+        for name in ("epsilon", "epsilon_spent_per_visit"):
+            found[name] = None if math.isinf(found[name]) else found[name]
+        return found
+
+
+def simulate(
+    name: str, epsilon: float, world: World, *, seed: int, groups: int = 0, **clicks: Any
+) -> Iterator[Row]:
+    """Rows of one run, at `CHECKPOINTS` numbers of visits.
+
+    groups: crowds of contexts, 0 for uniform ones. clicks: of `generate`, such as lipschitz.
+    """
+    truth = generate(
+        vendors=world.vendors,
+        videos=world.videos,
+        dimension=world.dimension,
+        seed=seed,
+        **clicks,
+    )
+    with randomness.simulation():
+        made = [
+            make(name, epsilon, world, vendor, randomness.replay(f"{seed} {vendor}"))
+            for vendor in range(world.vendors)
+        ]
+        run = Run(made, world, truth, seed, groups)
+        for arrivals in checkpoints(world.arrivals):
+            run.until(arrivals)
+            yield run.row(name, epsilon if name in WITH_EPSILON else math.inf, seed)
+
+
+class Run:
+    """All vendors side by side, each visit of one after the same visit of the others."""
+
+    def __init__(
+        self, made: Sequence[Made], world: World, truth: Clicks, seed: int, groups: int
+    ) -> None:
+        self.world, self.truth = world, truth
+        self.spent = max(one.spent for one in made)
+        self.network = Network(
+            {name: one.vendor for name, one in zip(world.names, made, strict=True)},
+            seen=made[0].seen,
+            randomness=randomness.replay(f"seen {seed}"),
+        )
+        size = (world.vendors, world.arrivals, world.dimension)
+        drawn = contexts(world.vendors * world.arrivals, world.dimension, seed=seed, groups=groups)
+        self._contexts = np.random.default_rng([seed, 1]).permutation(drawn).reshape(size)
+        self._chances = np.random.default_rng([seed, 2]).random(size[:2])
+        self.done = 0
+        self.clicks = 0.0
+        self.shown = 0.0
+        self.best = 0.0
+        self.forwarded = 0
+
+    def until(self, arrivals: int) -> None:
+        """Go on until each vendor has had so many visits."""
+        part = self._contexts[:, self.done : arrivals]
+        self.best += float(self.truth.best(part.reshape(-1, self.world.dimension))[1].sum())
+        videos = np.empty(part.shape[:2], dtype=np.int64)
+        for step in range(part.shape[1]):
+            for vendor, home in enumerate(self.world.names):
+                context = part[vendor, step]
+                click = self._click(context, self._chances[vendor, self.done + step])
+                shown = self.network.visit(home, context, click)
+                videos[vendor, step] = int(shown.video)
+                self.clicks += shown.reward
+                self.forwarded += shown.vendor != home
+        flat = part.reshape(-1, self.world.dimension)
+        self.shown += float(self.truth.mean(videos.reshape(-1), flat).sum())
+        self.done = arrivals
+
+    def row(self, name: str, epsilon: float, seed: int) -> Row:
+        visits = self.done * self.world.vendors
+        regret = (self.best - self.shown) / self.world.vendors
+        return Row(
+            policy=name,
+            epsilon=epsilon,
+            arrivals=self.done,
+            seed=seed,
+            accuracy=self.clicks / visits,
+            regret=regret,
+            average_regret=regret / self.done,
+            epsilon_spent_per_visit=self.spent,
+            best=self.best / visits,
+            forwarded=self.forwarded / visits,
+        )
+
+    def _click(self, context: Any, chance: float) -> Callable[[str, str], float]:
+        truth = self.truth
+
+        def click(vendor: str, video: str) -> float:
+            number = int(video)
+            apart = math.dist(context, truth.centres[number]) / truth.widths[number]
+            bump = (1 + math.cos(math.pi * min(apart, 1.0))) / 2
+            return float(chance < truth.low + truth.heights[number] * bump)
+
+        return click
+
+
+def checkpoints(arrivals: int) -> list[int]:
+    """Numbers of visits at which a run is looked at, the last one included."""
+    if arrivals < 1:
+        raise ConfigError(f"There is at least one arrival; got {arrivals}.")
+    steps = min(CHECKPOINTS, arrivals)
+    return [round(arrivals * number / steps) for number in range(1, steps + 1)]

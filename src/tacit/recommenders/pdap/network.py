@@ -1,0 +1,107 @@
+"""Vendors that reach one another: carries encoded bytes between them, and nothing else.
+
+Home sees a click on a neighbour's video itself with the chance `seen`: it is shown on its own page
+always (1), now and then (a sample of users tells it), or never (0, as the paper has it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ConfigError
+from tacit.randomness import Source, integers_below
+from tacit.recommenders.pdap.messages import LARGEST
+from tacit.recommenders.pdap.vendor import Vendor
+
+_PARTS = 1 << 20
+Lie = Callable[[bytes], bytes | None]
+"""What becomes of a message on its way: other bytes, or None for nothing at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a visitor got. vendor: who served it."""
+
+    vendor: str
+    video: str
+    reward: float
+
+
+class Network:
+    """offers, rewards: what becomes of a vendor's messages, by its name; left out: nothing."""
+
+    def __init__(
+        self,
+        vendors: Mapping[str, Vendor],
+        *,
+        seen: float = 0.0,
+        randomness: Source,
+        offers: Mapping[str, Lie] | None = None,
+        rewards: Mapping[str, Lie] | None = None,
+    ) -> None:
+        if not 0 <= seen <= 1:
+            raise ConfigError(f"seen is a chance from 0 to 1; got {seen}.")
+        self.vendors = dict(vendors)
+        self._seen = round(seen * _PARTS)
+        self._source = randomness
+        self._offers, self._rewards = dict(offers or {}), dict(rewards or {})
+
+    def visit(
+        self,
+        home: str,
+        context: NDArray[np.float64],
+        click: Callable[[str, str], float],
+        *,
+        person: Hashable = None,
+    ) -> Shown:
+        """One visit from end to end. click: vendor and video -> 0 or 1."""
+        vendor = self.vendors[home]
+        visit = vendor.choose(context, person=person)
+        if not visit.waits():
+            assert visit.video is not None
+            reward = click(home, visit.video)
+            vendor.clicked(visit, reward)
+            return Shown(home, visit.video, reward)
+        peer, forward = visit.peer, visit.forward
+        assert peer is not None
+        assert forward is not None
+        video = vendor.offered(visit, self._ask(home, peer, forward))
+        if not visit.waits():  # it had nothing
+            reward = click(home, video)
+            vendor.clicked(visit, reward)
+            return Shown(home, video, reward)
+        reward = click(peer, video)
+        if self._sees():
+            vendor.clicked(visit, reward)
+        self._report(home, peer, visit.request, reward)
+        return Shown(peer, video, reward)
+
+    def _ask(self, home: str, peer: str, forward: bytes) -> bytes | None:
+        asked = self.vendors.get(peer)
+        if asked is None:
+            return None
+        return _read(_changed(self._offers.get(peer), asked.serve(home, forward)))
+
+    def _report(self, home: str, peer: str, request: bytes, reward: float) -> None:
+        sent = self.vendors[peer].guest_clicked(home, request, reward)
+        data = None if sent is None else _read(_changed(self._rewards.get(peer), sent))
+        if data is not None:
+            self.vendors[home].rewarded(peer, data)
+
+    def _sees(self) -> bool:
+        if self._seen in (0, _PARTS):
+            return self._seen > 0
+        return bool(integers_below(self._source, _PARTS, 1)[0] < self._seen)
+
+
+def _changed(lie: Lie | None, data: bytes) -> bytes | None:
+    return data if lie is None else lie(data)
+
+
+def _read(data: bytes | None) -> bytes | None:
+    """What is longer than any message is not read to its end."""
+    return None if data is None or len(data) > LARGEST else data

@@ -1,0 +1,368 @@
+"""A vendor: a policy for its own users, one for guests, names of videos, and other vendors.
+
+A visit   choose() -> offered() if another vendor is to be asked -> clicked(), rewarded(), in any
+          order, or never. Bytes in, bytes out: nothing but `messages.py` crosses.
+A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
+Users     are nobody here: somebody new needs nothing, and no id is asked for unless a Forwarder
+          keeps budgets or answers.
+Who may   come and go at any time: videos (add_video, remove_video), neighbours (meet, part), and
+          for one call the videos that can be shown now.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ConfigError, DataError
+from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
+from tacit.recommenders.pdap.messages import (
+    REQUEST_BYTES,
+    Forward,
+    MessageError,
+    Offer,
+    Refusal,
+    Reward,
+    answered,
+)
+from tacit.recommenders.pdap.policy import Choice
+from tacit.recommenders.pdap.trust import Caution, Peer
+
+_KEPT = 10_000  # guests whose answers are kept for when they are asked for again
+
+
+class Learns(Protocol):
+    """A policy as far as its vendor is concerned."""
+
+    @property
+    def n_own(self) -> int: ...
+
+    @property
+    def n_neighbours(self) -> int: ...
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
+
+    def update(self, choice: Choice, reward: float) -> None: ...
+
+    def add_arm(self, *, neighbour: bool = False) -> int: ...
+
+    def remove_arm(self, arm: int) -> None: ...
+
+
+class Hosts(Protocol):
+    """A policy for guests."""
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
+
+    def answer(self, choice: Choice, reward: float) -> float:
+        """What is sent for a reward of 0 or 1."""
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """One visit of one's own user. video: what is shown; None while a neighbour is to be asked.
+
+    peer: whom to send `forward`, which is the same for every peer and every retry.
+    """
+
+    context: NDArray[np.float64]
+    choice: Choice
+    video: str | None
+    peer: str | None = None
+    forward: bytes | None = None
+    request: bytes = b""
+    click: float | None = None
+    word: float | None = None
+    learned: bool = False
+
+    def waits(self) -> bool:
+        """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
+        return self.peer is not None
+
+
+@dataclass(slots=True)
+class _Guest:
+    asked: bytes
+    answer: bytes
+    choice: Choice
+    reward: bytes | None = None
+
+
+class Vendor:
+    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a policy over the same videos.
+
+    forwarder: None never asks anybody. caution: what neighbours' words are worth. agreement: how
+    others' contexts are told here; None: as one's own.
+    shared: whether `guests` is served by `home` itself and so needs no videos of its own.
+    """
+
+    def __init__(
+        self,
+        home: Learns,
+        videos: Sequence[str],
+        *,
+        guests: Hosts | None = None,
+        peers: Sequence[str] = (),
+        forwarder: Forwarder | None = None,
+        agreement: Agreement | None = None,
+        caution: Caution | None = None,
+        shared: bool = False,
+    ) -> None:
+        if len(videos) != home.n_own or len(peers) != home.n_neighbours:
+            raise ConfigError(
+                f"The policy has {home.n_own} own videos and {home.n_neighbours} neighbours; got "
+                f"{len(videos)} and {len(peers)} names."
+            )
+        if len(set(videos)) < len(videos) or len(set(peers)) < len(peers):
+            raise ConfigError("Two videos, or two neighbours, have one name.")
+        if peers and forwarder is None:
+            raise ConfigError("Neighbours can be asked with a Forwarder only.")
+        self.home, self.guests = home, guests
+        self._forwarder, self._caution = forwarder, caution or Caution()
+        self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
+        self._shared = shared
+        self._videos = dict(enumerate(videos))
+        self._guest_videos = dict(self._videos)
+        self._peers = dict(enumerate(peers, len(videos)))
+        self._known = {peer: Peer(self._caution) for peer in peers}
+        self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
+        self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
+        self.visits = 0
+
+    @property
+    def videos(self) -> tuple[str, ...]:
+        return tuple(self._videos.values())
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        return tuple(self._peers.values())
+
+    def known(self, peer: str) -> Peer:
+        """What is known of a neighbour."""
+        if peer not in self._known:
+            raise ConfigError(f"There is no neighbour {peer!r}: it never joined, or has left.")
+        return self._known[peer]
+
+    def choose(
+        self,
+        context: NDArray[np.float64],
+        *,
+        videos: Sequence[str] | None = None,
+        person: Hashable = None,
+    ) -> Visit:
+        """videos: those that can be shown now, by name; None: all. Raises DataError as policies do.
+
+        person: asked for by a Forwarder that keeps budgets or answers; stays here.
+        """
+        self.visits += 1
+        own = self._named(videos)
+        open_to = [arm for arm, name in self._peers.items() if self._known[name].open(self.visits)]
+        if not own and not open_to:
+            raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
+        everything = videos is None and len(open_to) == len(self._peers)
+        choice = self.home.select(context, None if everything else own + open_to)
+        visit = Visit(context, choice, self._videos.get(choice.arm))
+        if visit.video is not None:
+            return visit
+        assert self._forwarder is not None
+        message = self._forwarder.forward(context, person)
+        if message is None:  # her budget is spent: nothing leaves
+            return self._locally(visit, own)
+        visit.forward, visit.request = message.encode(), message.request
+        self._send(visit, self._peers[choice.arm])
+        return visit
+
+    def offered(
+        self, visit: Visit, answer: bytes | None, *, videos: Sequence[str] | None = None
+    ) -> str:
+        """What to show, once the neighbour has answered, or has not (None): then an own video."""
+        peer = visit.peer
+        if peer is None:
+            raise ConfigError("This visit waits for no neighbour.")
+        video = _video_of(answer, visit.request)
+        known = self._known.get(peer)
+        if video is not None:
+            visit.video = video
+            if known is not None:
+                known.answered()
+            return video
+        if known is not None:
+            known.failed(self.visits)
+        self._waiting.pop((peer, visit.request), None)
+        return self._locally(visit, self._named(videos)).video or ""
+
+    def clicked(self, visit: Visit, reward: float) -> None:
+        """Learn what home saw itself, whoever's video it was. reward: 0 or 1, or between."""
+        if not 0 <= reward <= 1:
+            raise DataError("a click is out of range", expected="0 to 1")
+        if visit.click is not None:
+            return
+        visit.click = float(reward)
+        if visit.peer is None:
+            self._learn(visit, visit.click)
+            return
+        if (known := self._known.get(visit.peer)) is not None:
+            known.seen += 1
+        if visit.word is not None:
+            self._compare(visit)
+        self._learn(visit, visit.click)
+
+    def rewarded(self, peer: str, data: bytes) -> bool:
+        """A neighbour's word, once for each visit it was asked at. Whether it was of use."""
+        try:
+            message = Reward.decode(data)
+        except MessageError:
+            return False
+        visit = self._waiting.pop((peer, message.request), None)
+        known = self._known.get(peer)
+        if visit is None or known is None:
+            return False
+        visit.word = known.clamped(message.reward / 1_000_000)
+        if visit.click is not None:
+            self._compare(visit)
+        elif known.believed:
+            self._learn(visit, visit.word)
+        return True
+
+    def serve(self, peer: str, data: bytes) -> bytes:
+        """The answer to somebody's Forward: an Offer or a Refusal. Anything is taken as it comes.
+
+        peer: who asks, as the connection has proved.
+        """
+        try:
+            asked = Forward.decode(data)
+        except MessageError:
+            return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
+        if peer not in self._known:
+            return Refusal(asked.request, "unknown").encode()
+        before = self._open_guests.get((peer, asked.request))
+        if before is not None:
+            same = before.asked == data
+            return before.answer if same else Refusal(asked.request, "malformed").encode()
+        if self._agreement is None or not self._agreement.agrees(asked):
+            return Refusal(asked.request, "not agreed").encode()
+        if self.guests is None or not self._guest_videos:
+            return Refusal(asked.request, "no video").encode()
+        choice = self.guests.select(np.array(asked.context()))
+        offer = Offer(asked.request, self._guest_videos[choice.arm]).encode()
+        self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
+        if len(self._open_guests) > _KEPT:
+            self._open_guests.popitem(last=False)
+        return offer
+
+    def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
+        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest."""
+        guest = self._open_guests.get((peer, request))
+        if guest is None or self.guests is None:
+            return None
+        if guest.reward is None:
+            guest.reward = Reward.of(request, self.guests.answer(guest.choice, reward)).encode()
+        return guest.reward
+
+    def add_video(self, name: str) -> None:
+        """It is tried from the next visit on."""
+        if name in self._videos.values():
+            raise ConfigError(f"There is a video {name!r} already.")
+        arm = self.home.add_arm()
+        self._videos[arm] = name
+        if self.guests is not None:
+            self._guest_videos[arm if self._shared else self._of_guests().add_arm()] = name
+
+    def remove_video(self, name: str) -> None:
+        arm = _arm_of(self._videos, name, "video")
+        self.home.remove_arm(arm)
+        del self._videos[arm]
+        if self.guests is not None:
+            arm = _arm_of(self._guest_videos, name, "video")
+            if not self._shared:
+                self._of_guests().remove_arm(arm)
+            del self._guest_videos[arm]
+
+    def meet(self, peer: str) -> None:
+        """A new neighbour, of which nothing is known yet."""
+        if peer in self._known:
+            raise ConfigError(f"There is a neighbour {peer!r} already.")
+        if self._forwarder is None:
+            raise ConfigError("Neighbours can be asked with a Forwarder only.")
+        self._peers[self.home.add_arm(neighbour=True)] = peer
+        self._known[peer] = Peer(self._caution)
+
+    def part(self, peer: str) -> None:
+        """It is neither asked nor served from now on."""
+        arm = _arm_of(self._peers, peer, "neighbour")
+        self.home.remove_arm(arm)
+        del self._peers[arm], self._known[peer]
+
+    def _named(self, videos: Sequence[str] | None) -> list[int]:
+        if videos is None:
+            return list(self._videos)
+        wanted = set(videos)
+        own = [arm for arm, name in self._videos.items() if name in wanted]
+        if len(own) < len(wanted):
+            raise ConfigError("A video that is to be shown is none of this vendor's.")
+        return own
+
+    def _send(self, visit: Visit, peer: str) -> None:
+        self._known[peer].sent += 1
+        visit.peer = peer
+        self._waiting[peer, visit.request] = visit
+        if len(self._waiting) > _KEPT:
+            self._waiting.popitem(last=False)
+
+    def _locally(self, visit: Visit, own: list[int]) -> Visit:
+        """An own video instead. A second choice of the same visit: the first is not learned."""
+        if not own:
+            raise ConfigError("The neighbour has nothing, and there is no own video to show.")
+        visit.choice = self.home.select(visit.context, own)
+        visit.video, visit.peer = self._videos[visit.choice.arm], None
+        return visit
+
+    def _learn(self, visit: Visit, reward: float) -> None:
+        gone = visit.choice.arm not in self._videos and visit.choice.arm not in self._peers
+        if not visit.learned and not gone:
+            visit.learned = True
+            self.home.update(visit.choice, reward)
+
+    def _compare(self, visit: Visit) -> None:
+        assert visit.peer is not None
+        assert visit.word is not None
+        assert visit.click is not None
+        known = self._known.get(visit.peer)
+        if known is None or visit.click not in (0, 1):
+            return
+        if known.compared(visit.word, bool(visit.click)):
+            self._forget(visit.peer)
+
+    def _forget(self, peer: str) -> None:
+        """Its arm starts anew, without what it said."""
+        arm = _arm_of(self._peers, peer, "neighbour")
+        self._peers[self.home.add_arm(neighbour=True)] = peer
+        self.home.remove_arm(arm)
+        del self._peers[arm]
+
+    def _of_guests(self) -> Learns:
+        assert self.guests is not None
+        return self.guests  # type: ignore[return-value]  # unless shared, a policy of its own
+
+
+def _video_of(answer: bytes | None, request: bytes) -> str | None:
+    """None for everything but an offer to this very request."""
+    if answer is None:
+        return None
+    try:
+        message = answered(answer)
+    except MessageError:
+        return None
+    return message.video if isinstance(message, Offer) and message.request == request else None
+
+
+def _arm_of(names: dict[int, str], name: str, what: str) -> int:
+    for arm, known in names.items():
+        if known == name:
+            return arm
+    raise ConfigError(f"There is no {what} {name!r}: it never joined, or has left.")
