@@ -30,6 +30,7 @@ COMMANDS = {
     "guarantee": "Read what a model promises, to whom, and on what evidence.",
     "plan": "Say how many people a design needs.",
     "simulate": "Try a design on generated people.",
+    "replay": "Run a design on recorded data, as it would have run.",
     "device": "Show what a device sends, and what it means.",
     "data": "Describe, download or generate ratings.",
     "doctor": "Check that everything tacit needs works on this machine.",
