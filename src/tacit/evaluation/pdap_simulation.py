@@ -138,7 +138,7 @@ class Run:
     def _click(self, context: Any, chance: float) -> Callable[[str, str], float]:
         truth = self.truth
 
-        def click(vendor: str, video: str) -> float:
+        def click(_vendor: str, video: str) -> float:
             number = int(video)
             apart = math.dist(context, truth.centres[number]) / truth.widths[number]
             bump = (1 + math.cos(math.pi * min(apart, 1.0))) / 2
