@@ -1,7 +1,9 @@
 """A grid that no visitor can influence, and the rule that chooses how fine it is.
 
-Rule     As many slices per dimension as leave a (cell, arm) `per_cell` visits on average over the
-         horizon, and no more than `MOST_CELLS` cells. Horizon, arms and dimension are public.
+Rule     As many slices per dimension as leave a (cell, arm) `PER_CELL` visits on average over the
+         horizon, and no more than `MOST_CELLS` cells; but `FEWEST` slices at least while these make
+         no more than `FEW` cells, which learn from one another. Horizon, arms and dimension are
+         public.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from tacit.recommenders.pdap.partition import Cell, Slices
 
 MOST_CELLS = 400
 PER_CELL = 200
+FEWEST = 3
+FEW = 27
 
 
 def slices_for(horizon: int, dimension: int, arms: int) -> int:
-    """1 where there are too few visits, or too many dimensions, to tell cells apart."""
+    """1 where there are too few visits, and too many dimensions, to tell cells apart."""
     wanted = min(horizon / (PER_CELL * arms), MOST_CELLS)
-    slices = 1
+    slices = FEWEST if FEWEST**dimension <= FEW else 1
     while (slices + 1) ** dimension <= wanted:
         slices += 1
     return slices
