@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.accounting import PureAccountant
+from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
@@ -370,3 +370,30 @@ def test_a_metered_person_is_learned_from_so_often_and_no_more():
     assert learned == [True, True, True, False, False, True, False]
     assert policy.policy._sums._exact.sum() == 4 * 16
     assert PureAccountant().add(policy.event).epsilon() == pytest.approx(2.0)
+
+
+def test_visits_of_a_person_may_share_a_node():
+    """Three visits cost 3 epsilon under Laplace noise; under Gaussian noise nine times the rho."""
+    rho = []
+    for visits in (1, 3):
+        laplace, gaussian = (setting(epsilon=1.0, delta=d).noise for d in (0.0, 1e-6))
+        assert PureAccountant().add(laplace.event_of(visits)).epsilon() <= visits * (1 + 1e-12)
+        rho.append(ZCDPAccountant().add(gaussian.event_of(visits)).rho)
+    assert rho[1] == pytest.approx(9 * rho[0])
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_numbers_that_are_none_are_refused(odd):
+    """One at a time or many at once: neither a context nor a reward, and nothing is learned."""
+    policy = joint()
+    choice = policy.select(np.array([0.5, 0.5]))
+    many = policy.select_many(np.full((2, 2), 0.5))
+    with pytest.raises(DataError):
+        policy.select(np.array([0.5, odd]))
+    with pytest.raises(DataError):
+        policy.select_many(np.array([[0.5, odd]]))
+    with pytest.raises(DataError):
+        policy.update(choice, odd)
+    with pytest.raises(DataError):
+        policy.update_many(many, np.array([1.0, odd]))
+    assert not policy._sums._exact.any()

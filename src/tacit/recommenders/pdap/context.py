@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms.grid import finite
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.selection import Selection
@@ -276,7 +277,8 @@ class Context:
         """Randomised answers. A fraction becomes a like with that chance: its mean is kept."""
         low, high = self.setting.neighbour_range
         theirs = np.array(self._sides)[arms]
-        shares = np.where(theirs, (rewards - low) / (high - low), rewards)
+        given = finite(rewards)
+        shares = np.where(theirs, (given - low) / (high - low), given)
         sure = np.rint(np.clip(shares, 0.0, 1.0) * _PARTS)
         liked = integers_below(self._source, _PARTS, len(shares)) < sure
         return self._response(2 * cells + liked, self._source)

@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
 from tacit.recommenders.pdap.partition import Cell, Slices
 
 MOST_CELLS = 400
@@ -57,6 +57,10 @@ class Grid:
 
     def numbers(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """Of the cells of (n, d) contexts; as `number(cell(context))`."""
+        if contexts.ndim != 2 or contexts.shape[1] != self.dimension:
+            raise DataError("the contexts have another shape", expected=f"(n, {self.dimension})")
+        if len(contexts) and not (contexts.min() >= 0 and contexts.max() <= 1):  # NaN as well
+            raise DataError("a context is outside the cube", expected="every feature in [0, 1]")
         places = np.minimum((contexts * self.slices).astype(np.int64), self.slices - 1)
         weights = self.slices ** np.arange(self.dimension - 1, -1, -1)
         return np.asarray(places @ weights, dtype=np.int64)

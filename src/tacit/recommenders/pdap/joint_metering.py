@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.events import Composed, repeat
+from tacit.accounting import Event
 from tacit.mechanisms.parameters import check_whole
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.policy import Choice
@@ -27,9 +27,9 @@ class Metered:
         self._learned: dict[Hashable, int] = {}
 
     @property
-    def event(self) -> Composed:
+    def event(self) -> Event:
         """What one person costs, whatever she does."""
-        return repeat(self.policy.event, self.visits)
+        return self.policy.setting.noise.event_of(self.visits)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         return self.policy.select(context, arms)

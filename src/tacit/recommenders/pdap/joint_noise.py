@@ -21,6 +21,7 @@ from tacit.accounting import DiscreteGaussian, Event, NonPrivate, ZCDPAccountant
 from tacit.accounting.events import repeat
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gaussian import MARGIN
+from tacit.mechanisms.grid import finite
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 from tacit.mechanisms.tree import TreeCounter
 
@@ -55,6 +56,16 @@ class NodeNoise:
             return self._laplace.event
         return repeat(DiscreteGaussian(self._multiplier), self.nodes)
 
+    def event_of(self, visits: int) -> Event:
+        """What so many visits of one person cost together: all of them may be in one node.
+
+        Laplace noise loses as many times as much; Gaussian noise moves by as many times as much,
+        and its rho is that of the square.
+        """
+        if math.isinf(self.epsilon) or self.delta == 0:
+            return repeat(self.event, visits)
+        return repeat(DiscreteGaussian(self._multiplier / visits), self.nodes)
+
     @property
     def variance(self) -> float:
         """Of one node's noise, in squared rewards; never below the exact one."""
@@ -65,7 +76,7 @@ class NodeNoise:
 
     def pairs(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         """What visits add to their sums, in grains (..., 2). shares: rewards (...), clamped."""
-        liked = np.rint(np.clip(shares, 0.0, 1.0) * GRAIN).astype(np.int64)
+        liked = np.rint(np.clip(finite(shares), 0.0, 1.0) * GRAIN).astype(np.int64)
         if self.pair == "visits and likes":
             return np.stack([np.full_like(liked, GRAIN), liked], axis=-1)
         return np.stack([liked, GRAIN - liked], axis=-1)

@@ -60,6 +60,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         assumptions=(
             "the grid, the horizon and the ends of epochs are fixed beforehand",
             _released(setting),
+            "which arms could be chosen at a visit, and when arms join or leave, is public",
             "every choice is made from the visitor's own context and from released sums",
             "a reward enters within its public range; one from a neighbour is noised again",
         ),
