@@ -37,7 +37,8 @@ class Pair:
     call: one release, or with `at_once` one for each row. exact: the loss, from what the running
     code draws with. chances: of events under the two inputs. share: it gets samples / share.
     mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
-    untapped: each draw is a call of OpenDP; others draw their noise in bulk.
+    untapped: noise is drawn as it is shipped, a running mechanism's in its own blocks; others draw
+    theirs in bulk.
     silent: draws may differ, because they follow from the release or are proved to tell no more.
     """
 

@@ -47,6 +47,8 @@ def tree_counter(epsilon: float) -> Subject:
             untapped=untapped,
         )
 
+    # Steps 5 and 6 end the nodes that move; their noise is of the second block and of the third.
+    blocks = [0, 0, 0, 0, 3, 0, 0], [0] * 7
     pairs = (
         pair("first of two steps", [1, 0], [0, 0], share=100),
         pair("only step", [1], [0]),
@@ -55,7 +57,8 @@ def tree_counter(epsilon: float) -> Subject:
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
         pair("stream of two", [1, 0], [0, 0], share=200, stream=True),
         pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0], stream=True),
-        pair("each draw a call", [0, 5], [0, 0], bound=5, share=2_000, stream=True, untapped=True),
+        pair("as it runs", [0, 5], [0, 0], bound=5, share=2_000, stream=True, untapped=True),
+        pair("blocks as it runs", *blocks, bound=3, share=4_000, stream=True, untapped=True),
     )
     return Subject("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
@@ -79,6 +82,7 @@ def threshold_gate(epsilon: float) -> Subject:
         )
 
     up, down = [1] * 10 + [0], [0] * 10 + [1]
+    blocks = [1] * 6 + [0], [0] * 6 + [1]  # the seventh count's noise is of the third block
     pairs = (
         pair("three up, the last down", [1, 1, 1, 0], [0, 0, 0, 1], share=100),
         pair("ten up, the last down", up, down),
@@ -91,7 +95,8 @@ def threshold_gate(epsilon: float) -> Subject:
         pair("ties at the threshold", [1, 1, 1], [1, 0, 2]),
         pair("stream", [1, 1, 0], [0, 0, 1], share=40, stream=True),
         pair("stream far off", [0, 1], [1, 0], threshold=60, stream=True, far=True),
-        pair("each draw a call", [1, 0], [0, 1], share=2_000, stream=True, untapped=True),
+        pair("as it runs", [1, 0], [0, 1], share=2_000, stream=True, untapped=True),
+        pair("blocks as it runs", *blocks, threshold=9, share=4_000, stream=True, untapped=True),
     )
     return Subject("threshold-gate", "counts", "each within the sensitivity", epsilon, pairs)
 

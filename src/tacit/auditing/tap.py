@@ -2,7 +2,8 @@
 
 The mechanism runs as it is shipped, and only the noise is replaced. So scales, numbers of draws
 and the values to which noise is added are read from the code that runs, not from what it says of
-itself. Not for several threads at once: the samplers are replaced for the whole process.
+itself. Of noise that is drawn ahead, heard is each number that a mechanism takes, when it takes it.
+Not for several threads at once: the samplers are replaced for the whole process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mechanisms import samplers
+from tacit.mechanisms.noise_ahead import LaplaceAhead
 
 Sampler = Literal["discrete_laplace", "discrete_gaussian", "noisy_max"]
 _SAMPLERS: tuple[Sampler, ...] = ("discrete_laplace", "discrete_gaussian", "noisy_max")
@@ -59,14 +61,22 @@ def tapped(answer: Answer = without_noise) -> Iterator[list[Asked]]:
 
         return draw
 
-    kept: dict[Sampler, Any] = {sampler: getattr(samplers, sampler) for sampler in _SAMPLERS}
-    for sampler in _SAMPLERS:
-        setattr(samplers, sampler, standing_in(sampler))
+    def one(ahead: LaplaceAhead, _: int = 1) -> int:
+        heard.append(Asked("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
+        return int(answer(heard[-1])[0])
+
+    stand_ins: dict[tuple[object, str], Any] = {
+        (samplers, sampler): standing_in(sampler) for sampler in _SAMPLERS
+    }
+    stand_ins[LaplaceAhead, "one"] = one
+    kept = {place: getattr(*place) for place in stand_ins}
+    for place, stand_in in stand_ins.items():
+        setattr(*place, stand_in)
     try:
         yield heard
     finally:
-        for sampler, shipped in kept.items():
-            setattr(samplers, sampler, shipped)
+        for place, shipped in kept.items():
+            setattr(*place, shipped)
 
 
 class Bulk:

@@ -99,3 +99,13 @@ def whole(values: ArrayLike) -> NDArray[np.int64]:
             "the values to release are not whole", expected="integers", fix="Nothing was released."
         )
     return np.clip(numbers, -MOST_STEPS, MOST_STEPS).astype(np.int64)
+
+
+def one_whole(value: ArrayLike, *, otherwise: str) -> int:
+    """`value` as `whole` takes it, if it is one number; `otherwise` is what the refusal says."""
+    if isinstance(value, int | np.integer) and -MOST_STEPS <= value <= MOST_STEPS:
+        return int(value)  # what a stream is asked about, without an array for each
+    number = whole(value)
+    if number.shape != ():
+        raise DataError(otherwise)
+    return int(number)

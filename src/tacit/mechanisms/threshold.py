@@ -6,7 +6,8 @@ Source       Dwork and Roth: The algorithmic foundations of differential privacy
 Guarantee    epsilon for all answers together until the gate stops, however many there are.
 Sensitivity  the most that ANY one count can change. `monotonic`: a change of the data moves all
              counts in the same direction; half the noise on the counts.
-Sampler      OpenDP's discrete Laplace on integers: once on the threshold, afresh on each count.
+Sampler      OpenDP's discrete Laplace on integers: once on the threshold, afresh on each count; a
+             running gate draws the counts' in blocks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -21,9 +23,10 @@ from numpy.typing import ArrayLike
 
 from tacit.accounting.events import Event, Gate, NonPrivate
 from tacit.accounting.rounding import float_above
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import MOST_STEPS, whole
+from tacit.mechanisms.grid import MOST_STEPS, one_whole, whole
+from tacit.mechanisms.noise_ahead import LaplaceAhead
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 from tacit.mechanisms.running import Running
 
@@ -49,12 +52,12 @@ class ThresholdGate:
         if self.stops not in ("above", "below"):
             raise ConfigError(f'stops is "above" or "below"; got {self.stops!r}.')
 
-    @property
+    @cached_property
     def threshold_scale(self) -> float:
         """Of the noise on the threshold; 0 for the twin without noise."""
         return self._scale(2)
 
-    @property
+    @cached_property
     def count_scale(self) -> float:
         """Of the noise on each count; 0 for the twin without noise."""
         return self._scale(2 if self.monotonic else 4)
@@ -98,6 +101,7 @@ class GateRun(Running):
         self._sign = 1 if gate.stops == "above" else -1
         (noise,) = gate._noise(1, gate.threshold_scale)
         self._threshold = self._sign * gate.threshold + noise  # never released, never redrawn
+        self._ahead = LaplaceAhead(gate.count_scale) if gate.count_scale > 0 else None
 
     @property
     def stopped(self) -> bool:
@@ -110,11 +114,8 @@ class GateRun(Running):
         with self._lock:
             if self._stopped:
                 return True
-            number = whole(count)
-            if number.shape != ():
-                raise DataError("a gate is asked about one count at a time")
-            (noise,) = self.gate._noise(1, self.gate.count_scale)
-            return self._stops_at(int(number), noise)
+            number = one_whole(count, otherwise="a gate is asked about one count at a time")
+            return self._stops_at(number, 0 if self._ahead is None else self._ahead.one())
 
     def _stops_at(self, count: int, noise: int) -> bool:
         self._stopped = self._sign * count + noise >= self._threshold

@@ -8,7 +8,7 @@ Guarantee    epsilon for ALL totals together, over the whole life of the counter
              the claim (twice it for horizon = 2).
 Sensitivity  none is asked for: each value is clamped to [0, bound], so a change moves it by at
              most `bound` and moves at most one node per level.
-Sampler      OpenDP's discrete Laplace on integers.
+Sampler      OpenDP's discrete Laplace on integers; a running counter draws in blocks.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, NonPrivate, Tree
 from tacit.accounting.rounding import float_above
-from tacit.errors import DataError, PrivacyError
+from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import MOST_STEPS, whole
+from tacit.mechanisms.grid import MOST_STEPS, one_whole, whole
+from tacit.mechanisms.noise_ahead import LaplaceAhead
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 from tacit.mechanisms.running import Running
 
@@ -53,7 +55,7 @@ class TreeCounter:
         """How many nodes, at most, hold one step's value: floor(log2(horizon)) + 1."""
         return self.horizon.bit_length()
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """Of the noise of each node; epsilon is finite."""
         return float_above(self.noise_multiplier * self.bound)
@@ -100,6 +102,7 @@ class TreeRun(Running):
         super().__init__()
         self.counter = counter
         self._step = 0
+        self._ahead = None if math.isinf(counter.epsilon) else LaplaceAhead(counter.scale)
         self._exact = [0] * counter.levels
         self._noisy = [0] * counter.levels
 
@@ -112,15 +115,14 @@ class TreeRun(Running):
         """Count `value`, clamped to [0, bound]; the noisy total of everything so far."""
         self._check_process()
         with self._lock:
-            if self._step == self.counter.horizon:
+            left = self.counter.horizon - self._step
+            if left == 0:
                 raise PrivacyError(
                     f"This counter has made its {self.counter.horizon} steps and releases no more. "
                     "Start another one, and charge for it."
                 )
-            number = whole(value)
-            if number.shape != ():
-                raise DataError("a step of a counter is one number")
-            return self._add(int(number), int(self.counter._noise(1)[0]))
+            number = one_whole(value, otherwise="a step of a counter is one number")
+            return self._add(number, 0 if self._ahead is None else self._ahead.one(left))
 
     def _add(self, value: int, noise: int) -> int:
         """Close the node that ends at this step; it takes in all lower ones, which are done."""
@@ -129,6 +131,6 @@ class TreeRun(Running):
         within = min(max(value, 0), self.counter.bound)
         self._exact[level] = within + sum(self._exact[:level])
         self._noisy[level] = self._exact[level] + noise  # once: never drawn again for this node
-        self._exact[:level] = [0] * level
-        total = sum(node for place, node in enumerate(self._noisy) if self._step >> place & 1)
-        return max(-_FURTHEST, min(total, _FURTHEST))
+        self._exact[:level] = self._noisy[:level] = [0] * level
+        # A node is 0 unless the binary form of the step number names it.
+        return max(-_FURTHEST, min(sum(self._noisy), _FURTHEST))
