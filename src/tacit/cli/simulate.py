@@ -9,6 +9,7 @@ import typer
 
 from tacit.cli import numbers, output, sketch_settings
 from tacit.cli.output import JSON
+from tacit.cli.simulate_prec import prec
 from tacit.cli.sketch_settings import Clusters, Likes, Unit
 from tacit.errors import ConfigError
 
@@ -25,6 +26,9 @@ _SEEDS, _GROWN = 5, 20
 @app.callback()
 def _designs() -> None:
     """One sub-command per design."""
+
+
+app.command()(prec)
 
 
 @app.command()

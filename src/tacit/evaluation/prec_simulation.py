@@ -22,6 +22,8 @@ from tacit.evaluation.prec_methods import (
 )
 from tacit.evaluation.prec_worlds import WORLDS, Game
 from tacit.randomness import simulation
+from tacit.recommenders.prec import theory
+from tacit.recommenders.prec.gate import failure
 
 VARIED = ("rounds", "peers", "voters", "epsilon")
 PROMISED = ("planted", "opposed", "adaptive", "search", "stubborn", "both-ways", "sybils")
@@ -34,7 +36,8 @@ class PRecRow:
 
     epsilon, delta: None where nothing is promised. loss: disliked recommendations of one client, a
     mean over clients; joint_loss: the same of what most of them were given. stopped: the round from
-    which all is uniform. threshold: of the gate, in voters. loss_bound: of p-REC, in expectation.
+    which all is uniform. threshold: of the gate, in voters. loss_bound: proved for p-REC, in
+    expectation.
     """
 
     method: str
@@ -94,7 +97,6 @@ def play(setting: Setting, method: str, seed: int) -> PRecRow:
                 break
     promised = method in PRIVATE and not math.isinf(budget.epsilon)
     settings = sound_settings(game, budget) if promised and method == "p-rec" else None
-    bounded = method.startswith("p-rec") and setting.world in PROMISED
     return PRecRow(
         method=method,
         world=setting.world,
@@ -107,8 +109,29 @@ def play(setting: Setting, method: str, seed: int) -> PRecRow:
         joint_loss=joint,
         stopped=ours.stopped,
         threshold=None if settings is None else settings.plan.threshold,
-        loss_bound=game.loss_bound if bounded else None,
+        loss_bound=_bound(setting, method),
     )
+
+
+def _bound(setting: Setting, method: str) -> float | None:
+    """On the expected loss; None for other methods, and where nobody keeps the promise.
+
+    With a gate, rounds after it shut are added. Peers alone keep it (D + R + 1) P credits above 0;
+    it shuts in a given round with the chance that the noise bridges what lies between them and its
+    threshold.
+    """
+    game, proved = setting.game, setting.game.loss_bound
+    if not method.startswith("p-rec") or setting.world not in PROMISED or proved is None:
+        return None
+    if method == "p-rec-no-gate" or math.isinf(setting.budget.epsilon):
+        return proved
+    settings, lost = sound_settings(game, setting.budget), game.rounds * (1 - 1 / game.objects)
+    if settings is None:
+        return lost
+    kept = theory.credit_floor(game.diversity, game.radius, game.peers) // settings.credit
+    between = kept - settings.plan.threshold
+    chance = game.rounds * failure(settings.plan.gate, between - 2) if between > 0 else 1.0
+    return proved + lost * min(1.0, chance)
 
 
 def _check(setting: Setting, method: str) -> None:
