@@ -9,6 +9,7 @@ import typer
 
 from tacit.cli import numbers, output, sketch_settings
 from tacit.cli.output import JSON
+from tacit.cli.simulate_pdap import pdap
 from tacit.cli.simulate_prec import prec
 from tacit.cli.sketch_settings import Clusters, Likes, Unit
 from tacit.errors import ConfigError
@@ -29,6 +30,7 @@ def _designs() -> None:
 
 
 app.command()(prec)
+app.command()(pdap)
 
 
 @app.command()

@@ -23,6 +23,8 @@ from tacit.recommenders.pdap.network import Network
 
 CHECKPOINTS = 40
 """Points of a curve, in equal steps."""
+PAPERS_ARRIVALS = (5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000)
+"""Where the paper's tables have rows."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Run:
                 click = self._click(context, self._chances[vendor, self.done + step])
                 shown = self.network.visit(home, context, click)
                 videos[vendor, step] = int(shown.video)
-                self.clicks += shown.reward
+                self.clicks += shown.reward or 0.0
                 self.forwarded += shown.vendor != home
         flat = part.reshape(-1, self.world.dimension)
         self.shown += float(self.truth.mean(videos.reshape(-1), flat).sum())
@@ -152,4 +154,5 @@ def checkpoints(arrivals: int) -> list[int]:
     if arrivals < 1:
         raise ConfigError(f"There is at least one arrival; got {arrivals}.")
     steps = min(CHECKPOINTS, arrivals)
-    return [round(arrivals * number / steps) for number in range(1, steps + 1)]
+    found = {round(arrivals * number / steps) for number in range(1, steps + 1)}
+    return sorted(found | {number for number in PAPERS_ARRIVALS if number <= arrivals})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.pdap.messages import LARGEST
-from tacit.recommenders.pdap.vendor import Vendor
+from tacit.recommenders.pdap.vendor import Vendor, Visit
 
 _PARTS = 1 << 20
 Lie = Callable[[bytes], bytes | None]
@@ -24,11 +24,11 @@ Lie = Callable[[bytes], bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a visitor got. vendor: who served it."""
+    """What a visitor got. vendor: who served it. reward: None if nobody knows what came of it."""
 
     vendor: str
     video: str
-    reward: float
+    reward: float | None
 
 
 class Network:
@@ -54,31 +54,36 @@ class Network:
         self,
         home: str,
         context: NDArray[np.float64],
-        click: Callable[[str, str], float],
+        click: Callable[[str, str], float | None],
         *,
         person: Hashable = None,
     ) -> Shown:
-        """One visit from end to end. click: vendor and video -> 0 or 1."""
+        """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]
         visit = vendor.choose(context, person=person)
         if not visit.waits():
             assert visit.video is not None
-            reward = click(home, visit.video)
-            vendor.clicked(visit, reward)
-            return Shown(home, visit.video, reward)
+            return self._own(home, visit, visit.video, click)
         peer, forward = visit.peer, visit.forward
         assert peer is not None
         assert forward is not None
         video = vendor.offered(visit, self._ask(home, peer, forward))
         if not visit.waits():  # it had nothing
-            reward = click(home, video)
-            vendor.clicked(visit, reward)
-            return Shown(home, video, reward)
+            return self._own(home, visit, video, click)
         reward = click(peer, video)
-        if self._sees():
-            vendor.clicked(visit, reward)
-        self._report(home, peer, visit.request, reward)
+        if reward is not None:
+            if self._sees():
+                vendor.clicked(visit, reward)
+            self._report(home, peer, visit.request, reward)
         return Shown(peer, video, reward)
+
+    def _own(
+        self, home: str, visit: Visit, video: str, click: Callable[[str, str], float | None]
+    ) -> Shown:
+        reward = click(home, video)
+        if reward is not None:
+            self.vendors[home].clicked(visit, reward)
+        return Shown(home, video, reward)
 
     def _ask(self, home: str, peer: str, forward: bytes) -> bytes | None:
         asked = self.vendors.get(peer)

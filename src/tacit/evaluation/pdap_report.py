@@ -1,0 +1,152 @@
+"""One self-contained page about vendors that learn together: curves, tables, orderings."""
+
+from __future__ import annotations
+
+import math
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tacit.evaluation.intervals import Interval
+from tacit.evaluation.pdap_policies import PUBLISHED, World
+from tacit.evaluation.pdap_simulation import Row
+from tacit.evaluation.pdap_tables import Column, columns_of, level, orderings, tables
+from tacit.evaluation.report import fill, flat, write_page
+
+_COLOURS = tuple(f"var(--p{number})" for number in range(9))
+_DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
+_POINTS = 12  # of a curve: a dozen is read more easily than forty
+_PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
+
+
+def manifest_of(command: str, data: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+    """What a run was made with. data: what is known of it, such as its digest."""
+    return {
+        "command": command,
+        "settings": settings,
+        "data": dict(data),
+        "versions": {"python": platform.python_version()}
+        | {package: version(package) for package in _PACKAGES},
+        "platform": f"{sys.platform} {platform.machine()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def write_report(
+    rows: Sequence[Row], world: World, manifest: Mapping[str, Any], path: str | Path
+) -> None:
+    """Render the page and write it."""
+    write_page(render(rows, world, manifest), path)
+
+
+def render(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> str:
+    """The page as HTML: no script, no address, every word of the data escaped."""
+    filters = {
+        "percent": lambda value: f"{value:.2%}",
+        "signed": lambda value: f"{100 * value:+.2f}".replace("-", "\N{MINUS SIGN}"),
+        "named": named,
+    }
+    return fill("vendors.html", _facts(rows, world, manifest), filters)
+
+
+def named(column: Column) -> str:
+    """`P-DAP, epsilon 0.01` of a column."""
+    name, epsilon = column
+    title = name.upper() if name in PUBLISHED else name.replace("-", " ")
+    title = title.replace("linucb", "LinUCB")
+    return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
+
+
+def _facts(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    columns = columns_of(rows)
+    last = max(row.arrivals for row in rows)
+    found = orderings(rows)
+    known = all(row.regret is not None for row in rows)
+    best = [row.best for row in rows if row.arrivals == last and row.best is not None]
+    return {
+        "world": world,
+        "last": last,
+        "seeds": sorted({row.seed for row in rows}),
+        "standings": [_standing(rows, column, last) for column in columns],
+        "orderings": found,
+        "counts": {
+            verdict: sum(one.verdict == verdict for one in found)
+            for verdict in ("holds", "not told apart", "the reverse", "one seed only")
+        },
+        "tables": tables(rows, world),
+        "figures": _figures(rows, columns, known),
+        "key": [(named(column), *_stroke(number)) for number, column in enumerate(columns)],
+        "best": sum(best) / len(best) if best else None,
+        "matched": [row.matched for row in rows if row.arrivals == last and row.matched],
+        "manifest": list(flat(manifest)),
+        "date": manifest.get("date"),
+    }
+
+
+def _standing(rows: Sequence[Row], column: Column, last: int) -> dict[str, Any]:
+    here = [row for row in rows if (row.policy, row.epsilon, row.arrivals) == (*column, last)]
+    spent = here[0].epsilon_spent_per_visit
+    return {
+        "name": named(column),
+        "accuracy": level(rows, column, "accuracy", last),
+        "regret": level(rows, column, "average_regret", last),
+        "forwarded": level(rows, column, "forwarded", last),
+        "spent": None if math.isinf(spent) else spent,
+        "claimed": None if math.isinf(column[1]) else column[1],
+        "published": column[0] in PUBLISHED,
+    }
+
+
+def _figures(rows: Sequence[Row], columns: Sequence[Column], known: bool) -> list[dict[str, str]]:
+    wanted = [("accuracy", "Accuracy", "clicks per visit so far")]
+    if known:
+        wanted = [
+            ("regret", "Regret", "regret of one vendor so far"),
+            ("average_regret", "Average regret", "regret per visit so far"),
+            *wanted,
+        ]
+    return [
+        {"title": title, "drawn": _drawn(rows, columns, field, axis)}
+        for field, title, axis in wanted
+    ]
+
+
+def _drawn(rows: Sequence[Row], columns: Sequence[Column], field: str, axis: str) -> str:
+    from tacit.evaluation.plots import Curve, curves
+
+    every = sorted({row.arrivals for row in rows})
+    chosen = _spread(every)
+    lines = []
+    for number, column in enumerate(columns):
+        points = [(n, level(rows, column, field, n)) for n in chosen]
+        drawn = tuple((float(n), *_bounded(found)) for n, found in points if found is not None)
+        if drawn:
+            lines.append(Curve(named(column), *_colour(number), drawn))
+    return curves(lines, x_title="visits of each vendor", y_title=axis)
+
+
+def _bounded(found: Interval) -> tuple[float, float, float]:
+    """One seed has no interval: its point stands for itself."""
+    if math.isinf(found.low):
+        return found.mean, found.mean, found.mean
+    return found.mean, found.low, found.high
+
+
+def _spread(every: Sequence[int]) -> list[int]:
+    """About a dozen of them, in equal steps, the last one included."""
+    wanted = [every[-1] * step / _POINTS for step in range(1, _POINTS + 1)]
+    return sorted({min(every, key=lambda n: abs(n - at)) for at in wanted})
+
+
+def _colour(number: int) -> tuple[str, tuple[int, ...]]:
+    turn = number // len(_COLOURS) % len(_DASHES)
+    return _COLOURS[number % len(_COLOURS)], _DASHES[turn]
+
+
+def _stroke(number: int) -> tuple[str, str]:
+    colour, dash = _colour(number)
+    return colour, " ".join(map(str, dash))
