@@ -1,4 +1,4 @@
-"""One line of X-Map's table: what is claimed, the checks made of it, and the verdict."""
+"""One line of a design's table: what is claimed, the checks made of it, and the verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAMPLES = 200_000
 LEAST_SAMPLES = 1_000
 
 Check = Callable[[int, float], Checked]
-"""(samples, alpha) -> what was found on one pair of tables with and without one person."""
+"""(samples, alpha) -> what was found on one pair of neighbours."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Line:
     checks: tuple[Check, ...]
     delta: float = 0.0
     published: bool = False
+    unit: str = "person"
+    adjacency: str = "comes or goes"
 
 
 def as_expected(line: Line, audit: Audit, *, short: bool) -> bool:
@@ -40,8 +42,8 @@ def run(line: Line, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
     best = max(found, key=lambda one: one.lower_bound)
     return Audit(
         line.mechanism,
-        "person",
-        "comes or goes",
+        line.unit,
+        line.adjacency,
         line.epsilon,
         line.delta,
         max(one.exact for one in found),
