@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import hiding_tables, numbers, options, output
+from tacit.cli import evaluate_prec, hiding_tables, numbers, options, output
 from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters
 
@@ -261,6 +261,9 @@ def sketches(
         write_whole(plot, lists_by_crowd(curve.points()).encode())
     made_with = manifest(ratings, seed=seed, command=_command(), **settings)
     output.emit(curve.to_dict() | {"manifest": made_with}, as_json=as_json, render=_show_sketches)
+
+
+app.command()(evaluate_prec.prec)
 
 
 @app.command()

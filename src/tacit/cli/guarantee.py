@@ -22,7 +22,7 @@ def guarantee(
     what: Annotated[
         str,
         typer.Argument(
-            help="A model file, a design (standard-scheme, xmap, sketches) or a mechanism."
+            help="A model file, a design (standard-scheme, xmap, sketches, prec) or a mechanism."
         ),
     ],
     variant: options.Variant = "sound",
@@ -30,11 +30,12 @@ def guarantee(
         str, typer.Option(help="For a design: what devices send.")
     ] = "scheme+selection+rounding",
     epsilon: Annotated[
-        float | None, typer.Option(help="Nats: of one call of a mechanism, of xmap or of sketches.")
+        float | None,
+        typer.Option(help="Nats: of one call of a mechanism, of xmap, of sketches or of prec."),
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="For gaussian, gram, sums, smooth-cosine: a chance, such as 1e-6."),
+        typer.Option(help="For gaussian, gram, sums, smooth-cosine, prec: a chance, such as 1e-6."),
     ] = None,
     method: Annotated[
         str,
@@ -46,6 +47,15 @@ def guarantee(
     questions: Annotated[int, typer.Option(help="For sketches: bits of a report.")] = 1,
     rated: Annotated[int, typer.Option(help="For sketches: likes that a device uses.")] = 50,
     unit: Annotated[str, typer.Option(help="For sketches: user, rating or moved rating.")] = "user",
+    objects: Annotated[int, typer.Option(min=2, help="For prec: of a round.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="For prec: of one client.")] = 1000,
+    voters: Annotated[int, typer.Option(min=1, help="For prec: a bound on them.")] = 5000,
+    peers: Annotated[
+        int | None, typer.Option(min=1, help="For prec: kept by the gate, or promised.")
+    ] = None,
+    clients: Annotated[
+        int, typer.Option(min=1, help="For prec: whom epsilon is for, all together.")
+    ] = 1,
     as_json: JSON = False,
 ) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
@@ -56,11 +66,14 @@ def guarantee(
         cards = _of_mechanism(mechanism, epsilon, delta)
     elif what == "xmap":
         cards = _of_xmap(variant, epsilon, 1e-6 if delta is None else delta)
+    elif what == "prec":
+        cards = _of_prec(variant, epsilon, delta, (rounds, objects, voters, peers), clients)
     elif what == "sketches" and delta is None:
         cards = _of_sketches(method, epsilon, questions, rated, unit)
     elif epsilon is not None or delta is not None:
         raise ConfigError(
-            "--epsilon and --delta are for xmap and mechanisms, --epsilon alone for sketches; "
+            "--epsilon and --delta are for xmap, prec and mechanisms, --epsilon alone for "
+            "sketches; "
             f"'{what}' is none of these, or has no such option. "
             f"Mechanisms: {', '.join(NAMES)}."
         )
@@ -97,6 +110,34 @@ def _of_xmap(variant: str, epsilon: float | None, delta: float) -> tuple[Any, ..
     if math.isinf(epsilon):
         return (guarantees.without_noise(variant),)
     return (guarantees.sound(epsilon=epsilon, delta=delta),)
+
+
+def _of_prec(
+    variant: str,
+    epsilon: float | None,
+    delta: float | None,
+    sizes: tuple[int, int, int, int | None],
+    clients: int,
+) -> tuple[Any, ...]:
+    from tacit.recommenders.prec import PRecSettings, cards
+
+    rounds, objects, voters, peers = sizes
+    if epsilon is None and peers is None:
+        raise ConfigError(
+            "What prec promises depends on its epsilon: add --epsilon, such as 1, or --peers."
+        )
+    return cards(
+        PRecSettings(
+            rounds,
+            objects,
+            voters,
+            peers,
+            variant=variant,  # type: ignore[arg-type]  # checked there
+            epsilon=epsilon,
+            delta=1e-6 if delta is None else delta,
+            clients_together=clients,
+        )
+    )
 
 
 def _of_sketches(
@@ -148,7 +189,7 @@ def _of_file(path: Path) -> tuple[Any, ...]:
     if not path.exists():
         raise ConfigError(
             f"No model file '{path}', and no design or mechanism of that name. "
-            f"Designs: standard-scheme, xmap, sketches. Mechanisms: {', '.join(NAMES)}."
+            f"Designs: standard-scheme, xmap, sketches, prec. Mechanisms: {', '.join(NAMES)}."
         )
     return tuple(load_model(path).guarantees())
 
@@ -170,6 +211,9 @@ def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
             "Next:  tacit evaluate xmap RATINGS --domain-column D --source S --target T  "
             "measures what it costs."
         )
+        return
+    if any("p-REC" in card["name"] for card in result["guarantees"]):
+        output.next_step("Next:  tacit plan prec --help  says how many voters it takes.")
         return
     if any("one report" in card["name"] for card in result["guarantees"]):
         output.next_step("Next:  tacit device explain  shows what is sent, byte by byte.")

@@ -27,11 +27,12 @@ from tacit.accounting.calibrate import smallest_noise
 from tacit.accounting.events import Event, Exponential, repeat
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.errors import ConfigError
-from tacit.evaluation.prec_worlds import Game, Likes, Votes
+from tacit.evaluation.prec_worlds import Game, Votes
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
 from tacit.recommenders.prec import PRec, PRecSettings
 
+ABSTAINS = -1
 METHODS = (
     "p-rec",
     "p-rec-no-gate",
@@ -54,15 +55,18 @@ class Budget:
 
 
 class Player(Protocol):
-    """One method in one run. stopped: the round in which it became uniform for ever, from 1."""
+    """One method in one run. Clients are 0, 1, ...; votes (voters,), ABSTAINS for no vote."""
 
-    stopped: int | None
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        """An object for each client who asks in this round."""
 
-    def choose(self, votes: Votes) -> list[int]:
-        """An object for each client."""
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        """What they said of it, in the same order."""
 
-    def learn(self, votes: Votes, given: Sequence[int], likes: Likes) -> None:
-        """What the clients said of it."""
+    def stopped(self, client: int) -> int | None:
+        """The round, from 1, from which a client was given any object."""
 
 
 def player(method: str, game: Game, budget: Budget, seed: int) -> Player:
@@ -70,7 +74,7 @@ def player(method: str, game: Game, budget: Budget, seed: int) -> Player:
     if method == "p-rec" and not math.isinf(budget.epsilon):
         settings = sound_settings(game, budget)
         if settings is None:
-            return Uniform(game, budget, seed, stopped=1)
+            return Uniform(game, budget, seed, shut=True)
         return Ours(settings, game, budget, seed)
     if method in ("p-rec", "p-rec-no-gate"):
         return Ours(_settings(game, math.inf, budget.delta, 1), game, budget, seed)
@@ -126,37 +130,47 @@ class Ours:
     def __init__(self, settings: PRecSettings, game: Game, budget: Budget, seed: int) -> None:
         self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
         self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
-        self._clients = range(budget.clients)
-        self.stopped: int | None = None
+        self._server.join_voters(self._voters)
+        for client in range(budget.clients):
+            self._server.join(client)
 
-    def choose(self, votes: Votes) -> list[int]:
-        self._server.open_round(self._candidates, (self._voters, votes))
-        given = [int(self._server.recommend(client)) for client in self._clients]
-        if self.stopped is None and all(map(self._server.stopped, self._clients)):
-            self.stopped = self._server.round
-        return given
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        cast = self._voters, votes
+        if (votes == ABSTAINS).any():
+            voting = votes != ABSTAINS
+            cast = self._voters[voting], votes[voting]
+        self._server.open_round(self._candidates, cast)
+        return [int(self._server.recommend(client)) for client in asking]
 
-    def learn(self, votes: Votes, given: Sequence[int], likes: Likes) -> None:
-        for client, chosen in zip(self._clients, given, strict=True):
-            self._server.feedback(client, bool(likes[chosen]))
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        for client, likes in zip(asking, liked, strict=True):
+            self._server.feedback(client, likes)
+
+    def stopped(self, client: int) -> int | None:
+        return self._server.transcript(client).stopped
 
 
 class _Yardstick(ABC):
-    """Learns nothing, unless it says so."""
-
-    stopped: int | None = None
+    """Learns nothing and never stops, unless it says so."""
 
     def __init__(self, game: Game, budget: Budget, seed: int) -> None:
         self.game, self.budget, self.seed = game, budget, seed
 
     @abstractmethod
-    def choose(self, votes: Votes) -> list[int]: ...
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]: ...
 
-    def learn(self, votes: Votes, given: Sequence[int], likes: Likes) -> None:
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
         return
 
+    def stopped(self, client: int) -> int | None:
+        return None
+
     def _counts(self, votes: Votes) -> NDArray[np.int64]:
-        return np.bincount(votes, minlength=self.game.objects)
+        return np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
 
 
 class Raw(_Yardstick):
@@ -167,43 +181,52 @@ class Raw(_Yardstick):
         self._draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
-    def choose(self, votes: Votes) -> list[int]:
-        rows = np.tile(self._counts(votes), (self.budget.clients, 1))
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        rows = np.tile(self._counts(votes), (len(asking), 1))
         return [int(chosen) for chosen in self._draw(rows, self._source)]
 
 
 class Majority(_Yardstick):
-    def choose(self, votes: Votes) -> list[int]:
-        return [int(self._counts(votes).argmax())] * self.budget.clients
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        return [int(self._counts(votes).argmax())] * len(asking)
 
 
 class WeightedMajority(_Yardstick):
-    """For several clients too it is one: it does as the first one says."""
-
     def __init__(self, game: Game, budget: Budget, seed: int) -> None:
         super().__init__(game, budget, seed)
-        self._weights = np.ones(game.voters)
+        self._weights = np.ones((budget.clients, game.voters))
 
-    def choose(self, votes: Votes) -> list[int]:
-        heard = np.bincount(votes, self._weights, self.game.objects)
-        return [int(heard.argmax())] * self.budget.clients
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        voting = votes != ABSTAINS
+        size = self.game.objects
+        return [
+            int(np.bincount(votes[voting], self._weights[client][voting], size).argmax())
+            for client in asking
+        ]
 
-    def learn(self, votes: Votes, given: Sequence[int], likes: Likes) -> None:
-        chosen = given[0]
-        self._weights[(votes != chosen) if likes[chosen] else (votes == chosen)] /= 2
-        self._weights /= self._weights.max()
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        for client, chosen, likes in zip(asking, given, liked, strict=True):
+            wrong = ((votes != chosen) & (votes != ABSTAINS)) if likes else votes == chosen
+            mine = self._weights[client]
+            mine[wrong] /= 2
+            mine /= mine.max()
 
 
 class Uniform(_Yardstick):
-    def __init__(
-        self, game: Game, budget: Budget, seed: int, *, stopped: int | None = None
-    ) -> None:
+    """shut: whether it stands for a gate that would never open."""
+
+    def __init__(self, game: Game, budget: Budget, seed: int, *, shut: bool = False) -> None:
         super().__init__(game, budget, seed)
-        self.stopped = stopped
+        self._shut = shut
         self._rng = np.random.default_rng([seed, 1])
 
-    def choose(self, votes: Votes) -> list[int]:
-        return [int(x) for x in self._rng.integers(0, self.game.objects, self.budget.clients)]
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        return [int(x) for x in self._rng.integers(0, self.game.objects, len(asking))]
+
+    def stopped(self, client: int) -> int | None:
+        return 1 if self._shut else None
 
 
 _OTHERS: dict[str, type[_Yardstick]] = {

@@ -36,8 +36,8 @@ class PRecRow:
 
     epsilon, delta: None where nothing is promised. loss: disliked recommendations of one client, a
     mean over clients; joint_loss: the same of what most of them were given. stopped: the round from
-    which all is uniform. threshold: of the gate, in voters. loss_bound: proved for p-REC, in
-    expectation.
+    which all is uniform for all. threshold: of the gate, in voters. loss_bound: of the expected
+    loss, proved for p-REC.
     """
 
     method: str
@@ -85,16 +85,17 @@ def play(setting: Setting, method: str, seed: int) -> PRecRow:
         ours = player(method, game, budget, seed)
         run = WORLDS[setting.world](game, np.random.default_rng(seed))
         votes, likes = next(run)
-        loss, joint = 0.0, 0
+        loss, joint, everybody = 0.0, 0, range(budget.clients)
         while True:
-            given = ours.choose(votes)
-            ours.learn(votes, given, likes)
+            given = ours.choose(votes, everybody)
+            ours.learn(votes, everybody, given, [bool(likes[chosen]) for chosen in given])
             loss += 1 - float(likes[given].mean())
             joint += not likes[Counter(given).most_common(1)[0][0]]
             try:
                 votes, likes = run.send(given[0])
             except StopIteration:
                 break
+    stops = [ours.stopped(client) for client in everybody]
     promised = method in PRIVATE and not math.isinf(budget.epsilon)
     settings = sound_settings(game, budget) if promised and method == "p-rec" else None
     return PRecRow(
@@ -107,7 +108,7 @@ def play(setting: Setting, method: str, seed: int) -> PRecRow:
         seed=seed,
         loss=loss,
         joint_loss=joint,
-        stopped=ours.stopped,
+        stopped=None if None in stops else max(stop or 0 for stop in stops),
         threshold=None if settings is None else settings.plan.threshold,
         loss_bound=_bound(setting, method),
     )
