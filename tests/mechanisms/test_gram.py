@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
+from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.auditing.exact_gaussian import epsilon_of
+from tacit.auditing.impulse import moves
+from tacit.auditing.tap import tapped
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.gram import GramRelease
 
@@ -81,6 +85,31 @@ def test_noise_has_the_stated_spread():
 def test_charged_once():
     """One price for the whole matrix: 1 / (2 m^2)."""
     assert ZCDPAccountant().add(GramRelease(2.0, 50).event).rho == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize("items", [1, 2, 7])
+@pytest.mark.parametrize("replace", [False, True])
+def test_event_says_how_the_noise_is_drawn(items, replace):
+    """As many draws as entries, none with a smaller sigma than stated: read from the samplers."""
+    release = GramRelease(1.3, items, 2.0, 2.0**-6, replace)
+    with tapped() as heard:
+        release(np.zeros((1, items)))
+    assert release.event.entries == sum(asked.values.size for asked in heard)
+    assert release.event.sigma == min(asked.scale for asked in heard)
+
+
+@pytest.mark.parametrize("resolution", [2.0**-2, 2.0**-3, 2.0**-5])
+@pytest.mark.parametrize("row", [[1.0, 0.0], [math.sqrt(0.5), math.sqrt(0.5)], [0.75, -0.5]])
+def test_price_covers_the_exact_loss(row, resolution):
+    """Exact sums over the noises that the code asks for stay within the event's price, coarse grid
+    or fine; on the fine one, a full row comes near it."""
+    release = GramRelease(1.0, 2, 1.0, resolution)
+    moved = moves(release, np.array([row]), np.zeros((1, 2)))
+    loss = epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
+    price = GDPAccountant().add(release.event).epsilon(1e-5)
+    assert loss <= price
+    if resolution == 2.0**-5 and row == [1.0, 0.0]:
+        assert loss > 0.98 * price
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (1, 2, 3)])

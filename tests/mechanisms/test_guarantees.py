@@ -9,7 +9,7 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from tacit.accounting import total
+from tacit.accounting import Gaussian, GDPAccountant, ZCDPAccountant, smallest_noise, total
 from tacit.auditing.shipped import BENCH
 from tacit.errors import ConfigError
 from tacit.mechanisms import guarantees
@@ -40,9 +40,9 @@ def test_cards_fit_the_schema(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_epsilon_is_what_was_asked_for(name, epsilon):
-    """The event costs what was asked for, up to rounding."""
+    """The event costs what was asked for, up to rounding and six digits of a multiplier."""
     stated = card(name, epsilon)
-    assert stated.epsilon == pytest.approx(epsilon, rel=1e-6)
+    assert stated.epsilon == pytest.approx(epsilon, rel=2e-5)
     assert stated.epsilon <= epsilon * (1 + 1e-12)
 
 
@@ -53,14 +53,55 @@ def test_epsilon_comes_from_the_event():
     assert card("bit-release", 100.0).epsilon < 37
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "tree-counter", "gram", "sums"])
+def built_weaker(name, factor, monkeypatch):
+    terms = guarantees._TERMS[name]
+    weaker = {**vars(terms), "build": lambda option: terms.build(option * factor)}
+    monkeypatch.setitem(guarantees._TERMS, name, guarantees._Terms(**weaker))
+
+
+@pytest.mark.parametrize("name", ["laplace", "tree-counter"])
 def test_a_weaker_mechanism_has_a_larger_epsilon(name, monkeypatch):
     """With half the noise built in, the card's epsilon grows: the option is not copied."""
-    terms = guarantees._TERMS[name]
-    factor = 0.5 if terms.gaussian else 2.0
-    weaker = {**vars(terms), "build": lambda noise: terms.build(noise * factor)}
-    monkeypatch.setitem(guarantees._TERMS, name, guarantees._Terms(**weaker))
+    built_weaker(name, 2.0, monkeypatch)
     assert card(name).epsilon > 1.9
+
+
+def multiplier(stated):
+    return float(stated.assumptions[0].split("noise multiplier ")[1].split(";")[0])
+
+
+GAUSSIAN = ["gaussian", "gram", "sums"]
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_a_weaker_mechanism_needs_a_larger_multiplier(name, monkeypatch):
+    """With half the noise built in, the card asks for twice the noise: it is what the mechanism
+    costs that is held against epsilon."""
+    before = multiplier(card(name))
+    built_weaker(name, 0.5, monkeypatch)
+    assert multiplier(card(name)) == pytest.approx(2 * before, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_the_stated_multiplier_costs_the_stated_epsilon(name):
+    """Whoever builds the mechanism with the number on the card pays what the card says."""
+    stated = card(name)
+    event = guarantees._TERMS[name].build(multiplier(stated)).event
+    assert GDPAccountant().add(event).epsilon(1e-6) == stated.epsilon
+
+
+@pytest.mark.parametrize("name", ["gram", "sums"])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_a_fine_grid_is_priced_as_continuous_noise(name, epsilon):
+    """The noise is that of the Gaussian mechanism within a thousandth; zCDP would ask for 5 per
+    cent more."""
+    exact, summed = (
+        smallest_noise(Gaussian, epsilon=epsilon, delta=1e-6, accountant=accountant)
+        for accountant in (GDPAccountant, ZCDPAccountant)
+    )
+    found = multiplier(card(name, epsilon))
+    assert exact <= found <= 1.001 * exact
+    assert found < 0.95 * summed
 
 
 def test_delta_is_stated_where_there_is_one():

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
+from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.auditing.exact_gaussian import epsilon_of
+from tacit.auditing.impulse import moves
+from tacit.auditing.tap import tapped
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.testing.mechanisms import MechanismConformance
@@ -127,6 +131,35 @@ def test_blocks_add_up():
 def test_charged_once():
     """One price for the whole table: 1 / (2 m^2)."""
     assert ZCDPAccountant().add(SumRelease(2.0, 50, 3).event).rho == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(("rows", "width"), [(1, 1), (4, 1), (4, 2)])
+def test_event_says_how_the_noise_is_drawn(rows, width):
+    """As many draws as entries, none with a smaller sigma than stated: read from the samplers."""
+    release = SumRelease(1.3, rows, width, 2.0, 2.0**-6)
+    with tapped() as heard:
+        release([])
+    assert release.event.entries == sum(asked.values.size for asked in heard)
+    assert release.event.sigma == min(asked.scale for asked in heard)
+
+
+@pytest.mark.parametrize("resolution", [2.0**-1, 2.0**-3, 2.0**-6])
+@pytest.mark.parametrize("entries", [[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [9.0, 9.0, -9.0]])
+def test_price_covers_the_exact_loss(entries, resolution):
+    """Exact sums over the noises that the code asks for stay within the event's price, coarse grid
+    or fine; on the fine one, a full table comes near it."""
+    release = SumRelease(1.0, 3, 1, 1.0, resolution)
+
+    def run(values):
+        places = np.arange(3) if values.any() else np.arange(0)
+        return release([Contributions(0 * places, places, values[places, None])])
+
+    moved = moves(run, np.array(entries), np.zeros(3))
+    loss = epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
+    price = GDPAccountant().add(release.event).epsilon(1e-5)
+    assert loss <= price
+    if resolution == 2.0**-6 and entries == [1.0, 0.0, 0.0]:
+        assert loss > 0.98 * price
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Pairs for noise on whole tables, to which a person adds a row or several."""
+"""Pairs for noise on whole tables, to which a person adds a row or several.
+
+The claim is that of zCDP, which is the same on every grid; on fine ones the event costs less.
+"""
 
 from __future__ import annotations
 

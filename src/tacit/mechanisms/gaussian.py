@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.events import DiscreteGaussian, Event, NonPrivate
+from tacit.accounting.events import DiscreteGaussian, DiscreteGaussianVector, Event, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
@@ -90,3 +90,10 @@ def check_multiplier(noise_multiplier: float) -> None:
 def gaussian_event(noise_multiplier: float, steps: int | None = None) -> Event:
     """steps: the sensitivity, where neighbours differ in one entry only."""
     return DiscreteGaussian(noise_multiplier, steps) if noise_multiplier > 0 else NonPrivate()
+
+
+def vector_event(noise_multiplier: float, *, sigma: float, entries: int) -> Event:
+    """Of noise on a whole table. sigma: that of its least noisy entry, in steps, as it is drawn."""
+    if noise_multiplier == 0:
+        return NonPrivate()
+    return DiscreteGaussianVector(noise_multiplier, sigma, entries)

@@ -2,8 +2,9 @@
 
 Source       Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); discrete noise: Canonne,
              Kamath, Steinke (NeurIPS 2020).
-Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW. Similarities, lists and
-             predictions computed from the released matrix cost nothing more.
+Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW, and about 1 /
+             noise_multiplier-GDP if the noise spans many steps. Similarities, lists and predictions
+             computed from the released matrix cost nothing more.
 Sensitivity  none is asked for: rows are clipped to an L2 norm here. Anything done to a row
              before, such as centring, uses that person's row and public values alone.
 Sampler      OpenDP's discrete Gaussian on integers.
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting.events import Event
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.gaussian import MARGIN, check_multiplier, gaussian_event
+from tacit.mechanisms.gaussian import MARGIN, check_multiplier, vector_event
 from tacit.mechanisms.grid import finite
 from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
 
@@ -61,14 +62,21 @@ class GramRelease:
 
     @property
     def sigma(self) -> float:
-        """Of the noise on the diagonal, in squared steps; off it, sigma / sqrt(2)."""
+        """Of the noise on the diagonal, in squared steps."""
         sensitivity = self.squared_norm * (math.sqrt(2) if self.replace else 1)
         return self.noise_multiplier * sensitivity * MARGIN
 
     @property
+    def sigma_beside(self) -> float:
+        """Of the noise off the diagonal, where each entry stands twice; in squared steps."""
+        return self.sigma / math.sqrt(2)
+
+    @property
     def event(self) -> Event:
         """What the whole matrix costs."""
-        return gaussian_event(self.noise_multiplier)
+        entries = self.items * (self.items + 1) // 2
+        sigma = self.sigma if self.items == 1 else self.sigma_beside
+        return vector_event(self.noise_multiplier, sigma=sigma, entries=entries)
 
     def __call__(self, rows: ArrayLike) -> NDArray[np.float64]:
         """`rows` (people, items), zero where there is nothing; gives (items, items), symmetric."""
@@ -102,7 +110,7 @@ class GramRelease:
         noisy = np.zeros(gram.shape, dtype=np.int64)
         upper = np.triu_indices(self.items, 1)
         if upper[0].size:
-            noisy[upper] = samplers.discrete_gaussian(gram[upper], self.sigma / math.sqrt(2))
+            noisy[upper] = samplers.discrete_gaussian(gram[upper], self.sigma_beside)
         noisy += noisy.T
         np.fill_diagonal(noisy, samplers.discrete_gaussian(gram.diagonal(), self.sigma))
         return noisy.astype(np.float64)

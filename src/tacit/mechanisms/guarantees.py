@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Protocol
 
 from tacit.accounting import (
     BasicAccountant,
-    DiscreteGaussian,
     Event,
+    GDPAccountant,
     PureAccountant,
-    ZCDPAccountant,
     smallest_noise,
 )
 from tacit.errors import ConfigError
@@ -41,7 +41,12 @@ _SAMPLER = f"{_DISCRETE}, for the sampler"
 _WARNER = "Warner: Randomized response (JASA 1965)"
 _EXTREMAL = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
 _MCSHERRY = "McSherry, Talwar: Mechanism design via differential privacy (FOCS 2007)"
-_ZCDP = "Bun, Steinke: Concentrated differential privacy (TCC 2016), for delta"
+_GAUSSIAN = (
+    f"{_DISCRETE}, Theorem 4",
+    "Bun, Steinke: Concentrated differential privacy (TCC 2016), for delta on a coarse grid",
+    "Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022), for delta on a fine grid",
+    "Peikert: An efficient and parallel Gaussian sampler for lattices (CRYPTO 2010), for the same",
+)
 
 _ANSWER = Adjacency("attribute value", "replace")
 _PERSON = Adjacency("user", "add or remove")
@@ -121,7 +126,7 @@ _TERMS: Mapping[str, _Terms] = {
         "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
         "one rating moves one entry of the array, by at most 1",
         "a whole person with several ratings; the length of the array and where it came from",
-        (f"{_DISCRETE}, Theorem 4", _ZCDP),
+        _GAUSSIAN,
         gaussian=True,
     ),
     "selection": _Terms(
@@ -197,8 +202,7 @@ _TERMS: Mapping[str, _Terms] = {
         "what was done to rows before, unless it used that person's row and public values alone",
         (
             "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
-            f"{_DISCRETE}, Theorem 4",
-            _ZCDP,
+            *_GAUSSIAN,
         ),
         gaussian=True,
     ),
@@ -211,8 +215,7 @@ _TERMS: Mapping[str, _Terms] = {
         "what entries were made of, unless it was that person's data and public or released values",
         (
             "Dwork, Kenthapadi, McSherry, Mironov, Naor: Our data, ourselves (EUROCRYPT 2006)",
-            f"{_DISCRETE}, Theorem 4",
-            _ZCDP,
+            *_GAUSSIAN,
         ),
         gaussian=True,
     ),
@@ -267,8 +270,10 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
         )
-    price = _smooth if terms.smooth else _gaussian
-    return _card(name, terms, price(terms, epsilon, delta), delta)
+    if terms.smooth:
+        return _card(name, terms, _smooth(terms, epsilon, delta), delta)
+    noise, price = _gaussian(terms, epsilon, delta)
+    return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
 
 
 def _pure(terms: _Terms, epsilon: float) -> float:
@@ -279,15 +284,20 @@ def _smooth(terms: _Terms, epsilon: float, delta: float) -> float:
     return BasicAccountant().add(terms.build(epsilon, delta).event).epsilon(delta)
 
 
-def _gaussian(terms: _Terms, epsilon: float, delta: float) -> float:
-    noise = smallest_noise(
-        DiscreteGaussian, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant
-    )
-    return ZCDPAccountant().add(terms.build(noise).event).epsilon(delta)
+def _gaussian(terms: _Terms, epsilon: float, delta: float) -> tuple[float, float]:
+    """The least noise multiplier that can be written in six digits, and what it costs."""
+
+    def event(noise: float) -> Event:
+        return terms.build(noise).event
+
+    noise = smallest_noise(event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
+    stated = float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(noise))
+    return stated, GDPAccountant().add(event(stated)).epsilon(delta)
 
 
-def _card(name: str, terms: _Terms, epsilon: float, delta: float) -> Guarantee:
+def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "") -> Guarantee:
     unit = terms.adjacency.unit
+    chosen = terms.parameters + noise
     return Guarantee(
         name=f"{name}, {terms.released}",
         sentence=_sentence(terms, epsilon, delta),
@@ -306,7 +316,7 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float) -> Guarantee:
             f"calls about the same {unit} cost n times as much, which tacit.accounting adds up"
         ),
         assumptions=(
-            f"public parameters, here: {terms.parameters}; others change the noise, not epsilon",
+            f"public parameters, here: {chosen}; others change the noise, not epsilon",
             terms.sensitivity,
             f"the unit is the caller's; this card takes {terms.adjacency}",
             "noise from the operating system's generator",

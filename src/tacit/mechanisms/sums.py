@@ -2,7 +2,8 @@
 
 Source       Dwork, Kenthapadi, McSherry, Mironov, Naor (2006), for sums with Gaussian noise;
              discrete noise: Canonne, Kamath, Steinke (NeurIPS 2020).
-Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES, added or removed.
+Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES, added or removed,
+             and about 1 / noise_multiplier-GDP if the noise spans many steps.
 Sensitivity  none is asked for: a person's entries are scaled to an L2 norm here, all together. Each
              must be computed from that person's data and public or released values alone.
 Sampler      OpenDP's discrete Gaussian on integers.
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.gaussian import MARGIN, check_multiplier, gaussian_event
+from tacit.mechanisms.gaussian import MARGIN, check_multiplier, vector_event
 from tacit.mechanisms.grid import finite
 from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
 
@@ -89,7 +90,7 @@ class SumRelease:
     @property
     def event(self) -> Event:
         """What the whole sum costs."""
-        return gaussian_event(self.noise_multiplier)
+        return vector_event(self.noise_multiplier, sigma=self.sigma, entries=self.rows * self.width)
 
     def __call__(self, blocks: Iterable[Contributions]) -> Floats:
         """(rows, width). A person is in one block only, and people ascend from block to block."""
