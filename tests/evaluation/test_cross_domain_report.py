@@ -170,6 +170,17 @@ def test_every_error_of_the_figures_stands_in_a_table(whole):
         assert f"{each.mae.mean:.3f} {each.mae.low:.3f}–{each.mae.high:.3f}" in text
 
 
+def test_intervals_of_two_splits_are_told_and_not_drawn(whole):
+    """They would fill the plot. In the tables they stand as they do for three."""
+    pages = (whole[1], render(replace(table_of(), seeds=(0, 1)), MANIFEST))
+    upright = r'<line transform="[^"]*" x2="0" y2="-?[1-9]'
+    three, two = (len(re.findall(upright, page)) for page in pages)
+    assert three > two + 20
+    tables = [re.findall("<table.*?</table>", page, re.DOTALL) for page in pages]
+    assert len(tables[0]) > 3
+    assert tables[0] == tables[1]
+
+
 def test_nx_map_stands_in_every_table_of_errors(whole):
     """The private variants are never shown alone."""
     tables = re.findall(r"<table.*?</table>", whole[1], flags=re.DOTALL)

@@ -171,7 +171,9 @@ def _figures(table: CrossDomainTable) -> list[Figure]:
             lambda point: point.setting.profile_size,
         ),
     ]
-    return [made for each in wanted if (made := _figure(_drawn(table), *each)) is not None]
+    bars = len(table.seeds) > 2
+    figures = (_figure(_drawn(table), *each, bars) for each in wanted)
+    return [figure for figure in figures if figure is not None]
 
 
 def _figure(
@@ -181,7 +183,9 @@ def _figure(
     axis: str,
     points: Sequence[Point],
     x_of: Callable[[Point], float | None],
+    bars: bool,
 ) -> Figure | None:
+    """bars: whether intervals are drawn; those of two splits would fill the plot."""
     from tacit.evaluation.plots import Curve, curves
 
     columns = sorted({x for point in points if (x := x_of(point)) is not None})
@@ -195,7 +199,11 @@ def _figure(
         Curve(
             f"line {number}",
             *STROKES[contender.method, contender.variant],
-            tuple((x, *mae) for x, mae in sorted(known.items(), key=_by_x) if mae is not None),
+            tuple(
+                (x, *(mae if bars else (mae[0],) * 3))
+                for x, mae in sorted(known.items(), key=_by_x)
+                if mae is not None
+            ),
         )
         for number, (contender, known) in enumerate(found.items())
     ]
