@@ -93,10 +93,10 @@ def prec(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Say what p-REC tells about a voter, and how many voters it takes.
+    """Count the voters that p-REC needs.
 
-    With a gate, whatever people do; without one, if enough voters agree with the client in every
-    round, which nobody can check.
+    And say what it tells about each of them: with a gate, whatever people do; without one, if
+    enough voters agree with the client in every round, which nobody can check.
     """
     from tacit.recommenders.prec.planner import curves
     from tacit.recommenders.prec.planner import plan as plan_voters
