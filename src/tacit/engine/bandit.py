@@ -214,9 +214,11 @@ class Bandit:
             raise self._shapeless(features)
         return features
 
-    def _shapeless(self, context: Floats) -> DataError:
+    def _shapeless(self, context: ArrayLike) -> DataError:
         expected = f"({self.rules.dimension},)"
-        return DataError("the context has another shape", found=context.shape, expected=expected)
+        return DataError(
+            "the context has another shape", found=np.shape(context), expected=expected
+        )
 
     def _check(self, contexts: Floats) -> None:
         if contexts.ndim != 2 or contexts.shape[1] != self.rules.dimension:

@@ -188,3 +188,27 @@ class ForGuests:
 
     def served(self, level: int, t: int) -> float:
         return self.home.served(level, t)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Those of `controls`, times `by`: below 1 less is explored than the regret bounds ask for."""
+
+    controls: Controls
+    by: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.by) and self.by > 0):
+            raise ConfigError(f"Control functions are scaled by a number above 0; got {self.by}.")
+
+    def own(self, level: int, t: int) -> float:
+        return self.by * self.controls.own(level, t)
+
+    def trained(self, level: int, t: int) -> float:
+        return self.by * self.controls.trained(level, t)
+
+    def neighbour(self, level: int, t: int) -> float:
+        return self.by * self.controls.neighbour(level, t)
+
+    def served(self, level: int, t: int) -> float:
+        return self.by * self.controls.served(level, t)
