@@ -111,7 +111,9 @@ class Forwarder:
         self._lifetime = lifetime
         self._source = randomness
         noisy = agreement.told and not math.isinf(agreement.epsilon)
-        self._response = KaryResponse(agreement.epsilon, agreement.answers) if noisy else None
+        # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
+        spent = agreement.epsilon * (1 - 2**-40)
+        self._response = KaryResponse(spent, agreement.answers) if noisy else None
         self._kept: dict[tuple[Hashable, tuple[int, ...]], tuple[int, ...]] = {}
         self._budgets: dict[Hashable, PrivacyFilter] = {}
         self._numbers = b""
