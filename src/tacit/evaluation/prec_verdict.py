@@ -29,8 +29,8 @@ def verdict(standing: Sequence[Point]) -> Verdict:
     said = f"With its gate {lost}" + _bounded(ours)
     if other is None:
         return Verdict("none", "Nothing to compare with", f"{said}.")
-    against = f"{said}; with the exponential mechanism at equal epsilon and delta "
-    against += f"{other.loss.mean:.1f}."
+    against = f"{said}; with the exponential mechanism, at equal epsilon and delta, "
+    against += f"it was {other.loss.mean:.1f}."
     if ours.loss.high < other.loss.low:
         return Verdict("hidden", "p-REC errs less than the exponential mechanism", against)
     if other.loss.high < ours.loss.low:
@@ -56,4 +56,4 @@ def _of_the_victim(ours: Point, bare: Point | None) -> Verdict:
     by_chance = 1 / ours.row.objects
     state = "hidden" if share < by_chance + 0.05 else "open"
     head = "The victim’s votes stay hidden" if state == "hidden" else "The victim’s votes are read"
-    return Verdict(state, head, f"{said}; by chance it would be {by_chance:.0%}.")
+    return Verdict(state, head, f"{said}; a guess would be right in {by_chance:.0%}.")
