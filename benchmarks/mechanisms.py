@@ -1,10 +1,12 @@
-"""Draws of our own samplers against one call of a peer per draw: selection, and bit release.
+"""Draws in bulk against one call of a peer per draw: selection, bits, steps of counters and gates.
 
     python benchmarks/mechanisms.py [--json]
 
-Selection: 200 candidates, epsilon 1. Bits: epsilon ln 3. Ours and the peers take turns in one
-process on one thread; the time is that of the processor, so that a busy machine does not decide,
-and each number is the median of the turns. diffprivlib is compared with where it is installed.
+Selection: 200 candidates, epsilon 1. Bits: epsilon ln 3. Steps: lives of a running counter and
+gate, start included, against their noise alone in one OpenDP call per step. Ours and the peers take
+turns in one process on one thread; the time is that of the processor, so that a busy machine does
+not decide, and each number is the median of the turns. diffprivlib is compared with where it is
+installed.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ import statistics
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from typing import Any
 
 CANDIDATES, SELECTIONS, PEER_SELECTIONS = 200, 20_000, 100
 BITS, PEER_BITS, VECTOR_BITS = 1_000_000, 5_000, 100_000
+LIVES = {1_000: (3, 8.0), 10: (100, 1.5)}  # steps: lives in one turn, and the goal
 ROUNDS = 5
 GOAL_SELECTION, GOAL_BITS = 20.0, 1_000_000.0
 SIGNIFICANCE = 1e-6
@@ -38,7 +42,7 @@ def main() -> None:
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | THREADS)
     rows = selection()
     bit_rows, skipped = bits()
-    rows += bit_rows
+    rows += bit_rows + steps()
     met = all(row["goal_met"] for row in rows)
     if arguments.json:
         versions = {name: version(name) for name in ("numpy", "opendp")}
@@ -47,7 +51,7 @@ def main() -> None:
     else:
         for row in rows:
             print(
-                f"{row['name']:<10} {row['ours_per_second']:>12,.0f}/s   {row['peer']:<42} "
+                f"{row['name']:<28} {row['ours_per_second']:>12,.0f}/s   {row['peer']:<42} "
                 f"{row['peer_per_second']:>12,.0f}/s   ratio {row['ratio']:>8.1f}   "
                 f"agree {row['agree']}   goal met {row['goal_met']}"
             )
@@ -162,6 +166,75 @@ def bits() -> tuple[list[dict[str, object]], list[str]]:
     return rows, skipped
 
 
+def steps() -> list[dict[str, object]]:
+    import numpy as np
+
+    from tacit.mechanisms import samplers
+    from tacit.mechanisms.threshold import ThresholdGate
+    from tacit.mechanisms.tree import TreeCounter
+
+    counter, gate = TreeCounter(1.0, 1_000), ThresholdGate(1.0, 1 << 40)
+    nothing = np.zeros(1, dtype=np.int64)
+
+    def lives(start: Callable[[], Callable[[int], object]], length: int, count: int) -> Draw:
+        def all_of_them() -> None:
+            for _ in range(count):
+                step = start()
+                for _ in range(length):
+                    step(1)
+
+        return all_of_them
+
+    def noise_alone(scale: float) -> Callable[[], Callable[[int], object]]:
+        return lambda: lambda _: samplers.discrete_laplace(nothing, scale)
+
+    few, close = [0, 0, 0], ThresholdGate(1.0, 4)
+    agree = {
+        "counter step": same(
+            [total_after(counter, few) for _ in range(2_000)],
+            [int(counter(few)[-1]) for _ in range(2_000)],
+        ),
+        "gate question": same(
+            [passed_by(close, few) for _ in range(2_000)], [close(few) for _ in range(2_000)]
+        ),
+    }
+    starts = {
+        "counter step": (lambda: counter.start().add, counter.scale),
+        "gate question": (lambda: gate.start().stops_at, gate.count_scale),
+    }
+    rows = []
+    for length, (count, goal) in LIVES.items():
+        for name, (start, scale) in starts.items():
+            seconds = in_turns(
+                {
+                    "ours": lives(start, length, count),
+                    "peer": lives(noise_alone(scale), length, count),
+                }
+            )
+            rates = {who: length * count / taken for who, taken in seconds.items()}
+            rows.append(
+                row(
+                    f"{name}, life of {length}",
+                    "OpenDP, one call per step",
+                    rates["ours"],
+                    rates["peer"],
+                    agree[name],
+                    rates["ours"] >= goal * rates["peer"],
+                )
+            )
+    return rows
+
+
+def total_after(counter: Any, values: list[int]) -> int:
+    run = counter.start()
+    return [run.add(value) for value in values][-1]
+
+
+def passed_by(gate: Any, counts: list[int]) -> int:
+    run = gate.start()
+    return sum(not run.stops_at(count) for count in counts)
+
+
 def in_turns(draws: dict[str, Draw]) -> dict[str, float]:
     """Median processor seconds of each, after one turn that warms up."""
     seconds: dict[str, list[float]] = {name: [] for name in draws}
@@ -185,6 +258,8 @@ def same(first: object, second: object) -> bool:
     from scipy.stats import chi2_contingency
 
     one, other = (np.asarray(sample).astype(np.int64) for sample in (first, second))
+    least = min(one.min(), other.min())
+    one, other = one - least, other - least
     size = max(one.max(), other.max()) + 1
     table = np.array([np.bincount(one, minlength=size), np.bincount(other, minlength=size)])
     return bool(chi2_contingency(table[:, table.any(axis=0)]).pvalue > SIGNIFICANCE)
