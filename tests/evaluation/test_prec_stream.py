@@ -61,6 +61,7 @@ def test_people_of_two_minds_are_served_by_learning():
     assert by_method["weighted-majority"] < 0.1
     assert by_method["p-rec-no-gate"] < 0.2
     assert by_method["majority"] > 0.2
+    assert {row.abstained for row in rows} == {0.0}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def _show(_: dict[str, Any], *, points: list[tuple[StreamRow, Interval, float]])
     some = points[0][0]
     output.console.print(
         f"{some.rounds:,} rounds of {some.objects} items, {some.voters:,} voters, "
-        f"{some.clients} clients."
+        f"{some.clients} clients. Abstainers' votes: {some.abstained:.0%}."
     )
     output.table(
         "",

@@ -47,8 +47,9 @@ class StreamRow:
     """One method on one draw of clients.
 
     radius, diversity: of p-REC's settings, None for others. asked: recommendations, of all clients
-    together; disliked: how many of them. loss: the share of these. stopped: share of the clients
-    whose gate shut. epsilon: for each client's view.
+    together; disliked: how many of them. loss: the share of these. abstained: share of the votes
+    that p-REC had to give. stopped: share of the clients whose gate shut. epsilon: for each
+    client's view.
     """
 
     method: str
@@ -64,6 +65,7 @@ class StreamRow:
     asked: int
     disliked: int
     loss: float
+    abstained: float
     stopped: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,6 +198,7 @@ def _play(_: None, made: Stream, game: Game, method: str, budget: Budget, seed: 
         asked=asked,
         disliked=disliked,
         loss=disliked / asked,
+        abstained=float((made.votes == ABSTAINS).mean()),
         stopped=sum(ours.stopped(c) is not None for c in range(budget.clients)) / budget.clients,
     )
 
