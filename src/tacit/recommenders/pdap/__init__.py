@@ -23,7 +23,8 @@ have been tried ln t times, not ln t / K; a tree has floor(log2 T) + 1 levels, a
 each cell and video; what is sent is its noisy total over the number of rewards; rewards of the
 training phase are not learned; epsilon grows with the level in GP-DAP (section VI, not VII).
 
-Not in the paper: noisy_partition.py (cells that split by noisy counts at public times).
+Not in the paper: noisy_partition.py (cells that split by noisy counts at public times), fast.py
+(DAP and CAP compiled).
 
 The published claims are refuted, with numbers, on the cards of guarantees.py.
 """
