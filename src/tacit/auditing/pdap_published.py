@@ -18,6 +18,7 @@ from tacit.auditing import exact
 from tacit.auditing import pdap_rules as rules
 from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.pdap_laws import choices, law
+from tacit.auditing.rules import Rule
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.auditing.verdicts import Checked
 from tacit.auditing.xmap_lines import Check, Line
@@ -141,7 +142,7 @@ def _line(
 
 
 def _pair_of_contexts(
-    name: str, make: Callable[[], PDap], rule: rules.Rule | None = None, share: int = 1
+    name: str, make: Callable[[], PDap], rule: Rule | None = None, share: int = 1
 ) -> Check:
     """One policy, two visitors."""
 

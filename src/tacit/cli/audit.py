@@ -27,19 +27,19 @@ def audit(
     what: Annotated[
         str,
         typer.Argument(
-            help="'mechanisms' for all, the name of one, or a design: xmap, sketches or prec."
+            help="'mechanisms' for all, the name of one, or a design: xmap, sketches, prec, pdap."
         ),
     ],
     samples: Annotated[
         int | None,
         typer.Option(
             help="Releases of each neighbour; slow ones get a share. "
-            "By default 1,000,000, for xmap 200,000, for sketches and prec 10,000."
+            "By default 1,000,000, xmap 200,000, sketches and prec 10,000, pdap 5,000."
         ),
     ] = None,
     variant: Annotated[
         str | None,
-        typer.Option(help="Of prec: published or sound. By default both."),
+        typer.Option(help="Of prec and pdap: published or sound. By default both."),
     ] = None,
     planted: Annotated[
         bool, typer.Option("--planted", help="Show that planted bugs are caught, too.")
@@ -52,14 +52,16 @@ def audit(
     audit was weak although --samples was not below its default. Of xmap the published lines are
     to be refuted, and it is a failure if one is not; membership is guessed, too. Sketches are
     audited through the code of the device. Of prec the published line is to be refuted, too, and
-    transcripts and whole views are computed.
+    transcripts and whole views are computed. Of pdap the published lines are to be refuted.
     """
-    from tacit.cli import audit_prec, audit_xmap
+    from tacit.cli import audit_pdap, audit_prec, audit_xmap
 
-    if variant is not None and what != audit_prec.NAME:
-        raise ConfigError(f"--variant is for prec; '{what}' has none to choose.")
+    if variant is not None and what not in (audit_prec.NAME, audit_pdap.NAME):
+        raise ConfigError(f"--variant is for prec and pdap; '{what}' has none to choose.")
     if what == audit_prec.NAME:
         audit_prec.audit_prec(samples, variant, planted=planted, as_json=as_json)
+    elif what == audit_pdap.NAME:
+        audit_pdap.audit_pdap(samples, variant, planted=planted, as_json=as_json)
     elif what == audit_xmap.NAME:
         audit_xmap.audit_xmap(samples, planted=planted, as_json=as_json)
     elif what == SKETCHES:
