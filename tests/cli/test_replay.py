@@ -71,6 +71,29 @@ def test_following_a_voter_without_a_gate_reads_her_votes(
     assert found["guarantees"][0]["epsilon"] is None
 
 
+def test_epsilon_follows_from_peers(
+    votes: Path, likes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sound: a gate is planned for so many; published: the paper's conditional promise."""
+    words = ("--likes", likes, "--voters", "500", "--peers", "100")
+    sound = asked(capsys, votes, *words)
+    assert sound["plan"]["peers"] == 100
+    assert sound["guarantees"][0]["epsilon"] < 1
+    printed = asked(capsys, votes, *words, "--variant", "published")
+    assert printed["plan"] is None
+    assert printed["guarantees"][0]["basis"] == "conditional"
+
+
+def test_clients_priced_together_share_epsilon(
+    votes: Path, likes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The card that comes first is for one client, the last for all of the file."""
+    words = ("--likes", likes, "--voters", "500", "--epsilon", "3", "--together", "2")
+    cards = asked(capsys, votes, *words)["guarantees"]
+    assert cards[-1]["epsilon"] <= 3
+    assert cards[0]["epsilon"] == pytest.approx(cards[-1]["epsilon"] / 2)
+
+
 def test_a_person_reads_the_guarantee_and_what_to_type_next(
     votes: Path, likes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

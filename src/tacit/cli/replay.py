@@ -53,7 +53,10 @@ def prec(
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(help="Nats for what --together clients see; inf: no privacy; default: 1."),
+        typer.Option(
+            help="Nats for what --together clients see; inf: no privacy; default: 1, or what "
+            "follows from --peers."
+        ),
     ] = None,
     delta: Annotated[float, typer.Option(help="A chance, such as 1e-6.")] = 1e-6,
     peers: Annotated[
@@ -84,7 +87,7 @@ def prec(
         "diversity": diversity,
         "radius": radius,
         "variant": variant,
-        "epsilon": _epsilon(epsilon, published=variant == "published"),
+        "epsilon": _epsilon(epsilon, follows=variant == "published" or peers is not None),
         "delta": delta,
         "clients_together": together,
         "clients": max(together, len(wanted)),
@@ -93,9 +96,10 @@ def prec(
     output.emit(result, as_json=as_json, render=_show)
 
 
-def _epsilon(text: str | None, *, published: bool) -> float | None:
+def _epsilon(text: str | None, *, follows: bool) -> float | None:
+    """follows: from the peers, where it is not given."""
     if text is None:
-        return None if published else 1.0
+        return None if follows else 1.0
     return numbers.decimals(text, "--epsilon")[0]
 
 

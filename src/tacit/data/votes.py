@@ -172,13 +172,15 @@ def _read(
                 expected=f"one of {', '.join(_HEADERS[role])}",
                 fix="Name the columns in the file's first line, such as  " + ",".join(needed),
             )
-    lines, rows = [], []
+    lines: list[int] = []
+    table: dict[str, list[str]] = {role: [] for role in places}
     for line, row in delimited.rows(path, dialect):
         lines.append(line)
-        rows.append(row)
-    if not rows:
+        for role, place in places.items():
+            table[role].append(row[place])
+    if not lines:
         raise DataError("the file has a header but no rows", path=path)
-    return lines, {role: [row[place] for row in rows] for role, place in places.items()}
+    return lines, table
 
 
 def _ids(texts: Sequence[str]) -> Column:
