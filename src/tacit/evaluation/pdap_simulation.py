@@ -4,6 +4,8 @@ World     `synthetic_rewards.py`: every vendor has its own videos and users; the
           vendors at a context is known, and regret is its mean minus that of what was shown.
 Messages  vendors reach one another by encoded bytes alone (`network.py`).
 Accuracy  clicks so far over visits so far, as the paper has it; over all vendors together.
+Seeds     fix the world, who comes and who would click. Noise from OpenDP takes no seed, so a policy
+          that adds some does not repeat to the last click.
 """
 
 from __future__ import annotations
