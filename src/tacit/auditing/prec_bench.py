@@ -19,7 +19,7 @@ from tacit.auditing.bench import Chances, best_ideal
 from tacit.auditing.empirical import ALPHA, Feature, audit
 from tacit.auditing.prec_exact import PEERS
 from tacit.auditing.prec_losses import loss_at, walked_pair
-from tacit.auditing.prec_patterns import Pattern, followed
+from tacit.auditing.prec_patterns import Pattern, followed, halved
 from tacit.auditing.prec_walk import Path, all_paths, sampled, views, walked
 from tacit.auditing.verdicts import Audit, Checked
 from tacit.auditing.xmap_lines import Check, Line, as_expected
@@ -171,9 +171,7 @@ def _agreeing(
 def _splitting(name: str, wanted: PRecSettings, *, share: int) -> Sampled:
     """As many as the gate asks for, in halves from the first round on; she is followed."""
     rounds = wanted.rounds
-    hers = np.zeros((rounds, 1), dtype=np.int64)
-    halves = np.arange(wanted.plan.threshold + 2) >> np.arange(rounds)[:, None] & 1
-    votes = followed(np.column_stack([halves, hers]))
+    votes = halved(wanted.plan.threshold + 2, rounds)
     pair = [
         dict(views(walked(PRec, wanted, side, all_paths(side)))) for side in (votes, votes.without)
     ]

@@ -18,6 +18,7 @@ from tacit.auditing.prec_losses import Pair, beyond, rounds_told, together, walk
 from tacit.auditing.prec_patterns import (
     Pattern,
     dropped,
+    halved,
     hostile,
     lively,
     pattern,
@@ -181,10 +182,10 @@ def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
     return found
 
 
-def drawn_as_computed(kind: type[PRec], runs: int = 4_000) -> list[Computed]:
+def drawn_as_computed(kind: type[PRec], runs: int = 2_000) -> list[Computed]:
     """Sampled views against the computed chances: by how many tens chi-square speaks against it."""
     wanted = settings_for(3.0, rounds=3)
-    votes = hostile_set(wanted, 1, rounds=3)[0]
+    votes = halved(wanted.plan.threshold + 6, 3)
     chances = views(walked(kind, wanted, votes, all_paths(votes)))
     seen: dict[tuple[Path, int], int] = dict.fromkeys(chances, 0)
     for run in sampled(kind, wanted, votes, runs).tolist():

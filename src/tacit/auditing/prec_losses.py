@@ -103,7 +103,7 @@ def loss_at(first: Views, second: Views, delta: float) -> float:
     low, high = 0.0, 1.0
     while beyond(first, second, high) > delta:
         low, high = high, 2 * high
-        if high > 2**10:
+        if high > 2**8:
             return math.inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

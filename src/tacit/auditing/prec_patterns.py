@@ -133,6 +133,12 @@ def _split(votes: Places, comes: Places) -> Pattern:
     return replace(made, comes=np.append(comes, 1))
 
 
+def halved(others: int, rounds: int) -> Pattern:
+    """Half of the others vote as she does, then half of each half, and so on; she is followed."""
+    votes = np.arange(others) >> np.arange(rounds)[:, None] & 1
+    return followed(np.column_stack([votes, np.zeros(rounds, dtype=np.int64)]))
+
+
 def dropped(others: int, rounds: int) -> Pattern:
     """All others vote for the first object, which is liked; she does not in the first round."""
     votes = np.zeros((rounds, others + 1), dtype=np.int64)

@@ -1,0 +1,85 @@
+"""`tacit audit prec`: what it shows, what counts as expected, and the exit codes."""
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+
+from tacit.auditing import prec_bench, prec_exact, prec_faults
+from tacit.auditing.prec_bench import published
+from tacit.auditing.prec_exact import Computed, changing_voters
+from tacit.auditing.verdicts import Audit
+from tacit.cli.app import main
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The published line, one check, one bug."""
+    monkeypatch.setattr(prec_bench, "BENCH", {"published": (published,), "sound": ()})
+    monkeypatch.setattr(prec_exact, "checks", lambda **_: (changing_voters,))
+    monkeypatch.setattr(prec_faults, "BUGS", prec_faults.BUGS[6:7])
+
+
+@pytest.mark.usefixtures("small")
+def test_json(capsys):
+    """Rows have the keys of every audit; the published violation is listed as expected."""
+    assert main(["audit", "prec", "--samples", "1000", "--planted", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert all(set(row) == {field.name for field in fields(Audit)} for row in result["audits"])
+    assert result["refuted_as_expected"] == ["p-rec-published"]
+    assert {row["verdict"] for row in result["computed"]} == {"held"}
+    assert [bug["caught"] for bug in result["planted"]] == [True]
+    assert [twin["alarm"] for twin in result["clean"]] == [False]
+
+
+@pytest.mark.usefixtures("small")
+def test_table_for_a_person(capsys):
+    """The refutation was expected, and the words are there."""
+    assert main(["audit", "prec", "--samples", "1000", "--variant", "published"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "refuted as expected" in shown
+    assert "newcomers: rounds" in shown
+
+
+@pytest.mark.usefixtures("small")
+def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
+    """If the refutation fails the auditor is broken."""
+    lines = {"published": (lambda: replace(published(), epsilon=100.0),), "sound": ()}
+    monkeypatch.setattr(prec_bench, "BENCH", lines)
+    assert main(["audit", "prec", "--samples", "1000"]) == 1
+    assert "p-rec-published: weak audit" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("largest", "words"), [(2.0, "a check: violation"), (0.1, "a check: blind")]
+)
+def test_a_computed_violation_is_a_failure(capsys, monkeypatch, largest, words):
+    """Above what is allowed, or below what has to be seen: exit code 1, and it is named."""
+    found = [Computed("a check", 1, largest, 1.0, 0.5)]
+    monkeypatch.setattr(prec_exact, "checks", lambda **_: (lambda _: found,))
+    assert main(["audit", "prec", "--samples", "1000"]) == 1
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("small")
+def test_a_missed_bug_is_a_failure(capsys, monkeypatch):
+    """A check that sees nothing misses the bug."""
+    blind = replace(prec_faults.BUGS[0], check=lambda _: [])
+    monkeypatch.setattr(prec_faults, "BUGS", (blind,))
+    assert main(["audit", "prec", "--samples", "1000", "--planted"]) == 1
+    assert "missed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["audit", "prec", "--samples", "5"], "at least 1000"),
+        (["audit", "prec", "--variant", "both"], "published, sound"),
+        (["audit", "xmap", "--variant", "sound"], "--variant is for prec"),
+    ],
+)
+def test_refusals(capsys, words, said):
+    """In one sentence, with exit code 2."""
+    assert main(words) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
