@@ -63,7 +63,12 @@ def test_declared_is_imported():
     What comes from an extra is named here."""
     modules = {"scikit-learn": "sklearn", "vl-convert-python": "vl_convert"}
     declared = {Requirement(line).name for line in PROJECT["dependencies"]}
-    optional = {"accounting": "dp-accounting", "dev": "hypothesis"}
+    optional = {
+        "accounting": "dp-accounting",
+        "dev": "hypothesis",
+        "ledger": "sqlalchemy",
+        "postgres": "psycopg",
+    }
     for extra, name in optional.items():
         assert name in {Requirement(line).name for line in PROJECT["optional-dependencies"][extra]}
     behind = {name.replace("-", "_") for name in optional.values()}

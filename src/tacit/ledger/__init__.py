@@ -1,0 +1,55 @@
+"""The durable budget store: what was spent is on disk before what it bought is told.
+
+ledger = open_ledger("budgets.db")
+ratings = Holder.dataset("shop", "ratings")
+ledger.open_budget(ratings, Cap.pure("2"))
+request = Request("shop", "analyst-1", "top-items", "key-1", canonical({"n": 10}))
+ledger.release(request, [Charge(ratings, Cost.pure("0.1"))], draw).answer
+"""
+
+from tacit.ledger.chain import Head
+from tacit.ledger.epochs import anchor_of, token_of
+from tacit.ledger.heads import FileHead, HeadStore
+from tacit.ledger.opening import open_ledger
+from tacit.ledger.refusals import (
+    BudgetExhausted,
+    CapChanged,
+    DrawFailed,
+    KeyReused,
+    LedgerRefused,
+    LedgerUnavailable,
+    UnitsDiffer,
+    UnknownBudget,
+)
+from tacit.ledger.replaying import Verification
+from tacit.ledger.requests import Balance, Charge, Holder, Release, Request, canonical
+from tacit.ledger.store import Ledger
+from tacit.ledger.units import Cap, Cost, Unit
+
+__all__ = [
+    "Balance",
+    "BudgetExhausted",
+    "Cap",
+    "CapChanged",
+    "Charge",
+    "Cost",
+    "DrawFailed",
+    "FileHead",
+    "Head",
+    "HeadStore",
+    "Holder",
+    "KeyReused",
+    "Ledger",
+    "LedgerRefused",
+    "LedgerUnavailable",
+    "Release",
+    "Request",
+    "Unit",
+    "UnitsDiffer",
+    "UnknownBudget",
+    "Verification",
+    "anchor_of",
+    "canonical",
+    "open_ledger",
+    "token_of",
+]

@@ -1,0 +1,139 @@
+"""The second place of the chain's head: how a ledger knows that its store went back in time."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from tacit.ledger.chain import Head
+from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
+
+HashAt = Callable[[int], str | None]
+"""The hash of the store's own entry of that number, or None where it has none."""
+
+_SLOT = 512
+"""Bytes, one sector: what a disk writes whole or not at all."""
+_APART = 4096
+"""Bytes between the slots, so that tearing one page leaves the other."""
+
+
+class HeadStore(Protocol):
+    """Holds the newest head that anybody was told of. Never goes back."""
+
+    def read(self) -> Head | None:
+        """What was last recorded, or None if nothing ever was."""
+
+    def advance(self, head: Head, hash_at: HashAt) -> None:
+        """Record `head` unless a newer one is there; return when it is on disk.
+
+        LedgerRefused if what is there is not on the store's chain.
+        """
+
+
+class FileHead:
+    """A file of two slots, written in turn, so that one is whole at every moment.
+
+    Keep it where a restored backup of the store does not bring back an older one.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def read(self) -> Head | None:
+        """LedgerRefused if the file is there and no slot of it is whole."""
+        try:
+            with self._locked(os.O_RDONLY) as file:
+                return _newest(file)
+        except FileNotFoundError:
+            return None
+
+    def advance(self, head: Head, hash_at: HashAt) -> None:
+        """LedgerUnavailable if the file cannot be written."""
+        try:
+            new = not self.path.exists()
+            with self._locked(os.O_RDWR | os.O_CREAT) as file:
+                known = None if os.fstat(file).st_size == 0 else _newest(file)
+                if known is not None:
+                    check_known(known, head, hash_at)
+                    if known.sequence >= head.sequence:
+                        return
+                os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
+                os.fsync(file)
+            if new:
+                _sync_folder(self.path.parent)
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"The second place of the ledger's head cannot be written ({error.strerror}). "
+                "Nothing is released."
+            ) from None
+
+    @contextmanager
+    def _locked(self, flags: int) -> Iterator[int]:
+        """Closing the file gives the lock back."""
+        file = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH if flags == os.O_RDONLY else fcntl.LOCK_EX)
+            yield file
+        finally:
+            os.close(file)
+
+
+def check_known(known: Head, head: Head, hash_at: HashAt) -> None:
+    """LedgerRefused unless the head in the second place is an entry of this store's chain."""
+    if known.ledger != head.ledger:
+        raise LedgerRefused(
+            "The second place of the head belongs to another ledger. Name this ledger's own."
+        )
+    found = hash_at(known.sequence)
+    if found is None:
+        raise LedgerRefused(
+            "This store is older than what the second place of the head remembers: it was "
+            "restored from a copy, and spending that was acknowledged is missing from it. It is "
+            "not used. Bring back the newest store."
+        )
+    if found != known.hash:
+        raise LedgerRefused(
+            "This store and the second place of the head tell different histories: two copies "
+            "were spent from, or entries were changed. It is not used."
+        )
+
+
+def _slot(head: Head) -> bytes:
+    text = f"tacit head 1 {head.ledger} {head.sequence} {head.hash}"
+    check = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text} {check}\n".encode().ljust(_SLOT)
+
+
+def _newest(file: int) -> Head:
+    heads = [head for offset in (0, _APART) if (head := _parsed(os.pread(file, _SLOT, offset)))]
+    if not heads:
+        raise LedgerRefused(
+            "The second place of the ledger's head is damaged, so nobody can tell whether the "
+            "store is the newest. It is not used."
+        )
+    return max(heads, key=lambda head: head.sequence)
+
+
+def _parsed(raw: bytes) -> Head | None:
+    words = raw.decode("ascii", "replace").split()
+    if len(words) != 7 or words[:3] != ["tacit", "head", "1"]:
+        return None
+    ledger, number, digest = words[3:6]
+    if not number.isdecimal() or len(number) > 19:
+        return None
+    head = Head(ledger, int(number), digest)
+    return head if _slot(head) == raw else None
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file's name is on disk only after its folder is."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

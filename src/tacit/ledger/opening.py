@@ -1,0 +1,145 @@
+"""Opening a ledger: make it if it is new, replay it if it is not, and refuse it when in doubt."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from sqlalchemy import URL, Engine, insert, make_url, select, text
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from tacit.errors import ConfigError
+from tacit.ledger import postgres, sqlite
+from tacit.ledger.chain import START, body_of, link
+from tacit.ledger.failures import explained
+from tacit.ledger.heads import FileHead, HeadStore, check_known
+from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
+from tacit.ledger.replaying import replay
+from tacit.ledger.schema import head, log, migrate, steps, version
+from tacit.ledger.store import Ledger, hash_at, reading
+
+_MIGRATING = 0x7AC17
+"""Any number: PostgreSQL's lock that makers of tables take."""
+
+
+def open_ledger(
+    where: str | Path,
+    *,
+    second: str | Path | HeadStore | None = None,
+    operator: str | None = None,
+    create: bool = True,
+    patience: float = 30.0,
+) -> Ledger:
+    """Open the ledger at a path (SQLite) or at a postgresql:// address; make it if it is new.
+
+    second: where the chain's head is kept besides; for SQLite by default PATH.head, better on
+    another disk; PostgreSQL needs it named. operator: `anchor_of(key)`, for a new ledger with
+    epochs. create: whether a new one may be made. patience: seconds to wait for others.
+    LedgerRefused: an older or second copy, damage, unsafe settings. LedgerUnavailable: try later.
+    """
+    url, path = _address(where)
+    if path is not None:
+        heads = _heads(second if second is not None else path.with_name(path.name + ".head"))
+        if not path.exists():
+            _check_new(heads, create=create)
+            _make_file(path)
+        engine = sqlite.engine(path, patience=patience)
+    else:
+        if second is None:
+            raise ConfigError(
+                "A ledger in PostgreSQL needs a second place for its head, such as a file on "
+                "another disk:  second=PATH."
+            )
+        heads = _heads(second)
+        engine = postgres.engine(url, patience=patience)
+    try:
+        return _opened(engine, heads, operator=operator, create=create)
+    except SQLAlchemyError as error:
+        engine.dispose()
+        raise explained(error) from None
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> Ledger:
+    remembered = heads.read()  # before the store is read: it is never ahead of the store
+    _bring_up(engine, heads, operator=operator, create=create)
+    with reading(engine) as connection:
+        found = replay(connection)
+        if not found.sound:
+            raise LedgerRefused(
+                f"{found.problems[0]} The ledger is not used. All that is wrong:  "
+                "tacit ledger verify."
+            )
+        if remembered is not None:
+            check_known(remembered, found.head, lambda number: hash_at(connection, number))
+        elif found.entries > 1:
+            raise LedgerRefused(
+                "The second place of the ledger's head is missing, so nobody can tell whether this "
+                "store is the newest. It is not used. Bring the second place back, or name it."
+            )
+    ledger = Ledger(engine, heads, found.head)
+    heads.advance(found.head, ledger._hash_at)
+    return ledger
+
+
+def _bring_up(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> None:
+    """Tables of this version and a first entry. Waits for the writer's place only if it must."""
+    with reading(engine) as connection:
+        done = version(connection)
+        newest = done == len(steps(connection.dialect.name))
+        if newest and connection.execute(select(head.c.id)).first() is not None:
+            return
+    if done == 0:
+        _check_new(heads, create=create)
+    with engine.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _MIGRATING})
+        migrate(connection)
+        if connection.execute(select(head.c.id)).first() is None:
+            ledger = secrets.token_hex(16)
+            body = body_of({"ledger": ledger, "operator": operator})
+            first = {"sequence": 1, "hash": link(START, 1, "created", body)}
+            connection.execute(insert(log).values(kind="created", body=body, **first))
+            row = {"id": 1, "ledger": ledger, "operator": operator, "epoch": 0}
+            connection.execute(insert(head).values(**row, **first))
+
+
+def _check_new(heads: HeadStore, *, create: bool) -> None:
+    if not create:
+        raise ConfigError("There is no ledger here. Check the path or the address.")
+    if heads.read() is not None:
+        raise LedgerRefused(
+            "The store is gone or empty, but the second place remembers a ledger: a new one would "
+            "forget what was spent. Bring back the newest store."
+        )
+
+
+def _make_file(path: Path) -> None:
+    """Readable by its owner only; SQLite gives its journal the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise LedgerUnavailable(f"The ledger's file cannot be made: {error.strerror}.") from None
+
+
+def _heads(second: str | Path | HeadStore) -> HeadStore:
+    return FileHead(second) if isinstance(second, str | Path) else second
+
+
+def _address(where: str | Path) -> tuple[URL, Path | None]:
+    """The address, and the file if it is one. The address may hold a password: never echoed."""
+    if isinstance(where, Path) or "://" not in where:
+        return make_url("sqlite://"), Path(where)
+    try:
+        url = make_url(where)
+    except ArgumentError:
+        raise ConfigError("The ledger's address cannot be read as a path or a URL.") from None
+    kind = url.get_backend_name()
+    if kind == "sqlite" and url.database and url.database != ":memory:":
+        return url, Path(url.database)
+    if kind not in ("postgresql", "postgres"):
+        raise ConfigError("A ledger is a file, sqlite:///PATH, or postgresql://HOST/DATABASE.")
+    return url, None

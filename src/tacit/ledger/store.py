@@ -1,0 +1,294 @@
+"""The ledger: the one place where privacy is paid for and answers come from.
+
+Runs at    The curator, beside the service that answers.
+Sees       Names of tenants, persons and data sets (use pseudonyms), hashes of requests, answers.
+Releases   Answers whose cost is on disk, and nothing else.
+Guarantee  What was charged to a budget never passes its cap, in every state the store can be found
+           in; an answer leaves only after its charge and its bytes are durable.
+Assumes    A disk that keeps what it says it wrote, and nobody who edits store and head together.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn, Self, SupportsIndex, TypeVar
+
+from sqlalchemy import Connection, Engine, func, insert, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from tacit.errors import ConfigError, PrivacyError, TacitError
+from tacit.ledger.batches import Batches
+from tacit.ledger.chain import Head
+from tacit.ledger.epochs import follows
+from tacit.ledger.failures import explained, is_final
+from tacit.ledger.heads import HeadStore
+from tacit.ledger.refusals import CapChanged, LedgerRefused, UnknownBudget
+from tacit.ledger.replaying import Verification, replay
+from tacit.ledger.requests import Balance, Charge, Holder, Release, Request
+from tacit.ledger.schema import budgets, head, log
+from tacit.ledger.spending import (
+    Draw,
+    Place,
+    Spending,
+    Stored,
+    append,
+    leave_place,
+    number_of,
+    spend,
+    take_place,
+)
+from tacit.ledger.units import Cap, Unit
+from tacit.randomness import replay as replayed_source
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """Budgets of data sets and of persons, and the answers that were paid from them.
+
+    Made by `open_ledger`. Threads may share one; processes each open their own.
+    """
+
+    def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
+        self._engine = engine
+        self._heads = heads
+        self._known = known
+        self._lock = threading.Lock()
+        self._batches: Batches[Spending, Stored] = Batches(self._serve)
+        self._process = os.getpid()
+        self._stopped: str | None = None
+
+    @property
+    def head(self) -> Head:
+        """The newest entry that this process was told is on disk in both places."""
+        return self._known
+
+    def open_budget(self, holder: Holder, cap: Cap) -> None:
+        """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
+        self._write(lambda place: _open(place, holder, cap))
+
+    def release(self, request: Request, charges: Sequence[Charge], draw: Draw) -> Release:
+        """Charge every budget or none, draw, store: one transaction; returns after it is on disk.
+
+        draw: takes a source of secure randomness and gives the answer's bytes. It may be called
+        again if the transaction is undone, so it changes nothing else; others wait meanwhile, so it
+        is quick. What it raises is paid for as well (DrawFailed), since it may depend on the data.
+        BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent.
+        """
+        _check_charges(request, charges)
+        _refuse_simulation()
+        self._check_usable()
+        return self._batches.run(Spending(request, tuple(charges), draw)).released()
+
+    def balance(self, holder: Holder) -> Balance:
+        """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
+        with self._reading() as connection:
+            row = number_of(connection, holder)
+            if row is None:
+                raise UnknownBudget
+            return next(_balances(connection, row.id))
+
+    def balances(self) -> tuple[Balance, ...]:
+        """All budgets in the order they were opened, for the operator."""
+        with self._reading() as connection:
+            return tuple(_balances(connection))
+
+    def entries(self) -> tuple[dict[str, Any], ...]:
+        """The log with its hashes, for an auditor: every request, charge and epoch; no answers."""
+        with self._reading() as connection:
+            rows = connection.execute(select(log).order_by(log.c.sequence)).mappings()
+            return tuple(dict(row) for row in rows)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that spending counts in now."""
+        with self._reading() as connection:
+            return int(connection.execute(select(head.c.epoch)).scalar_one())
+
+    def advance_epoch(self, token: str) -> int:
+        """Begin the next epoch with the operator's token; gives its number. Lifetime caps stay."""
+        return self._write(lambda place: _advance(place, token))
+
+    def verify(self) -> Verification:
+        """Replay the whole log against all tables; changes nothing."""
+        with self._reading() as connection:
+            return replay(connection)
+
+    def close(self) -> None:
+        """Give the store's connections back."""
+        self._stopped = "This ledger was closed. Open it again."
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
+
+    def _serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
+        return self._write(lambda place: [_settle(place, work) for work in works])
+
+    def _write(self, work: Callable[[Place], T]) -> T:
+        """One transaction in the writer's place; returns when both places have it on disk."""
+        self._check_usable()
+        with self._failures(), self._engine.connect() as connection, connection.begin():
+            place = take_place(connection)
+            self._check_place(place)
+            entered = place.sequence
+            result = work(place)
+            if place.sequence > entered:
+                leave_place(place)
+        with self._failures():
+            self._tell(place.head)
+        return result
+
+    def _tell(self, newest: Head) -> None:
+        """Record the head in the second place: nobody is answered before."""
+        if newest.sequence > self._known.sequence:
+            self._heads.advance(newest, self._hash_at)
+            with self._lock:
+                if newest.sequence > self._known.sequence:
+                    self._known = newest
+
+    def _check_place(self, place: Place) -> None:
+        """A store that went back while it was open, or was exchanged for another."""
+        known = self._known
+        if place.sequence < known.sequence or place.ledger != known.ledger:
+            raise LedgerRefused(
+                "The store was exchanged for an older or another one while it was open. It is not "
+                "used any more. Nothing was spent."
+            )
+
+    def _hash_at(self, sequence: int) -> str | None:
+        known = self._known
+        if sequence == known.sequence:
+            return known.hash
+        with self._reading() as connection:
+            return hash_at(connection, sequence)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        self._check_usable()
+        with self._failures(), reading(self._engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """The store's own errors as sentences; after one that leaves doubt nothing more is done."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            told = explained(error)
+            if is_final(error):
+                self._stopped = str(told)
+            raise told from None
+        except LedgerRefused as refused:
+            self._stopped = str(refused)
+            raise
+
+    def _check_usable(self) -> None:
+        """Before any lock, which a fork may have copied while it was held."""
+        if os.getpid() != self._process:
+            raise PrivacyError(
+                "This ledger belongs to another process, whose connections a fork must not share. "
+                "Open it in this process."
+            )
+        if self._stopped is not None:
+            raise LedgerRefused(self._stopped)
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one moment and changes nothing."""
+    with engine.connect().execution_options(ledger_reads=True) as connection, connection.begin():
+        yield connection
+
+
+def hash_at(connection: Connection, sequence: int) -> str | None:
+    """The hash of one entry of the log, or None if there is no such entry."""
+    return connection.scalar(select(log.c.hash).where(log.c.sequence == sequence))
+
+
+def _settle(place: Place, work: Spending) -> Stored | Exception:
+    """One request among others of the transaction; if it is refused, only its part is undone."""
+    try:
+        with place.connection.begin_nested():
+            return spend(place, work)
+    except TacitError as refused:
+        return refused
+
+
+def _open(place: Place, holder: Holder, cap: Cap) -> None:
+    row = number_of(place.connection, holder)
+    if row is not None:
+        if next(_balances(place.connection, row.id)).cap != cap:
+            raise CapChanged
+        return
+    number = (place.connection.scalar(select(func.max(budgets.c.id))) or 0) + 1
+    facts = {
+        "tenant": holder.tenant,
+        "kind": holder.kind,
+        "name": holder.name,
+        "unit": cap.unit.value,
+        "cap": cap.amount,
+        "delta_cap": cap.delta,
+        "epoch_cap": cap.per_epoch,
+    }
+    empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
+    place.connection.execute(insert(budgets).values(id=number, **facts, **empty))
+    append(place, "budget", {"number": number, **facts})
+
+
+def _advance(place: Place, token: str) -> int:
+    if place.operator is None:
+        raise ConfigError("This ledger was made without an operator's anchor: it has one epoch.")
+    if not follows(token, place.operator):
+        raise PrivacyError(
+            "This is not the operator's token for the next epoch. The epoch stays as it is."
+        )
+    place.epoch += 1
+    place.operator = token
+    append(place, "epoch", {"epoch": place.epoch, "token": token})
+    return place.epoch
+
+
+def _balances(connection: Connection, number: int | None = None) -> Iterator[Balance]:
+    now = connection.execute(select(head.c.epoch)).scalar_one()
+    question = select(budgets).order_by(budgets.c.id)
+    if number is not None:
+        question = question.where(budgets.c.id == number)
+    for row in connection.execute(question):
+        yield Balance(
+            number=row.id,
+            holder=Holder(row.tenant, row.kind, row.name),
+            cap=Cap(Unit(row.unit), row.cap, row.delta_cap, row.epoch_cap),
+            spent=row.spent,
+            delta_spent=row.delta_spent,
+            epoch_spent=row.epoch_spent if row.epoch == now else 0,
+        )
+
+
+def _check_charges(request: Request, charges: Sequence[Charge]) -> None:
+    holders = [charge.holder for charge in charges]
+    if not holders or len(set(holders)) != len(holders):
+        raise ConfigError("A release charges at least one budget, and each of them once.")
+    if any(holder.tenant != request.tenant for holder in holders):
+        raise ConfigError("A release charges budgets of the request's own tenant only.")
+
+
+def _refuse_simulation() -> None:
+    """A seeded stream works only inside `simulation()`, and answers drawn there protect nobody."""
+    try:
+        replayed_source(0)
+    except PrivacyError:
+        return
+    raise PrivacyError(
+        "A ledger releases nothing inside  with randomness.simulation():  because a seeded answer "
+        "protects nobody. Nothing was spent."
+    )
