@@ -151,3 +151,24 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     container.write(tmp_path / "other", {"recommender": "popularity"}, {})
     with pytest.raises(ModelFileError, match="no run of p-REC"):
         PRec.load(tmp_path / "other", randomness=secure())
+
+
+def test_gates_of_another_plan_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that divides epsilon otherwise cannot go on with gates drawn for the old one."""
+    server, _ = played(tmp_path, epsilon=30.0)
+    server.save(tmp_path / "run")
+    monkeypatch.setattr("tacit.recommenders.prec.budget._SAFE", 0.9)
+    with pytest.raises(ModelFileError, match="another division of epsilon"):
+        PRec.load(tmp_path / "run", randomness=secure())
+
+
+def test_replayed_runs_of_clients_who_left_count() -> None:
+    """They are among the runs that may begin, and their ids cannot begin another."""
+    settings = PRecSettings(40, 2, 100, epsilon=math.inf, clients=2)
+    rounds = [Round([0, 1], {1: 0})]
+    server = replay(settings, rounds, {}, number=1, randomness=secure(), left=["ann"])
+    with pytest.raises(PrivacyError, match="has left"):
+        server.join("ann")
+    server.join("bob")
+    with pytest.raises(PrivacyError, match="all of which have begun"):
+        server.join("cy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tacit.randomness import Source
 from tacit.recommenders.prec.ballots import Id
@@ -18,13 +18,18 @@ def replay(
     *,
     number: int,
     randomness: Source,
+    left: Collection[Id] = (),
 ) -> PRec:
     """A curator in the state after these rounds, if clients were given and said what is recorded.
 
-    number: of the run (`PRec.number`), from which abstainers' votes follow. Of clients who left
-    there is nothing to replay: nobody else's state depends on them. It serves no replayed client.
+    number: of the run (`PRec.number`), from which abstainers' votes follow. left: clients who left;
+    nobody's state depends on them, but their runs count and they cannot begin another. It serves
+    no replayed client.
     """
     server = PRec(settings, randomness=randomness)
+    for client in left:
+        server.join(client)
+        server.leave(client)
     server.number = number
     by_round: dict[int, list[tuple[Id, Entry]]] = {}
     for client, transcript in transcripts.items():

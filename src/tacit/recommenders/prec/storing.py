@@ -35,6 +35,7 @@ def save(server: PRec, path: str | Path) -> None:
     header = {
         "recommender": _KIND,
         "settings": server.settings.to_header(),
+        "plan": _planned(server),
         "number": f"{server.number:016x}",
         "round": server.round,
         "begun": server.begun,
@@ -73,6 +74,8 @@ def load(kind: type[PRec], path: str | Path, randomness: Source) -> PRec:
 
 
 def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
+    if header["plan"] != _planned(server):
+        raise ValueError("its gates were drawn for another division of epsilon than this version's")
     server.number = int(header["number"], 16)
     server.round, server.begun = _whole(header["round"]), _whole(header["begun"])
     _restore_round(server, header, arrays)
@@ -87,6 +90,12 @@ def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
         raise ValueError("it counts another number of runs than it holds")
     size = _whole(header["blocks"])
     server._seats.restore([_block(server, arrays, number) for number in range(size)], seats)
+
+
+def _planned(server: PRec) -> list[float] | None:
+    """What the gates were drawn for; with another threshold or epsilon they promise nothing."""
+    plan = server.plan
+    return None if plan is None else [plan.peers, plan.slack, plan.gate]
 
 
 def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
