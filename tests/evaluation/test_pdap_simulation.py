@@ -177,10 +177,3 @@ def test_the_command_prints_rows_with_these_keys(tmp_path):
         ("uniform", None),
     }
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize("wrong", ["--policies nobody", "--gamma much", "--epsilon x"])
-def test_a_wrong_option_is_a_sentence(wrong):
-    """No traceback, exit code 2."""
-    found = CliRunner().invoke(app, ["simulate", "pdap", *wrong.split()])
-    assert found.exit_code == 2 or "ConfigError" in str(type(found.exception))

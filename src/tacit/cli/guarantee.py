@@ -22,7 +22,7 @@ def guarantee(
     what: Annotated[
         str,
         typer.Argument(
-            help="A model file, a design (standard-scheme, xmap, sketches, prec) or a mechanism."
+            help="A model file, a design (standard-scheme, xmap, sketches, prec, pdap) or a mechanism."
         ),
     ],
     variant: options.Variant = "sound",
@@ -31,7 +31,7 @@ def guarantee(
     ] = "scheme+selection+rounding",
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Nats: of one call of a mechanism, of xmap, of sketches or of prec."),
+        typer.Option(help="Nats: of one call of a mechanism, of xmap, sketches, prec or pdap."),
     ] = None,
     delta: Annotated[
         float | None,
@@ -68,12 +68,14 @@ def guarantee(
         cards = _of_xmap(variant, epsilon, 1e-6 if delta is None else delta)
     elif what == "prec":
         cards = _of_prec(variant, epsilon, delta, (rounds, objects, voters, peers), clients)
+    elif what == "pdap" and delta is None:
+        cards = _of_pdap(variant, epsilon)
     elif what == "sketches" and delta is None:
         cards = _of_sketches(method, epsilon, questions, rated, unit)
     elif epsilon is not None or delta is not None:
         raise ConfigError(
             "--epsilon and --delta are for xmap, prec and mechanisms, --epsilon alone for "
-            "sketches; "
+            "sketches and pdap; "
             f"'{what}' is none of these, or has no such option. "
             f"Mechanisms: {', '.join(NAMES)}."
         )
@@ -110,6 +112,38 @@ def _of_xmap(variant: str, epsilon: float | None, delta: float) -> tuple[Any, ..
     if math.isinf(epsilon):
         return (guarantees.without_noise(variant),)
     return (guarantees.sound(epsilon=epsilon, delta=delta),)
+
+
+def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
+    """For a usual setting: four vendors, 20 videos each, two features, 200,000 visits."""
+    import math
+
+    from tacit.randomness import secure
+    from tacit.recommenders.pdap import guarantees, sound_guarantees
+    from tacit.recommenders.pdap.context import Context, ContextSetting
+    from tacit.recommenders.pdap.control import Setting
+    from tacit.recommenders.pdap.forwarding import Agreement
+    from tacit.recommenders.pdap.forwarding_card import forwarded
+    from tacit.recommenders.pdap.joint_setting import JointSetting
+
+    if epsilon is None:
+        raise ConfigError("What pdap promises depends on its epsilon: add --epsilon, such as 1.")
+    sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2}
+    if variant == "published":
+        setting = Setting(**sizes, horizon=200_000)
+        cards = (*guarantees.published("p-dap", setting, epsilon=epsilon),)
+        return (*cards, *guarantees.published("gp-dap", setting, epsilon=epsilon))
+    if variant != "sound":
+        raise ConfigError(f"--variant is sound or published; got '{variant}'.")
+    if math.isinf(epsilon):
+        return (sound_guarantees.without_noise("sound-joint"),)
+    local = Context(ContextSetting(**sizes, epsilon=epsilon), randomness=secure())
+    return (
+        sound_guarantees.joint(JointSetting(**sizes, horizon=200_000, epsilon=epsilon)),
+        sound_guarantees.answer(epsilon),
+        forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
+        sound_guarantees.context(local),
+    )
 
 
 def _of_prec(
@@ -189,7 +223,7 @@ def _of_file(path: Path) -> tuple[Any, ...]:
     if not path.exists():
         raise ConfigError(
             f"No model file '{path}', and no design or mechanism of that name. "
-            f"Designs: standard-scheme, xmap, sketches, prec. Mechanisms: {', '.join(NAMES)}."
+            f"Designs: standard-scheme, xmap, sketches, prec, pdap. Mechanisms: {', '.join(NAMES)}."
         )
     return tuple(load_model(path).guarantees())
 

@@ -12,6 +12,7 @@ from scipy.stats import beta
 from tacit import randomness
 from tacit.errors import ConfigError
 from tacit.recommenders.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.recommenders.pdap.forwarding_card import forwarded
 
 HERE, THERE = np.array([0.1, 0.2]), np.array([0.9, 0.8])
 
@@ -109,6 +110,16 @@ def test_in_the_clear_nothing_holds():
     assert np.allclose(message.context(), HERE, atol=1e-4)
     assert made.agreement.agrees(message)
     assert not Agreement(2, 2, 1.0).agrees(message)
+
+
+def test_the_card_states_what_a_forward_costs():
+    """The card's epsilon is the exact loss, and a lifetime of five visits five times as much."""
+    card = forwarded(Agreement(2, 2, 1.0), visits=5)
+    assert card.epsilon == forwarder(1.0).visit_epsilon
+    assert card.lifetime_epsilon == pytest.approx(5.0)
+    assert forwarded(Agreement(2, 2, 1.0)).lifetime_epsilon is None
+    with pytest.raises(ConfigError):
+        forwarded(Agreement(2, 2, math.inf))
 
 
 @pytest.mark.parametrize(
