@@ -115,7 +115,7 @@ PAIRS: tuple[tuple[str, Rows, int], ...] = (
     ("an unexplored arm", UNEXPLORED, 1),
     ("a tie of two arms", TIE, 1),
     ("a forwarded reward", FORWARDED, 0),
-    ("a cell one visit short", FULL, 3),
+    ("a cell one visit short", FULL, 2),
 )
 """Each with the visit that is learned, or is not."""
 

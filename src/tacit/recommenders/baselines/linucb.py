@@ -130,6 +130,13 @@ class LinUCB:
         )
         return LinearChoice(allowed[best], phase, tuple(features[0].tolist()))
 
+    def settle(self, context: ArrayLike, arms: Sequence[int]) -> LinearChoice:
+        """Another arm for a visit that has its choice, which came to nothing; no visit of its own:
+        public time must not tell whose choice that was."""
+        features = self._features(np.asarray(context, dtype=np.float64)[None, :])
+        means, _ = self._scores(features, list(arms))
+        return LinearChoice(arms[int(means[0].argmax())], "exploit", tuple(features[0].tolist()))
+
     def update(self, choice: LinearChoice, reward: float) -> None:
         """Learn from a visit; each once. After the horizon nothing is learned."""
         self.update_many(

@@ -153,7 +153,9 @@ class Context:
         """What one visit is charged; `visit_epsilon` may be a little less."""
         if math.isinf(self.setting.epsilon):
             return NonPrivate()
-        drawn = Exponential(self.setting.draw_epsilon)
+        # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's do:
+        # the pure loss is all that may be charged for.
+        drawn = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
         if self.setting.vendor_sees == "contexts":
             return drawn
         return compose(drawn, self._response.event)
@@ -192,6 +194,17 @@ class Context:
         """For others' users, the own video that is best on average: no context is forwarded."""
         best = self._arms.own[int(self._published[:, self._arms.own].mean(axis=0).argmax())]
         return np.full(len(contexts), best)
+
+    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice:
+        """Another arm for a visit that has its draw, which came to nothing: the best on average.
+
+        A second draw from the context would cost a second time.
+        """
+        own, neighbours = self._arms.among(arms)
+        allowed = [*own, *neighbours]
+        best = allowed[int(self._published[:, allowed].mean(axis=0).argmax())]
+        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        return Choice(best, "exploit", cell)
 
     def report(self, choice: Choice, reward: float) -> Report:
         """On the device: what it sends of this visit, and of a reward within the arm's range."""

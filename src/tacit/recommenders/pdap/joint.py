@@ -147,6 +147,17 @@ class Joint:
         best = own[int(self._means[number, own].argmax())]
         return Choice(best, "exploit", cell)
 
+    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice:
+        """Another arm for a visit that has its choice, which came to nothing: the best believed.
+
+        Not a visit of its own: public time must not tell whose choice came to nothing.
+        """
+        own, neighbours = self._arms.among(arms)
+        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        allowed = [*own, *neighbours]
+        best = allowed[int(self._means[self.grid.number(cell), allowed].argmax())]
+        return Choice(best, "exploit", cell)
+
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) the videos of `serve` for (n, d) contexts."""
         return np.asarray(self._best_own[self.grid.numbers(contexts)])

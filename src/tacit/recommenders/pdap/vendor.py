@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,13 @@ class Learns(Protocol):
     def add_arm(self, *, neighbour: bool = False) -> int: ...
 
     def remove_arm(self, arm: int) -> None: ...
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A policy for which a second choice of one visit is not the same as one more visit."""
+
+    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice: ...
 
 
 class Hosts(Protocol):
@@ -320,7 +327,8 @@ class Vendor:
         """An own video instead. A second choice of the same visit: the first is not learned."""
         if not own:
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-        visit.choice = self.home.select(visit.context, own)
+        again = self.home.settle if isinstance(self.home, Settles) else self.home.select
+        visit.choice = again(visit.context, own)
         visit.video, visit.peer = self._videos[visit.choice.arm], None
         return visit
 
