@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -32,22 +33,19 @@ def engine(url: URL, *, patience: float) -> Engine:
         raise MissingExtra("psycopg", "postgres") from None
     made = create_engine(
         url.set(drivername="postgresql+psycopg"),
-        connect_args={
-            "connect_timeout": max(2, int(patience)),
-            "options": f"-c lock_timeout={int(patience * 1000)}",
-        },
+        connect_args={"connect_timeout": max(2, int(patience))},
         pool_size=4,
         max_overflow=12,
         pool_timeout=patience,
         pool_pre_ping=True,
         isolation_level="READ COMMITTED",
     )
-    event.listen(made, "connect", _check)
+    event.listen(made, "connect", partial(_settle, patience))
     event.listen(made, "begin", _begin)
     return made
 
 
-def _check(raw: Any, _record: object) -> None:
+def _settle(patience: float, raw: Any, _record: object) -> None:
     """On every new connection, because a role or a restart may have changed the settings."""
     if raw.info.server_version < OLDEST:
         raise LedgerRefused("A ledger needs PostgreSQL 13 or newer.")
@@ -59,7 +57,8 @@ def _check(raw: Any, _record: object) -> None:
                     f"PostgreSQL runs with {name} = {found}, so spending could be lost or not be "
                     f"recorded. Set it to {safe[0]}. The ledger is not used."
                 )
-    raw.rollback()
+        cursor.execute(f"SET lock_timeout = {max(1, int(patience * 1000))}")
+    raw.commit()
 
 
 def _begin(connection: Connection) -> None:

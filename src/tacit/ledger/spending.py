@@ -158,7 +158,7 @@ def _scope(request: Request) -> dict[str, str]:
 def _claim(connection: Connection, request: Request, number: int) -> bool:
     """Take the key. False if somebody has it: the store decides, no look before the leap."""
     row = {"sequence": number, **_scope(request), "payload": request.digest}
-    return connection.execute(_CLAIM[connection.dialect.name], row).rowcount == 1
+    return connection.execute(_CLAIM[connection.dialect.name], row).first() is not None
 
 
 def _pay(place: Place, charge: Charge) -> list[int]:
@@ -222,8 +222,12 @@ _MOVE = update(head).values(
 _ENTRY = insert(log)
 _ANSWER = insert(answers)
 _CLAIM = {
-    "sqlite": sqlite.insert(requests).on_conflict_do_nothing(index_elements=_KEY),
-    "postgresql": postgresql.insert(requests).on_conflict_do_nothing(index_elements=_KEY),
+    "sqlite": sqlite.insert(requests)
+    .on_conflict_do_nothing(index_elements=_KEY)
+    .returning(requests.c.sequence),
+    "postgresql": postgresql.insert(requests)
+    .on_conflict_do_nothing(index_elements=_KEY)
+    .returning(requests.c.sequence),
 }
 _NUMBER = select(budgets.c.id, budgets.c.unit).where(
     *_same([budgets.c.tenant, budgets.c.kind, budgets.c.name])

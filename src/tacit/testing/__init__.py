@@ -1,7 +1,26 @@
 """For authors of recommenders and mechanisms: the suites that every one of them passes."""
 
+from typing import TYPE_CHECKING
+
 from tacit.testing.engines import EngineConformance
 from tacit.testing.mechanisms import MechanismConformance
 from tacit.testing.recommenders import RecommenderConformance
 
-__all__ = ["EngineConformance", "MechanismConformance", "RecommenderConformance"]
+if TYPE_CHECKING:
+    from tacit.testing.ledgers import LedgerConformance
+
+__all__ = [
+    "EngineConformance",
+    "LedgerConformance",
+    "MechanismConformance",
+    "RecommenderConformance",
+]
+
+
+def __getattr__(name: str) -> object:
+    """The ledger's suite needs the extra `ledger`, which authors of recommenders may not have."""
+    if name == "LedgerConformance":
+        from tacit.testing.ledgers import LedgerConformance
+
+        return LedgerConformance
+    raise AttributeError(f"module 'tacit.testing' has no attribute '{name}'")

@@ -1,0 +1,33 @@
+"""Both stores pass the shared suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.ledger import Ledger
+from tacit.testing.ledgers import LedgerConformance
+
+
+class TestSQLite(LedgerConformance):
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path, ledger_at):
+        self.path, self.open = tmp_path / "budgets.db", ledger_at
+
+    def fresh(self) -> Ledger:
+        return self.open(self.path)
+
+    def reopened(self) -> Ledger:
+        return self.open(self.path, create=False)
+
+
+class TestPostgres(LedgerConformance):
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path, ledger_at, postgres):
+        self.second, self.open = tmp_path / "head", ledger_at
+        self.address = postgres.database()
+
+    def fresh(self) -> Ledger:
+        return self.open(self.address, second=self.second)
+
+    def reopened(self) -> Ledger:
+        return self.open(self.address, second=self.second, create=False)
