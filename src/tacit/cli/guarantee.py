@@ -22,7 +22,7 @@ def guarantee(
     what: Annotated[
         str,
         typer.Argument(
-            help="A model file, a design (standard-scheme, xmap, sketches, prec, pdap) or a mechanism."
+            help="A model file, a mechanism or a design: standard-scheme, xmap, sketches, prec, pdap."
         ),
     ],
     variant: options.Variant = "sound",
