@@ -22,7 +22,7 @@ def guarantee(
     what: Annotated[
         str,
         typer.Argument(
-            help="A model file, a mechanism or a design: standard-scheme, xmap, sketches, prec, pdap."
+            help="A model file, a mechanism or standard-scheme, xmap, sketches, prec or pdap."
         ),
     ],
     variant: options.Variant = "sound",
