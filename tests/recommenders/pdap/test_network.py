@@ -48,7 +48,7 @@ def says(reward):
 
 
 def regret(*, seen=0.2, worst=False, **lies):
-    """Of vendor 0, whose neighbour 1, the weakest of all, lies as told. Users are always the same."""
+    """Of vendor 0, whose neighbour 1, the weakest of all, lies as told; users are the same."""
     truth = generate(vendors=VENDORS, videos=VIDEOS, dimension=1, lipschitz=0.5, seed=1)
     setting = Setting(
         videos=VIDEOS,

@@ -15,8 +15,8 @@ Bound     A range of width w and words whose mean is off by g, more than the tol
           about (errors w / 2 (g - tolerance))^2 visits that home saw. From then on it is an arm
           like any other, known by clicks alone. Words that are off by less shift its mean by less.
 Privacy   Rules 3 to 5 look at exact numbers of one's own users' visits and clicks, and decide who
-          may be asked later: what they tell is in no learner's epsilon. With believed=False, share=1
-          and failures that are never reached none of them looks at anybody.
+          may be asked later: what they tell is in no learner's epsilon. With believed=False,
+          share=1 and failures that are never reached none of them looks at anybody.
 """
 
 from __future__ import annotations
