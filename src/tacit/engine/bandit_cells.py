@@ -8,7 +8,7 @@ Nodes   A node is the place where its words begin: which cell it is and who came
         and counts of all arms, then the trainings of the neighbours.
 Names   A cell is known by two 64-bit hashes of its level and slices: sums of slices times random
         odd words, mixed. Of slices below 2^b, two different cells share their name with a chance of
-        at most 2^(2b - 126) over those words: none of a million cells with one of 2^(2b - 87).
+        at most 2^(2b - 128) over those words, any two of a million cells with 2^(2b - 89).
 Order   With a bound, nodes are linked from the longest unvisited to the last visited.
 """
 
@@ -77,7 +77,7 @@ def _name(words: Any, level: int) -> Any:
                 place = fine[j] // width
                 one += keys[j] * place
                 other += others[j] * place
-    return _mix(one + level), _mix(other ^ level)
+    return _mix(one + level), _mix(other - level)
 
 
 @inlined
