@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import SecureSource, secure
-from tacit.recommenders.prec import PRec, PRecSettings
+from tacit.recommenders.prec import Law, PRec, PRecSettings
+from tacit.recommenders.prec.gate import Gate
 
 Pattern = NDArray[np.int64]
 """(rounds, voters) places of votes."""
@@ -378,3 +379,27 @@ def test_a_client_takes_a_few_bits_per_voter(diversity: int, radius: int, bits: 
     (block,) = server._seats.blocks
     credit = block.credit
     assert credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes == 8 * bits * 1000
+
+
+def test_a_gate_is_asked_once_a_round_whatever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the draw fails after the gate let pass, the next try does not ask the gate again."""
+    asked: list[int] = []
+    shipped = Gate.stops_at
+
+    def stops_at(gate: Gate, count: int) -> bool:
+        asked.append(count)
+        return shipped(gate, count)
+
+    def failing(*_: object) -> int:
+        raise OSError("no random words")
+
+    server = PRec(PRecSettings(20, 2, 300, epsilon=6.0), randomness=secure())
+    server.open_round([0, 1], (np.arange(250), np.arange(250) % 2))
+    monkeypatch.setattr(Gate, "stops_at", stops_at)
+    with monkeypatch.context() as broken:
+        broken.setattr(Law, "draw", failing)
+        with pytest.raises(OSError, match="no random words"):
+            server.recommend("ann")
+    server.recommend("ann")
+    assert asked == [250]
+    assert len(server.transcript("ann").entries) == 1

@@ -299,10 +299,21 @@ class PRec(Running):
         """The order matters: nothing that depends on votes happens before the gate has spoken."""
         if run.stopped is None:
             counts, credit = self._tallies(run)
-            if run.gate is None or not run.gate.stops_at(credit // self.settings.credit):
+            if self._passes(run, credit):
                 return self._law.draw(counts, self.source)
+        place = uniform(len(self._candidates), self.source)
+        if run.stopped is None:
             run.stopped = self.round
-        return uniform(len(self._candidates), self.source)
+        return place
+
+    def _passes(self, run: Run, credit: int) -> bool:
+        """Asked once a round, also where a draw then failed: asking again is failing more often."""
+        if run.gate is None or run.passed == self.round:
+            return True
+        if run.gate.stops_at(credit // self.settings.credit):
+            return False
+        run.passed = self.round
+        return True
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:
         self._check_open()

@@ -14,8 +14,8 @@ class Run:
     """seat: the number of her block and her place in it. gate: None where there is none.
 
     joined: the round whose voters are her electorate, None before the first. stopped: the round in
-    which her gate shut. replayed: answers were put in from outside, so that this gate is not the
-    one that let them pass.
+    which her gate shut. passed: the last one in which it let pass. replayed: answers were put in
+    from outside, so that this gate is not the one that let them pass.
     """
 
     seat: tuple[int, int]
@@ -23,6 +23,7 @@ class Run:
     joined: int | None = None
     entries: list[Entry] = field(default_factory=list)
     stopped: int | None = None
+    passed: int = 0
     replayed: bool = False
 
     @property
@@ -46,4 +47,11 @@ class Run:
         known = Transcript.from_list(transcript)
         if type(replayed) is not bool:
             raise ValueError("a run is replayed or not")
-        return cls((block, place), gate, known.joined, list(known.entries), known.stopped, replayed)
+        return cls(
+            (block, place),
+            gate,
+            known.joined,
+            list(known.entries),
+            known.stopped,
+            replayed=replayed,
+        )
