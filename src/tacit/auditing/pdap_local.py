@@ -167,7 +167,7 @@ def forwards() -> Line:
     """All bytes that any number of neighbours get about one context."""
     checks = tuple(
         _forward(features, slices, share)
-        for features, slices, share in ((1, 2, 1), (2, 3, 2), (1, 5, 2))
+        for features, slices, share in ((1, 2, 2), (2, 3, 5), (1, 5, 5))
     )
     return Line("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 

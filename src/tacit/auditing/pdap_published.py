@@ -316,7 +316,9 @@ def _tree(reading: Reading, horizon: int) -> Check:
         # ln t visits are fewer than those before t: nothing is ever explored here.
         return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
-    return _first_of(f"the first of {horizon}", sent, horizon)
+    return _first_of(
+        f"the first of {horizon}", sent, horizon, _SHARE if horizon == 2 else 10 * _SHARE
+    )
 
 
 def _geometric_tree(level: int) -> Check:
@@ -331,7 +333,7 @@ def _geometric_tree(level: int) -> Check:
         choice = Choice(0, "exploit", cell)
         return [policy.answer(choice, reward) for reward in rewards]
 
-    return _first_of(f"the first of two, level {level}", sent, 2)
+    return _first_of(f"the first of two, level {level}", sent, 2, 5 * _SHARE)
 
 
 def _first_of(name: str, sent: Callable[[NDArray[np.float64]], list[float]], horizon: int) -> Check:

@@ -1,0 +1,81 @@
+"""`tacit audit pdap`: rows, what counts as expected, and the exit codes."""
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+
+from tacit.auditing import pdap_bench, pdap_faults
+from tacit.auditing.pdap_local import answers
+from tacit.auditing.pdap_published import own_visit
+from tacit.auditing.verdicts import Audit
+from tacit.cli.app import main
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """One published line, one that holds, one bug."""
+    monkeypatch.setattr(pdap_bench, "PUBLISHED", (own_visit,))
+    monkeypatch.setattr(pdap_bench, "SOUND", (answers,))
+    monkeypatch.setattr(pdap_faults, "BUGS", pdap_faults.BUGS[2:3])
+
+
+@pytest.mark.usefixtures("small")
+def test_refuted_published_lines_are_a_success(capsys):
+    """Rows have the keys of every audit; the published violation is listed as expected."""
+    assert main(["audit", "pdap", "--samples", "1000", "--planted", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    keys = {field.name for field in fields(Audit)}
+    assert all(set(audit) == keys for audit in result["audits"])
+    assert [audit["unit"] for audit in result["audits"]] == ["visit", "reward"]
+    assert result["refuted_as_expected"] == ["exp-dap, past visit, published"]
+    assert {row["policy"] for row in result["rules"]} >= {"dap", "p-dap", "sound-joint"}
+    assert [bug["caught"] for bug in result["planted"]] == [True]
+    assert [twin["alarm"] for twin in result["clean"]] == [False]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("variant", "lines"), [("published", 1), ("sound", 1)])
+def test_one_variant(capsys, variant, lines):
+    """--variant leaves the other one out."""
+    assert main(["audit", "pdap", "--variant", variant, "--samples", "1000", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["audits"]) == lines
+    assert bool(result["refuted_as_expected"]) == (variant == "published")
+
+
+@pytest.mark.usefixtures("small")
+def test_table_for_a_person(capsys):
+    """The table says that the refutation was expected, and that a pass is no proof."""
+    assert main(["audit", "pdap", "--samples", "1000"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "refuted as expected" in shown
+    assert "is no proof" in shown
+    assert "--planted" in shown
+
+
+def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
+    """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
+    lines = (lambda: replace(answers(), published=True),)
+    monkeypatch.setattr(pdap_bench, "PUBLISHED", lines)
+    assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
+    assert "messages, reward:" in capsys.readouterr().out
+
+
+def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
+    """A sound line must hold; the reason stands below the table."""
+    monkeypatch.setattr(pdap_bench, "SOUND", (lambda: replace(answers(), epsilon=0.1),))
+    assert main(["audit", "pdap", "--variant", "sound", "--samples", "1000"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "messages, reward: violation" in shown
+    assert "above the claim" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--samples", "5"], "at least 1000"), (["--variant", "best"], "published, sound")],
+)
+def test_options_that_are_refused(capsys, options, words):
+    """In one sentence, with exit code 2."""
+    assert main(["audit", "pdap", *options]) == 2
+    assert words in capsys.readouterr().err
