@@ -203,9 +203,8 @@ def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...
 
 def _waits(epsilon: float, world: World) -> str:
     s = world.setting
+    asked = theory.gamma(s.horizon, s.neighbours + 1, epsilon, 0.05) / 4
+    reach = "more than there are" if asked > s.horizon else f"of {s.horizon:,}"
+    said = f"Lemma 5 asks {asked:,.0f} visits of each neighbour before it is exploited, {reach}"
     gamma = world.private.get("gamma")
-    if gamma is None:
-        gamma = theory.gamma(s.horizon, s.neighbours + 1, epsilon, 0.05)
-        reach = "more than there are" if gamma / 4 > s.horizon else "before anything is exploited"
-        return f"Lemma 5 asks {gamma / 4:,.0f} visits of each neighbour: {reach}."
-    return f"Gamma is set to {gamma:g} here: Lemma 5's would have it explore for longer than T."
+    return f"{said}." if gamma is None else f"{said}; Gamma was set to {gamma:g} here."
