@@ -153,8 +153,8 @@ class Context:
         """What one visit is charged; `visit_epsilon` may be a little less."""
         if math.isinf(self.setting.epsilon):
             return NonPrivate()
-        # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's do:
-        # the pure loss is all that may be charged for.
+        # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's
+        # do: the pure loss is all that may be charged for.
         drawn = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
         if self.setting.vendor_sees == "contexts":
             return drawn
