@@ -336,7 +336,9 @@ def _geometric_tree(level: int) -> Check:
     return _first_of(f"the first of two, level {level}", sent, 2, 5 * _SHARE)
 
 
-def _first_of(name: str, sent: Callable[[NDArray[np.float64]], list[float]], horizon: int) -> Check:
+def _first_of(
+    name: str, sent: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
+) -> Check:
     def check(samples: int, alpha: float) -> Checked:
         a = [1.0, *[0.0] * (horizon - 1)]
         distance = theory.levels(horizon)
