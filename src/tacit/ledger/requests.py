@@ -102,6 +102,7 @@ class Balance:
 def canonical(payload: Mapping[str, Any]) -> bytes:
     """JSON with sorted keys and no spaces: equal payloads give equal bytes. No NaN, no infinity."""
     try:
+        _check_keys(payload)
         text = json.dumps(
             payload, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True
         )
@@ -110,6 +111,18 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
             "A payload is JSON: texts, finite numbers, lists, and mappings with texts as keys."
         ) from None
     return text.encode("ascii")
+
+
+def _check_keys(value: object) -> None:
+    """JSON would write the number 1 and the text "1" as the same key."""
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError
+        for entry in value.values():
+            _check_keys(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            _check_keys(entry)
 
 
 def check_name(text: str, what: str) -> None:

@@ -1,0 +1,243 @@
+"""Killed at any step, the ledger comes back with nothing, or with charge and answer together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+from sqlalchemy import event
+
+from tacit.ledger import BudgetExhausted, Cap, open_ledger
+from tacit.testing.ledgers import FILMS, ask
+
+
+def child(work):
+    """Run `work` in a forked process that opens its own ledger; gives how it ended."""
+    number = os.fork()
+    if number == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying_at(opening, step):
+    """One release by a process that kills itself before its statement number `step`, or around
+    the commit and the second place: "commit", "second", "reply"."""
+
+    def work():
+        ledger = opening()
+        seen = iter(range(10_000))
+
+        def count(*_):
+            if next(seen) == step:
+                die()
+
+        event.listen(ledger._engine, "before_cursor_execute", count)
+        if step == "commit":
+            event.listen(ledger._engine, "commit", die)
+        if step == "second":
+            ledger._heads.advance = die
+        if step == "reply":
+            advance = ledger._heads.advance
+
+            def then_die(*given):
+                advance(*given)
+                die()
+
+            ledger._heads.advance = then_die
+        ask(ledger, "a", FILMS, draw=lambda _: b"first")
+
+    return child(work)
+
+
+def check_after(opening, *, stored):
+    """After the crash: sound; charged and answered, or neither; asking again ends well."""
+    with opening() as ledger:
+        assert ledger.verify().sound
+        spent = ledger.balance(FILMS).spent
+        assert spent == stored if stored is not None else spent in (0, 1)
+        again = ask(ledger, "a", FILMS, draw=lambda _: b"second")
+        assert again.repeated == (spent == 1)
+        assert again.answer == (b"first" if spent else b"second")
+        assert ledger.balance(FILMS).spent == 1
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def opening(request, tmp_path):
+    """Opens one and the same ledger, which has a budget of ten steps."""
+    if request.param == "sqlite":
+        where = tmp_path / "budgets.db"
+    else:
+        where = request.getfixturevalue("postgres").database()
+
+    def opened():
+        return open_ledger(where, second=tmp_path / "head")
+
+    with opened() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+    return opened
+
+
+def test_killed_before_every_statement(opening):
+    """Before the commit, nothing of a killed request is there, whichever statement was next."""
+    for step in range(100):
+        ended = dying_at(opening, step)
+        with opening() as ledger:
+            assert ledger.verify().sound
+            if ended == 0:
+                assert ledger.balance(FILMS).spent == 1
+                break
+            assert ended == -signal.SIGKILL
+            assert ledger.balance(FILMS).spent == 0
+    assert 8 <= step < 20
+
+
+@pytest.mark.parametrize(
+    ("step", "stored"), [("commit", 0), ("second", 1), ("reply", 1)], ids=lambda value: str(value)
+)
+def test_killed_around_the_commit(opening, step, stored):
+    """Before the commit nothing is there; after it the charge and the answer are, told or not."""
+    assert dying_at(opening, step) == -signal.SIGKILL
+    check_after(opening, stored=stored)
+
+
+def hammer(opening, *, processes, tries):
+    """Processes that ask for one step at a time; gives how many were granted."""
+    readers = []
+    for number in range(processes):
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            try:
+                with opening() as ledger:
+                    for n in range(tries):
+                        try:
+                            ask(ledger, f"{number}-{n}", FILMS)
+                        except BudgetExhausted:
+                            continue
+                        os.write(writer, b"x")
+            finally:
+                os._exit(0)
+        os.close(writer)
+        readers.append(reader)
+    granted = 0
+    for reader in readers:
+        while got := os.read(reader, 1000):
+            granted += len(got)
+        os.close(reader)
+    for _ in readers:
+        os.wait()
+    return granted
+
+
+def test_processes_never_pass_the_cap(opening):
+    """Three processes ask for four steps each from a budget of ten: ten are granted."""
+    assert hammer(opening, processes=3, tries=4) == 10
+    with opening() as ledger:
+        assert ledger.balance(FILMS).spent == 10
+        assert ledger.verify().sound
+
+
+def kill_rounds(opening, rounds):
+    """Kill a spending process at one moment or another: what it was told is there afterwards."""
+    told = 0
+    for round_ in range(rounds):
+        reader, writer = os.pipe()
+        spender = os.fork()
+        if spender == 0:
+            try:
+                ledger = opening()
+                for n in range(10_000):
+                    answer = ask(ledger, f"{round_}-{n}", FILMS).answer
+                    os.write(writer, answer)
+            finally:
+                os._exit(0)
+        os.close(writer)
+        acknowledged = os.read(reader, 16)
+        time.sleep(0.1 * (round_ * 37 % 101) / 101)
+        os.kill(spender, signal.SIGKILL)
+        os.waitpid(spender, 0)
+        while got := os.read(reader, 4096):
+            acknowledged += got
+        os.close(reader)
+        answers = [acknowledged[i : i + 16] for i in range(0, len(acknowledged) // 16 * 16, 16)]
+        told += len(answers)
+        with opening() as ledger:
+            assert ledger.verify().sound
+            for n, answer in enumerate(answers):
+                assert ask(ledger, f"{round_}-{n}", FILMS).answer == answer
+            assert ledger.balance(FILMS).spent >= told
+    return told
+
+
+@pytest.fixture
+def rich(tmp_path):
+    """Opens a ledger in a file with a budget that nobody will exhaust."""
+
+    def opened():
+        return open_ledger(tmp_path / "budgets.db")
+
+    with opened() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+    return opened
+
+
+def test_killed_at_random_moments(rich):
+    """Five processes killed while they spend: no acknowledged answer is lost."""
+    assert kill_rounds(rich, 5) >= 5
+
+
+@pytest.mark.long
+def test_killed_at_three_hundred_random_moments(rich):
+    """The same three hundred times, with answers on the way when the blow falls."""
+    assert kill_rounds(rich, 300) >= 300
+
+
+@pytest.mark.long
+def test_a_killed_server_loses_nothing(postgres, tmp_path):
+    """Thirty times all of PostgreSQL is killed under a spender: acknowledged answers stay."""
+    address = postgres.database()
+
+    def opened():
+        return open_ledger(address, second=tmp_path / "head", patience=5)
+
+    with opened() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+    told = {}
+    for round_ in range(30):
+        reader, writer = os.pipe()
+        spender = os.fork()
+        if spender == 0:
+            try:
+                ledger = opened()
+                for n in range(10_000):
+                    os.write(writer, ask(ledger, f"{round_}-{n}", FILMS).answer)
+            finally:
+                os._exit(0)
+        os.close(writer)
+        acknowledged = os.read(reader, 16)
+        time.sleep(0.1 * (round_ * 37 % 101) / 101)
+        postgres.kill()
+        while got := os.read(reader, 4096):
+            acknowledged += got
+        os.close(reader)
+        os.waitpid(spender, 0)
+        for n in range(len(acknowledged) // 16):
+            told[f"{round_}-{n}"] = acknowledged[16 * n : 16 * n + 16]
+        postgres.start()
+        with opened() as ledger:
+            assert ledger.verify().sound
+            assert ledger.balance(FILMS).spent >= len(told)
+    with opened() as ledger:
+        for key, answer in told.items():
+            assert ask(ledger, key, FILMS).answer == answer
+    assert len(told) >= 30

@@ -1,0 +1,351 @@
+"""A store that went back in time, was copied or edited is refused; `verify` says what is wrong."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import sqlite3
+
+import pytest
+
+from tacit.errors import ConfigError, PrivacyError
+from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_ledger
+from tacit.ledger import sqlite as sqlite_store
+from tacit.ledger.schema import steps
+from tacit.ledger.store import reading
+from tacit.testing.ledgers import FILMS, ask
+
+EDITS = {
+    "a refund": "UPDATE ledger_budgets SET spent = spent - 1, epoch_spent = epoch_spent - 1",
+    "a larger cap": "UPDATE ledger_budgets SET cap = cap + 1",
+    "a budget gone": "DELETE FROM ledger_budgets",
+    "another holder": "UPDATE ledger_budgets SET name = 'books'",
+    "an answer changed": "UPDATE ledger_answers SET answer = x'00' WHERE sequence = 3",
+    "an answer gone": "DELETE FROM ledger_answers WHERE sequence = 3",
+    "an answer made a failure": "UPDATE ledger_answers SET answer = NULL WHERE sequence = 3",
+    "a payload changed": "UPDATE ledger_requests SET payload = '0' WHERE sequence = 3",
+    "a key changed": "UPDATE ledger_requests SET request_key = 'z' WHERE sequence = 3",
+    "an entry changed": "UPDATE ledger_log SET body = replace(body, '[[1,1,', '[[1,2,')",
+    "an entry gone": "DELETE FROM ledger_log WHERE sequence = 3",
+    "the last entry gone": "DELETE FROM ledger_log WHERE sequence = 4",
+    "the first entry gone": "DELETE FROM ledger_log WHERE sequence = 1",
+    "an entry slipped in": "INSERT INTO ledger_log VALUES (0, 'release', '{}', '')",
+    "a request slipped in": "INSERT INTO ledger_requests VALUES (9, 'a', 'b', 'c', 'd', 'e')",
+    "an epoch granted": "UPDATE ledger_head SET epoch = 1",
+    "no head": "DELETE FROM ledger_head",
+    "no JSON": "UPDATE ledger_log SET body = '[' WHERE sequence = 3",
+}
+
+
+@pytest.fixture
+def spent(tmp_path, ledger_at):
+    """A closed ledger with one budget of ten steps and two releases."""
+    path = tmp_path / "budgets.db"
+    with ledger_at(path) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        ask(ledger, "a", FILMS)
+        ask(ledger, "b", FILMS)
+    return path
+
+
+def edit(path, *statements):
+    """As somebody who knows SQL and takes the guards away first."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    triggers = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall()
+    for (name,) in triggers:
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
+def test_an_edited_store_is_found(spent, ledger_at, statement):
+    """Whatever is edited by hand, `verify` sees it and the ledger does not open again."""
+    with ledger_at(spent, create=False) as ledger:
+        assert ledger.verify().sound
+        edit(spent, statement)
+        assert not ledger.verify().sound
+    with pytest.raises((LedgerRefused, ConfigError)):
+        open_ledger(spent, create=False)
+
+
+def test_what_verify_says_has_no_names(spent, ledger_at):
+    """Problems are told by numbers of entries and budgets, never by names."""
+    with ledger_at(spent, create=False) as ledger:
+        edit(spent, *(EDITS[name] for name in ("a larger cap", "a payload changed", "no JSON")))
+        said = " ".join(ledger.verify().problems)
+    assert "Entry 3" in said
+    assert "Budget 1" in said
+    assert not any(name in said for name in ("films", "shop"))
+
+
+def test_an_older_copy_is_refused(spent, ledger_at, tmp_path):
+    """Yesterday's backup in the store's place opens no more: the second place knows better."""
+    backup = tmp_path / "backup"
+    shutil.copy(spent, backup)
+    with ledger_at(spent) as ledger:
+        ask(ledger, "c", FILMS)
+    shutil.copy(backup, spent)
+    with pytest.raises(LedgerRefused, match="older"):
+        open_ledger(spent)
+
+
+def test_a_copy_that_went_its_own_way_is_refused(spent, ledger_at, tmp_path):
+    """Of two copies with one second place only one can go on, even while both are open."""
+    other = tmp_path / "other.db"
+    shutil.copy(spent, other)
+    second = spent.with_name("budgets.db.head")
+    with ledger_at(spent) as one, ledger_at(other, second=second) as two:
+        ask(one, "c", FILMS)
+        with pytest.raises(LedgerRefused, match=r"older|histories"):
+            ask(two, "d", FILMS)
+        with pytest.raises(LedgerRefused):
+            ask(two, "e", FILMS)
+        ask(one, "d", FILMS)
+    with pytest.raises(LedgerRefused):
+        open_ledger(other, second=second)
+
+
+def test_a_store_exchanged_while_open_is_refused(spent, ledger_at, tmp_path):
+    """An older file put under a running process grants nothing."""
+    backup = tmp_path / "backup"
+    shutil.copy(spent, backup)
+    with ledger_at(spent) as ledger:
+        ask(ledger, "c", FILMS)
+        ledger._engine.dispose()  # as when a connection was lost
+        shutil.copy(backup, spent)
+        with pytest.raises(LedgerRefused, match="exchanged"):
+            ask(ledger, "d", FILMS)
+
+
+def test_a_lost_store_is_not_begun_anew(spent):
+    """A deleted store does not come back empty and with full budgets."""
+    spent.unlink()
+    with pytest.raises(LedgerRefused, match="gone or empty"):
+        open_ledger(spent)
+    assert not spent.exists()
+    sqlite3.connect(spent).close()
+    with pytest.raises(LedgerRefused, match="gone or empty"):
+        open_ledger(spent)
+
+
+def test_a_lost_second_place_is_refused(spent):
+    """Without the second place nobody knows whether this is the newest store."""
+    spent.with_name("budgets.db.head").unlink()
+    with pytest.raises(LedgerRefused, match="second place"):
+        open_ledger(spent)
+
+
+def test_another_ledgers_second_place_is_refused(spent, ledger_at, tmp_path):
+    """Second places are not exchanged."""
+    ledger_at(tmp_path / "other.db").close()
+    with pytest.raises(LedgerRefused, match="another ledger"):
+        open_ledger(spent, second=tmp_path / "other.db.head")
+
+
+@pytest.mark.parametrize("lost", [0, 4096], ids=["first slot", "second slot"])
+def test_one_torn_slot_is_survived(spent, ledger_at, lost):
+    """A power cut may tear the slot being written; the other one still stands."""
+    head = spent.with_name("budgets.db.head")
+    newest = FileHead(head).read()
+    raw = bytearray(head.read_bytes())
+    raw[lost + 60] ^= 1
+    head.write_bytes(raw)
+    left = FileHead(head).read()
+    assert left.sequence in (newest.sequence, newest.sequence - 1)
+    with ledger_at(spent) as ledger:
+        assert ledger.verify().sound
+
+
+def test_two_torn_slots_are_refused(spent):
+    """Nothing is guessed when both slots are damaged."""
+    spent.with_name("budgets.db.head").write_bytes(b"x" * 5000)
+    with pytest.raises(LedgerRefused, match="damaged"):
+        open_ledger(spent)
+
+
+def test_a_newer_schema_is_refused(spent):
+    """An older program does not touch what a newer one made."""
+    edit(spent, "INSERT INTO ledger_schema VALUES (3)")
+    with pytest.raises(LedgerRefused, match="newer version"):
+        open_ledger(spent)
+
+
+def test_a_half_made_schema_is_completed(tmp_path, ledger_at):
+    """The steps of the schema run in order, each once, from wherever the store stands."""
+    path = tmp_path / "budgets.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE ledger_schema (version INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO ledger_schema VALUES (1)")
+        for statement in steps("sqlite")[0]:
+            connection.execute(statement)
+    connection.close()
+    ledger_at(path).close()
+    connection = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match="only added to"):
+        connection.execute("DELETE FROM ledger_head")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *("DELETE FROM ledger_budgets", "DELETE FROM ledger_log", "DELETE FROM ledger_requests"),
+        *("UPDATE ledger_log SET body = ''", "UPDATE ledger_answers SET answer = NULL"),
+        *("UPDATE ledger_budgets SET spent = 0", "UPDATE ledger_budgets SET spent = cap + 1"),
+        *("UPDATE ledger_budgets SET spent = 2.5", "UPDATE ledger_requests SET payload = ''"),
+    ],
+)
+def test_the_store_guards_itself(spent, statement):
+    """A slip at a prompt is stopped by the store: no deletion, no refund, no fraction."""
+    connection = sqlite3.connect(spent)
+    with pytest.raises(sqlite3.IntegrityError):
+        connection.execute(statement)
+    connection.close()
+
+
+def test_postgres_guards_itself(postgres, ledger_at, tmp_path):
+    """The same in PostgreSQL."""
+    with ledger_at(postgres.database(), second=tmp_path / "head") as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        ask(ledger, "a", FILMS)
+        for statement in (
+            *("DELETE FROM ledger_budgets", "TRUNCATE ledger_log", "DELETE FROM ledger_requests"),
+            *("UPDATE ledger_log SET body = ''", "UPDATE ledger_answers SET answer = NULL"),
+            *("UPDATE ledger_budgets SET spent = 0", "UPDATE ledger_budgets SET spent = cap + 1"),
+        ):
+            with pytest.raises(AssertionError, match=r"only added to|check constraint"):
+                postgres.say(f"SET search_path = ledger{postgres.databases}; {statement}")
+        assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("setting", ["fsync=off", "synchronous_commit=off", "full_page_writes=off"])
+def test_unsafe_postgres_is_refused(postgres, tmp_path, setting):
+    """A server, or a role, that does not keep what it commits is refused at the start."""
+    name, value = setting.split("=")
+    address = postgres.database()
+    if name == "synchronous_commit":
+        address += "%20-csynchronous_commit%3Doff"
+        with pytest.raises(LedgerRefused, match=name):
+            open_ledger(address, second=tmp_path / "head")
+        return
+    postgres.say(f"ALTER SYSTEM SET {name} = {value}")
+    try:
+        postgres.say("SELECT pg_reload_conf(), pg_sleep(0.3)")
+        with pytest.raises(LedgerRefused, match=name):
+            open_ledger(address, second=tmp_path / "head")
+    finally:
+        postgres.say(f"ALTER SYSTEM RESET {name}")
+        postgres.say("SELECT pg_reload_conf(), pg_sleep(0.3)")
+
+
+def test_a_commit_survives_a_power_cut(spent, ledger_at):
+    """The settings that the documentation of SQLite asks for, read back from a connection."""
+    with ledger_at(spent) as ledger, reading(ledger._engine) as connection:
+        found = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys")
+        }
+    assert found == {"journal_mode": "truncate", "synchronous": 3, "foreign_keys": 1}
+
+
+def test_a_store_with_a_write_ahead_log_is_brought_back(spent, ledger_at):
+    """Somebody's `PRAGMA journal_mode = wal` does not outlive the next opening."""
+    connection = sqlite3.connect(spent)
+    assert connection.execute("PRAGMA journal_mode = wal").fetchone() == ("wal",)
+    connection.close()
+    with ledger_at(spent) as ledger, reading(ledger._engine) as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "truncate"
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs"])
+def test_network_file_systems_are_refused(tmp_path, kind):
+    """Locks and syncs of a network file system are not relied on."""
+    local = "1 0 8:1 / / rw - ext4 /dev/a rw\n"
+    mounts = f"{local}2 1 0:5 / {tmp_path} rw shared:1 - {kind} host:/a rw\n"
+    with pytest.raises(LedgerRefused, match=kind):
+        sqlite_store.check_local(tmp_path / "budgets.db", mounts)
+    sqlite_store.check_local(tmp_path / "budgets.db", local)
+
+
+def test_the_files_are_for_the_owner_only(spent):
+    """Neither the store nor the second place can be read by other people of the machine."""
+    for name in ("budgets.db", "budgets.db.head"):
+        assert spent.with_name(name).stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path):
+    """Something else under the name is refused, and stays as it was."""
+    path = tmp_path / "budgets.db"
+    path.write_bytes(b"no database at all, but long enough to be looked at" * 40)
+    before = path.read_bytes()
+    with pytest.raises(LedgerRefused, match="damaged, or is no ledger"):
+        open_ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_addresses(tmp_path):
+    """What is no address is refused without an echo: it may hold a password."""
+    for odd in ("sqlite://", "sqlite:///:memory:", "mysql://a:geheim@b/c", "://", "http://geheim"):
+        with pytest.raises(ConfigError) as refused:
+            open_ledger(odd, second=tmp_path / "head")
+        assert "geheim" not in str(refused.value)
+    with pytest.raises(ConfigError, match="second"):
+        open_ledger("postgresql://a:geheim@b/c")
+    with pytest.raises(ConfigError, match="no ledger here"):
+        open_ledger(tmp_path / "none.db", create=False)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_server_that_is_away(tmp_path):
+    """A server that does not answer is an error that may pass, without its address."""
+    pytest.importorskip("psycopg")
+    address = f"postgresql://ann:geheim@/x?host={tmp_path}"
+    with pytest.raises(LedgerUnavailable) as refused:
+        open_ledger(address, second=tmp_path / "head", patience=2)
+    assert "geheim" not in str(refused.value)
+    assert str(tmp_path) not in str(refused.value)
+
+
+def test_a_busy_store_is_told(spent, ledger_at):
+    """Who waits too long for the writer's place gets a sentence, and the place later."""
+    with ledger_at(spent, patience=0.2) as ledger:
+        other = sqlite3.connect(spent, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerUnavailable, match="busy"):
+            ask(ledger, "c", FILMS)
+        other.execute("ROLLBACK")
+        other.close()
+        assert not ask(ledger, "c", FILMS).repeated
+
+
+def test_a_second_place_that_cannot_be_written(spent, ledger_at):
+    """No answer leaves before the second place has the head; the retry gives the stored one."""
+    with ledger_at(spent) as ledger:
+        path = ledger._heads.path
+        kept = path.rename(path.with_name("away"))
+        path.mkdir()
+        with pytest.raises(LedgerUnavailable, match="second place"):
+            ask(ledger, "c", FILMS)
+        path.rmdir()
+        kept.rename(path)
+        assert ask(ledger, "c", FILMS).repeated
+        assert ledger.balance(FILMS).spent == 3
+
+
+def test_pickling_is_refused(spent, ledger_at):
+    """A copy of a ledger in another process would be a fork of it."""
+    with ledger_at(spent) as ledger, pytest.raises(PrivacyError):
+        copy.copy(ledger)
+
+
+def test_a_closed_ledger_is_closed(spent, ledger_at):
+    """After `close` nothing is spent or read."""
+    ledger = ledger_at(spent)
+    ledger.close()
+    for call in (lambda: ask(ledger, "c", FILMS), lambda: ledger.balance(FILMS), ledger.verify):
+        with pytest.raises(LedgerRefused, match="closed"):
+            call()
