@@ -342,14 +342,7 @@ def _first_of(
     def check(samples: int, alpha: float) -> Checked:
         a = [1.0, *[0.0] * (horizon - 1)]
         distance = theory.levels(horizon)
-        pair = laplace_pair(
-            name,
-            sent,
-            a,
-            [0.0] * horizon,
-            distance=distance,
-            share=_SHARE * (1 if horizon == 2 else 10),
-        )
+        pair = laplace_pair(name, sent, a, [0.0] * horizon, distance=distance, share=share)
         return on_the_bench(pair, samples=samples, alpha=alpha)
 
     return check
