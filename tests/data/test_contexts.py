@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tacit.data import load
 from tacit.data.contexts import contexts_of, log_of
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
@@ -57,3 +58,18 @@ def test_too_many_are_refused(ratings, call):
     """More factors or videos than there are is said in a sentence."""
     with pytest.raises(ConfigError):
         log_of(ratings, **({"videos": 5, "dimension": 2} | call))
+
+
+def test_contexts_of_real_people_tell_what_they_like(ml_100k):
+    """On MovieLens 100K, people in one half of the first feature like other films than the rest."""
+    log = log_of(load(ml_100k), videos=20, dimension=2)
+    assert log.contexts.shape == (943, 2)
+    half = log.contexts[log.users, 0] < 0.5
+    gaps = [
+        abs(
+            log.clicks[(log.arms == arm) & half].mean()
+            - log.clicks[(log.arms == arm) & ~half].mean()
+        )
+        for arm in range(20)
+    ]
+    assert max(gaps) > 0.15
