@@ -63,6 +63,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             _released(setting),
             "which arms could be chosen at a visit, and when arms join or leave, is public",
             "every choice is made from the visitor's own context and from released sums",
+            "which arms can be shown at a visit is public, as is when arms join and leave",
             "a reward enters within its public range; one from a neighbour is noised again",
         ),
         not_covered=(
