@@ -191,7 +191,7 @@ def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...
         share = math.exp(epsilon / (2 * theory.spread(s.lipschitz, s.slices, s.smoothness, 0)))
         said.append(
             f"{name} at epsilon {epsilon:g}: in the whole cube the best own video is at most "
-            f"{share:.3f} times as likely as the worst, and the noise of one node of a tree has "
+            f"{share:.4g} times as likely as the worst, and the noise of one node of a tree has "
             f"scale {scale:,.0f} where clicks are 0 or 1. " + _waits(epsilon, world)
         )
     said.append(
@@ -203,6 +203,8 @@ def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...
 
 def _waits(epsilon: float, world: World) -> str:
     s = world.setting
+    if s.neighbours == 0:
+        return "Here nobody has neighbours: own videos are all there is."
     asked = theory.gamma(s.horizon, s.neighbours + 1, epsilon, 0.05) / 4
     reach = "more than there are" if asked > s.horizon else f"of {s.horizon:,}"
     said = f"Lemma 5 asks {asked:,.0f} visits of each neighbour before it is exploited, {reach}"
