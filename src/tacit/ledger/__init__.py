@@ -7,9 +7,17 @@ request = Request("shop", "analyst-1", "top-items", "key-1", canonical({"n": 10}
 ledger.release(request, [Charge(ratings, Cost.pure("0.1"))], draw).answer
 """
 
+from importlib.util import find_spec
+
+from tacit.errors import MissingExtra
+
+if find_spec("sqlalchemy") is None:
+    raise MissingExtra("sqlalchemy", "ledger")
+
 from tacit.ledger.chain import Head
 from tacit.ledger.epochs import anchor_of, token_of
 from tacit.ledger.heads import FileHead, HeadStore
+from tacit.ledger.inspection import Inspection, inspect_ledger
 from tacit.ledger.opening import open_ledger
 from tacit.ledger.refusals import (
     BudgetExhausted,
@@ -38,6 +46,7 @@ __all__ = [
     "Head",
     "HeadStore",
     "Holder",
+    "Inspection",
     "KeyReused",
     "Ledger",
     "LedgerRefused",
@@ -50,6 +59,7 @@ __all__ = [
     "Verification",
     "anchor_of",
     "canonical",
+    "inspect_ledger",
     "open_ledger",
     "token_of",
 ]

@@ -38,22 +38,11 @@ def open_ledger(
     epochs. create: whether a new one may be made. patience: seconds to wait for others.
     LedgerRefused: an older or second copy, damage, unsafe settings. LedgerUnavailable: try later.
     """
-    url, path = _address(where)
-    if path is not None:
-        heads = _heads(second if second is not None else path.with_name(path.name + ".head"))
-        if not path.exists():
+    engine, heads, path = found_at(where, second, patience=patience)
+    try:
+        if path is not None and not path.exists():
             _check_new(heads, create=create)
             _make_file(path)
-        engine = sqlite.engine(path, patience=patience)
-    else:
-        if second is None:
-            raise ConfigError(
-                "A ledger in PostgreSQL needs a second place for its head, such as a file on "
-                "another disk:  second=PATH."
-            )
-        heads = _heads(second)
-        engine = postgres.engine(url, patience=patience)
-    try:
         return _opened(engine, heads, operator=operator, create=create)
     except SQLAlchemyError as error:
         engine.dispose()
@@ -61,6 +50,22 @@ def open_ledger(
     except BaseException:
         engine.dispose()
         raise
+
+
+def found_at(
+    where: str | Path, second: str | Path | HeadStore | None, *, patience: float
+) -> tuple[Engine, HeadStore, Path | None]:
+    """The store, its second place, and its file if it is one. Connects to nothing yet."""
+    url, path = _address(where)
+    if path is not None:
+        heads = _heads(second if second is not None else path.with_name(path.name + ".head"))
+        return sqlite.engine(path, patience=patience), heads, path
+    if second is None:
+        raise ConfigError(
+            "A ledger in PostgreSQL needs a second place for its head, such as a file on another "
+            "disk:  second=PATH."
+        )
+    return postgres.engine(url, patience=patience), _heads(second), None
 
 
 def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> Ledger:

@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, Self, SupportsIndex, TypeVar
+from typing import NoReturn, Self, SupportsIndex, TypeVar
 
 from sqlalchemy import Connection, Engine, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -89,18 +89,12 @@ class Ledger:
             row = number_of(connection, holder)
             if row is None:
                 raise UnknownBudget
-            return next(_balances(connection, row.id))
+            return next(balances(connection, row.id))
 
     def balances(self) -> tuple[Balance, ...]:
         """All budgets in the order they were opened, for the operator."""
         with self._reading() as connection:
-            return tuple(_balances(connection))
-
-    def entries(self) -> tuple[dict[str, Any], ...]:
-        """The log with its hashes, for an auditor: every request, charge and epoch; no answers."""
-        with self._reading() as connection:
-            rows = connection.execute(select(log).order_by(log.c.sequence)).mappings()
-            return tuple(dict(row) for row in rows)
+            return tuple(balances(connection))
 
     @property
     def epoch(self) -> int:
@@ -227,7 +221,7 @@ def _settle(place: Place, work: Spending) -> Stored | Exception:
 def _open(place: Place, holder: Holder, cap: Cap) -> None:
     row = number_of(place.connection, holder)
     if row is not None:
-        if next(_balances(place.connection, row.id)).cap != cap:
+        if next(balances(place.connection, row.id)).cap != cap:
             raise CapChanged
         return
     number = (place.connection.scalar(select(func.max(budgets.c.id))) or 0) + 1
@@ -258,7 +252,8 @@ def _advance(place: Place, token: str) -> int:
     return place.epoch
 
 
-def _balances(connection: Connection, number: int | None = None) -> Iterator[Balance]:
+def balances(connection: Connection, number: int | None = None) -> Iterator[Balance]:
+    """All budgets, or the one of that number."""
     now = connection.execute(select(head.c.epoch)).scalar_one()
     question = select(budgets).order_by(budgets.c.id)
     if number is not None:
