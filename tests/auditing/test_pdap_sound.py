@@ -19,6 +19,7 @@ from tacit.auditing.pdap_streams import instead, released, told_apart, without
 from tacit.auditing.xmap_lines import run
 from tacit.randomness import secure
 from tacit.recommenders.pdap.context_loss import loss
+from tacit.recommenders.pdap.joint_metering import Metered
 from tacit.recommenders.pdap.theory import selection_loss
 
 SAMPLES = 1_000
@@ -118,6 +119,36 @@ def test_a_visit_replaced_costs_twice():
     learner = joint.joint(joint.setting())
     found = laplace_loss(moves(released(learner), rows, instead(rows, 0, 0.9, 1.0)))
     assert found == pytest.approx(2 * joint.EPSILON)
+
+
+class OfOnePerson:
+    """A metered learner all of whose visits are hers."""
+
+    def __init__(self, source, visits):
+        told = joint.setting(first=4)
+        self.metered = Metered(joint.Joint(told, randomness=source), visits=visits)
+        self.select = self.metered.select
+
+    def __getattr__(self, name):
+        return getattr(self.metered.policy, name)
+
+    def update(self, choice, reward):
+        self.metered.update(choice, reward, person="she")
+
+
+@pytest.mark.parametrize("visits", [1, 2])
+def test_a_person_costs_what_her_visits_cost(visits):
+    """Three visits of one person against none: `visits` are learned, and cost so many times epsilon.
+    One of three taken away lets another one in, and costs twice epsilon, as a replaced one."""
+    learner = replace(joint.joint(joint.setting()), make=partial(OfOnePerson, visits=visits))
+    rows = joint.stream((0.1, 0, 1.0), (0.1, 0, 1.0), (0.9, 1, 0.0))
+    nothing = rows.copy()
+    nothing[:, 2] = 0.0
+    run = released(learner)
+    assert laplace_loss(moves(run, rows, nothing)) == pytest.approx(visits * joint.EPSILON)
+    one_less = laplace_loss(moves(run, rows, without(rows, 0)))
+    assert one_less <= 2 * joint.EPSILON * (1 + 1e-9)
+    assert (one_less > joint.EPSILON) == (visits == 2)
 
 
 def test_lines_of_the_joint_learner_hold():

@@ -17,7 +17,8 @@ class Metered:
     """A learner with joint privacy, and who was learned from how often.
 
     visits: of one person that are learned, at most; `event` is what all of them cost together.
-    Whether a visit is learned depends on that person's own earlier visits alone.
+    Whether a visit is learned depends on that person's own earlier visits alone. So one visit less
+    of somebody beyond her limit lets a later one of hers in, and costs as much as one replaced.
     """
 
     def __init__(self, policy: Joint, *, visits: int) -> None:

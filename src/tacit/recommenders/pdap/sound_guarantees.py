@@ -69,6 +69,11 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         not_covered=(
             *_NOT_JOINT,
             "a person with several visits, beyond what `lifetime` says",
+            *(
+                ()
+                if visits_per_person is None
+                else ("one visit of somebody beyond her limit: it makes room for another of hers",)
+            ),
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
         sources=(*_JOINT, *(_TREES if setting.release == "tree" else ()), _DISCRETE),
