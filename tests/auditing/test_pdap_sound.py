@@ -138,7 +138,7 @@ class OfOnePerson:
 
 @pytest.mark.parametrize("visits", [1, 2])
 def test_a_person_costs_what_her_visits_cost(visits):
-    """Three visits of one person against none: `visits` are learned, and cost so many times epsilon.
+    """Three visits of one person against none: `visits` are learned, each at the price of one.
     One of three taken away lets another one in, and costs twice epsilon, as a replaced one."""
     learner = replace(joint.joint(joint.setting()), make=partial(OfOnePerson, visits=visits))
     rows = joint.stream((0.1, 0, 1.0), (0.1, 0, 1.0), (0.9, 1, 0.0))
