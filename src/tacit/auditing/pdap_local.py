@@ -158,7 +158,7 @@ def lives() -> Line:
         )
 
     sides = (_life(make, LEFT, 1.0), _life(make, RIGHT, 0.0))
-    check = check_of(f"{COMES} visits, paid for {VISITS}", laws, sides, share=5)
+    check = check_of(f"{COMES} visits, paid for {VISITS}", laws, sides, share=2)
     claim = VISITS * price(make(secure()))
     return Line("sound-context, metered", claim, (check,), unit="person", adjacency="any other")
 
