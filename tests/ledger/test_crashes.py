@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import event
 
 from tacit.ledger import BudgetExhausted, Cap, open_ledger
-from tacit.testing.ledgers import FILMS, ask
+from tacit.testing.ledgers import FILMS, ask, fork
 
 
 def child(work):
     """Run `work` in a forked process that opens its own ledger; gives how it ended."""
-    number = os.fork()
+    number = fork()
     if number == 0:
         code = 1
         try:
@@ -116,7 +116,7 @@ def hammer(opening, *, processes, tries):
     readers = []
     for number in range(processes):
         reader, writer = os.pipe()
-        if os.fork() == 0:
+        if fork() == 0:
             try:
                 with opening() as ledger:
                     for n in range(tries):
@@ -152,7 +152,7 @@ def kill_rounds(opening, rounds):
     told = 0
     for round_ in range(rounds):
         reader, writer = os.pipe()
-        spender = os.fork()
+        spender = fork()
         if spender == 0:
             try:
                 ledger = opening()
@@ -215,7 +215,7 @@ def test_a_killed_server_loses_nothing(postgres, tmp_path):
     told = {}
     for round_ in range(30):
         reader, writer = os.pipe()
-        spender = os.fork()
+        spender = fork()
         if spender == 0:
             try:
                 ledger = opened()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -271,7 +272,7 @@ class LedgerConformance:
     def test_a_fork_is_refused(self) -> None:
         """A forked process can neither spend nor read through its parent's ledger."""
         with self.opened() as ledger:
-            child = os.fork()
+            child = fork()
             if child == 0:
                 code = 1
                 try:
@@ -323,6 +324,13 @@ def refused(kind: type[TacitError], call: Callable[[], object]) -> str:
     except kind as error:
         return str(error)
     raise AssertionError(f"expected {kind.__name__}")
+
+
+def fork() -> int:
+    """As `os.fork`. Python warns of locks that other threads may hold; a child opens its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _one(holder: Holder) -> Charge:
