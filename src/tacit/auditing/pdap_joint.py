@@ -164,8 +164,16 @@ def by_choices() -> Line:
 
 def gaussian_sums() -> Line:
     """Joint privacy's trees with Gaussian noise; a larger epsilon's would be too coarse a grid."""
-    told = setting(release="tree", first=2, horizon=_STREAM // 2, epsilon=LARGE / 2, delta=DELTA)
-    return _gaussian_line("sound-joint, tree of Gaussians", joint(told), LARGE / 2, PAIRS[2:3], 4)
+    epsilon = 5.75
+    told = setting(
+        release="tree",
+        first=2,
+        horizon=_STREAM // 2,
+        epsilon=epsilon,
+        delta=DELTA,
+        pair="visits and likes",
+    )
+    return _gaussian_line("sound-joint, tree of Gaussians", joint(told), epsilon, PAIRS[2:3], 4)
 
 
 def linear_sums() -> Line:
