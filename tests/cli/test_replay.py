@@ -124,6 +124,7 @@ def test_candidates_read_off_the_votes_are_owned_up_to(
         (("--voters", "20", "--follow", "5"), "at most 20"),
         (("--voters", "399", "--follow", "5"), "more voters than the run was set up for"),
         (("--voters", "500", "--follow", "5", "--rounds", "2"), "too few"),
+        (("--voters", "500", "--follow", "5", "--epsilon", "1,2"), "one number"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -67,6 +67,19 @@ def test_a_fault_is_named_with_its_row(
     assert "votes.csv" in str(caught.value)
 
 
+def test_a_repeated_number_is_named_as_it_is_written(tmp_path: Path) -> None:
+    """Not as NumPy shows it."""
+    with pytest.raises(DataError, match="found 7;"):
+        read_votes(written(tmp_path, "round,voter,candidate\n1,7,a\n1,7,b\n"))
+
+
+@pytest.mark.parametrize("digits", ["9" * 19, "9" * 20, "9" * 5000])
+def test_a_number_beyond_64_bits_is_text(tmp_path: Path, digits: str) -> None:
+    """Also where Python itself does not read so many digits."""
+    read = read_votes(written(tmp_path, f"round,voter,candidate\n1,{digits},a\n1,8,a\n"))
+    assert read.rounds[0].voters.tolist() == [digits, "8"]
+
+
 def test_a_parquet_file_is_refused_as_such(tmp_path: Path) -> None:
     """Not as text in another encoding."""
     path = tmp_path / "votes.parquet"

@@ -100,7 +100,10 @@ def _epsilon(text: str | None, *, follows: bool) -> float | None:
     """follows: from the peers, where it is not given."""
     if text is None:
         return None if follows else 1.0
-    return numbers.decimals(text, "--epsilon")[0]
+    found = numbers.decimals(text, "--epsilon")
+    if len(found) > 1:
+        raise ConfigError(f"--epsilon is one number here, such as 1, or inf; got {text!r}.")
+    return found[0]
 
 
 def _likes(

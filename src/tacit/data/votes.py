@@ -185,14 +185,16 @@ def _read(
 
 def _ids(texts: Sequence[str]) -> Column:
     """Whole numbers if all that is there is written as one, below 2**63; else text as objects."""
-    filled = [text for text in texts if text]
-    if all(text.isascii() and text.isdigit() and str(int(text)) == text for text in filled):
-        numbers = [int(text) if text else -1 for text in texts]
-        if max(numbers) < 1 << 63:
-            return np.array(numbers, dtype=np.int64)
+    if all(not text or _is_number(text) for text in texts):
+        return np.array([int(text) if text else -1 for text in texts], dtype=np.int64)
     column = np.empty(len(texts), dtype=object)
     column[:] = texts
     return column
+
+
+def _is_number(text: str) -> bool:
+    digits = text.isascii() and text.isdigit() and len(text) < 20  # Python refuses thousands
+    return digits and str(int(text)) == text and int(text) < 1 << 63
 
 
 def _refuse_empty(path: Path, lines: Sequence[int], texts: Sequence[str], column: str) -> None:
@@ -207,14 +209,14 @@ def _refuse_repeats(
     path: Path, lines: Sequence[int], ids: Column, places: Sequence[int], column: str, what: str
 ) -> None:
     seen: set[Id] = set()
-    for at in places:
-        if ids[at] in seen:
+    for at, name in zip(places, ids[places].tolist(), strict=True):
+        if name in seen:
             raise DataError(
                 f"this {column} {what}",
                 path=path,
                 row=lines[at],
                 column=column,
-                found=ids[at],
+                found=name,
                 expected="once",
             )
-        seen.add(ids[at])
+        seen.add(name)
