@@ -275,6 +275,9 @@ def test_gates_count_credit_in_whole_voters() -> None:
         (["a", "b", "c", "d"], {}, "1 to 3"),
         (["a", "a"], {}, "each once"),
         ("abc", {}, "a list of ids"),
+        (None, {}, "a list of ids"),
+        (["a"], (5, ["a"]), "a list of ids"),
+        (["a"], {"\ud800": "a"}, "no text that can be written"),
         (["a", 1], {}, "one kind"),
         (["a", 1.5], {}, "neither a whole number nor text"),
         (["a"], {1: "b"}, "row 1.*no candidate of this round"),
@@ -295,6 +298,16 @@ def test_bad_rounds_are_refused_whole(candidates: Any, votes: Any, reason: str) 
     server.open_round(["a"], {0: "a"})
     server.join("ann")
     assert server.survivors("ann") == {0}
+
+
+def test_one_text_is_not_a_list_of_voters() -> None:
+    """Its letters do not join one by one."""
+    server = twin()
+    with pytest.raises(DataError, match="a list of ids"):
+        server.join_voters("bob")
+    server.open_round(["a"], {})
+    server.join("ann")
+    assert server.survivors("ann") == set()
 
 
 def test_feedback_is_given_once_and_for_something() -> None:

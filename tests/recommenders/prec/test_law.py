@@ -168,3 +168,12 @@ def test_an_empty_object_more_tells_no_less() -> None:
 def test_gamma_is_a_fraction() -> None:
     """So that a uniform round is an exact event."""
     assert Law(10, 2, 1).gamma == Fraction(4, 28)
+
+
+def test_the_largest_settings_have_digits() -> None:
+    """e^(lambda share) has a million digits there, which decimals as they come do not hold."""
+    law = Law(2**39, 2**16)
+    votes = np.zeros(2**16, dtype=np.int64)
+    votes[:2] = 2**31 - 2**15, 2**15
+    large, small = law._decimals(votes, law._leading(votes), 80)
+    assert large.numerator // small.numerator > 2**1_000_000

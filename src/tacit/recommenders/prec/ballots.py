@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ def plain_id(value: Any) -> Id:
 
 def column(values: Any) -> Column:
     """Ids as one array; refused unless all are whole numbers or all are text."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise DataError("this is no list of ids", found=values, expected="a list of ids")
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.ndim == 1 and array.dtype.kind == "i":
         return array.astype(np.int64, copy=False)
@@ -88,9 +90,7 @@ def _table(ids: Column) -> tuple[np.int64, Places] | None:
 
 def candidate_index(candidates: Collection[Any], most: int) -> Index:
     """Of one round; refused unless there are 1 to `most`, each once."""
-    if isinstance(candidates, str | bytes):
-        raise DataError("the candidates are one text", found=candidates, expected="a list of ids")
-    index = Index(column(candidates if isinstance(candidates, np.ndarray) else list(candidates)))
+    index = Index(column(candidates))
     if not 1 <= len(index.ids) <= most:
         raise DataError(
             "a round has another number of candidates",

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
@@ -114,7 +114,7 @@ class Law:
 
     def _decimals(self, counts: Counts, leading: NDArray[np.intp], digits: int) -> list[Fraction]:
         """phi / e^(lambda rho) of the leading objects, of which _LOST_DIGITS may be wrong."""
-        context = Context(prec=digits)
+        context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
         log = context.subtract(
             context.ln(Decimal(self.rounds)), context.ln(Decimal(self.radius + 1))
         )

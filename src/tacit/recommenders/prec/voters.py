@@ -61,9 +61,9 @@ class Voters:
                 expected=f"at most {self.most}",
                 fix="Start a run with a larger bound; nobody of these joined.",
             )
+        self._keys = np.append(self._keys, _keys(fresh))
         self.ids = np.concatenate([self.ids, fresh]) if len(self.ids) else fresh.copy()
         self.present = np.append(self.present, np.ones(len(fresh), dtype=bool))
-        self._keys = np.append(self._keys, _keys(fresh))
         self._look_up()
 
     def leave(self, voters: Any) -> None:
@@ -117,7 +117,10 @@ def _keys(ids: Column) -> Words:
     """(rows,) a word of the voter's id alone."""
     if ids.dtype != object:
         return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN))
-    digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist())
+    try:
+        digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist()]
+    except UnicodeEncodeError as error:
+        raise DataError("a voter's id is no text that can be written", found=error.object) from None
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64) ^ np.uint64(_TEXT)
 
 
