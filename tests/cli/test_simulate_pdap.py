@@ -40,6 +40,7 @@ def test_published_cards_are_refuted(capsys):
         ["guarantee", "pdap"],
         ["guarantee", "pdap", "--epsilon", "1", "--variant", "other"],
         ["simulate", "pdap", "--policies", "nobody"],
+        ["simulate", "pdap", "--policies", ","],
         ["simulate", "pdap", "--gamma", "much"],
         ["simulate", "pdap", "--epsilon", "x"],
     ],

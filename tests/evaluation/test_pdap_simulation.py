@@ -20,6 +20,7 @@ from tacit.evaluation.pdap_replay import replay_log
 from tacit.evaluation.pdap_report import render
 from tacit.evaluation.pdap_simulation import Row, checkpoints, simulate
 from tacit.evaluation.pdap_tables import PAPER, _verdict, orderings, tables
+from tacit.recommenders.pdap.vendor import Vendor
 
 SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, private={"gamma": 0.0})
 
@@ -49,6 +50,16 @@ def test_what_is_spent_is_learning_and_forwarding():
     assert spent["sound-context"] <= 1.0
     assert spent["sound-joint"] == pytest.approx(2.0)
     assert spent["uniform"] == 0.0
+
+
+@pytest.mark.parametrize("name", ["sound-context", "uniform"])
+def test_a_click_that_only_the_device_reports_is_told_to_no_neighbour(name, monkeypatch):
+    """What crosses besides the device's report would be spent, and is not counted: nothing does."""
+    told = []
+    monkeypatch.setattr(Vendor, "guest_clicked", lambda *given: told.append(given))
+    last = list(simulate(name, 1.0, SMALL, seed=1))[-1]
+    assert last.forwarded > 0
+    assert told == []
 
 
 def test_a_seed_repeats():

@@ -67,6 +67,8 @@ def pdap(
     from tacit.evaluation.pdap_policies import NAMES, World
 
     names = options.names_in([policies])
+    if not names:
+        raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}.")
     if unknown := [name for name in names if name not in NAMES]:
         raise ConfigError(f"There is no policy '{unknown[0]}'. Policies: {', '.join(NAMES)}.")
     if report is not None:
@@ -178,7 +180,7 @@ def _manifest(
         epsilon=",".join(f"{each:g}" for each in epsilons),
         seeds=seeds,
         lipschitz=lipschitz,
-        gamma=world.private.get("gamma"),
+        gamma="printed" if world.private["gamma"] is None else world.private["gamma"],
         split_after=world.setting.first_split,
     )
 

@@ -7,14 +7,14 @@ p-dap, gp-dap     contexts in the clear       by LaP-DAP                        
 sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
 sound-joint,      a randomised cell           by randomised response            of sums, answers and
 private-linucb                                                                  of the cell, each
-uniform           nothing but that she comes  by randomised response            nothing is learned
+uniform           nothing but that she comes  none                              nothing is learned
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.accounting import PureAccountant
@@ -86,6 +86,8 @@ class Made:
     spent: float
     seen: float = 0.0
     """The chance that home learns of a click on a neighbour's video without being told by it."""
+    told: bool = True
+    """Whether neighbours learn of clicks on their videos; else a visitor tells home alone."""
 
 
 def make(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
@@ -98,7 +100,8 @@ def make(name: str, epsilon: float, world: World, vendor: int, source: Source) -
         return _context(epsilon, world, vendor, source)
     if name == "uniform":
         uniform = Uniform(world.videos, world.vendors - 1, randomness=source)
-        return _hosting(uniform, world, vendor, source, epsilon, told=False)
+        made = _hosting(uniform, world, vendor, source, epsilon, told=False)
+        return replace(made, told=False)
     return _joint(name, epsilon, world, vendor, source)
 
 
@@ -141,7 +144,7 @@ def _context(epsilon: float, world: World, vendor: int, source: Source) -> Made:
     )
     home = Context(setting, randomness=source)
     made = _hosting(home, world, vendor, source, epsilon, told=False)
-    return Made(made.vendor, home.visit_epsilon, seen=1.0)
+    return Made(made.vendor, home.visit_epsilon, seen=1.0, told=False)
 
 
 def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:

@@ -48,6 +48,7 @@ class _Run:
         self.network = Network(
             {name: one.vendor for name, one in zip(world.names, made, strict=True)},
             seen=made[0].seen,
+            told=made[0].told,
             randomness=randomness.replay(f"seen {seed}"),
         )
         generator = np.random.default_rng([seed, 3])

@@ -95,6 +95,7 @@ class Run:
         self.network = Network(
             {name: one.vendor for name, one in zip(world.names, made, strict=True)},
             seen=made[0].seen,
+            told=made[0].told,
             randomness=randomness.replay(f"seen {seed}"),
         )
         size = (world.vendors, world.arrivals, world.dimension)

@@ -2,6 +2,9 @@
 
 Home sees a click on a neighbour's video itself with the chance `seen`: it is shown on its own page
 always (1), now and then (a sample of users tells it), or never (0, as the paper has it).
+
+A neighbour is told of clicks on its videos, and sends its word of them, unless `told` is False:
+then a visitor tells nobody but home.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ class Network:
         vendors: Mapping[str, Vendor],
         *,
         seen: float = 0.0,
+        told: bool = True,
         randomness: Source,
         offers: Mapping[str, Lie] | None = None,
         rewards: Mapping[str, Lie] | None = None,
@@ -46,7 +50,7 @@ class Network:
         if not 0 <= seen <= 1:
             raise ConfigError(f"seen is a chance from 0 to 1; got {seen}.")
         self.vendors = dict(vendors)
-        self._seen = round(seen * _PARTS)
+        self._seen, self._told = round(seen * _PARTS), told
         self._source = randomness
         self._offers, self._rewards = dict(offers or {}), dict(rewards or {})
 
@@ -74,7 +78,8 @@ class Network:
         if reward is not None:
             if self._sees():
                 vendor.clicked(visit, reward)
-            self._report(home, peer, visit.request, reward)
+            if self._told:
+                self._report(home, peer, visit.request, reward)
         return Shown(peer, video, reward)
 
     def _own(
