@@ -233,6 +233,22 @@ def test_bad_reward_is_refused(reward):
     assert policy.arrivals == 0
 
 
+def test_a_neighbour_that_left_may_still_be_heard():
+    """A noised reward that comes after it left is no own video's: it is taken."""
+    policy = Dap(setting(neighbours=2))
+    choice = policy.select(HERE, [2])
+    policy.remove_arm(2)
+    policy.update(choice, -3.7)
+    assert policy.arrivals == 1
+
+
+@pytest.mark.parametrize("given", ["abc", None, [[0.1], [0.1, 0.2]]])
+def test_a_context_that_is_no_numbers_is_refused(given):
+    """In a sentence of ours, not NumPy's."""
+    with pytest.raises(DataError):
+        Dap(setting()).select(given)
+
+
 @pytest.mark.parametrize("arms", [[], [7]])
 def test_unknown_arms_are_refused(arms):
     """A subset names at least one arm, and only arms that exist."""
@@ -246,6 +262,9 @@ def test_unknown_arms_are_refused(arms):
         {"videos": 0},
         {"neighbours": -1},
         {"horizon": 1},
+        {"horizon": 1e3},
+        {"videos": 2.5},
+        {"dimension": 0},
         {"smoothness": 0},
         {"lipschitz": math.inf},
         {"training": "none"},

@@ -7,7 +7,7 @@ import pytest
 
 from tacit import randomness
 from tacit.errors import ConfigError, DataError, NotFittedError
-from tacit.recommenders.pdap.adaptive import Cap
+from tacit.recommenders.pdap.adaptive import Cap, Dap
 from tacit.recommenders.pdap.bandit import Bandit
 from tacit.recommenders.pdap.control import Setting
 from tacit.recommenders.pdap.joint import Joint
@@ -93,3 +93,38 @@ def test_before_fit_there_is_nothing():
     """Predicting before fit says what to do."""
     with pytest.raises(NotFittedError, match="fit"):
         Bandit(["left"], cap).predict([[0.1, 0.1]])
+
+
+def test_a_log_with_one_bad_row_teaches_nothing():
+    """The context of the last row lies outside the cube: not even the first is learned."""
+    bandit = Bandit(["left", "right"], cap).fit(*logged(10))
+    with pytest.raises(DataError, match="outside the cube"):
+        bandit.partial_fit(["left", "left"], [1.0, 1.0], [[0.1, 0.1], [0.1, 7.0]])
+    assert bandit.policy.arrivals == 10
+
+
+@pytest.mark.parametrize(
+    ("decisions", "rewards", "contexts"),
+    [
+        (["left"], ["much"], [[0.1, 0.1]]),
+        (["left"], [[1.0]], [[0.1, 0.1]]),
+        (["left"], 1.0, [[0.1, 0.1]]),
+        (["left"], [1.0], [["x", "y"]]),
+        (["left"], [1.0], None),
+        (["left", "left"], [1.0, 1.0], [[0.1], [0.1, 0.2]]),
+        ([["left"]], [1.0], [[0.1, 0.1]]),
+    ],
+)
+def test_what_is_no_log_is_refused_in_a_sentence(decisions, rewards, contexts):
+    """Text, tables of the wrong shape, unhashable arms: DataError, not NumPy's."""
+    bandit = Bandit(["left", "right"], cap).fit([], [], [])
+    with pytest.raises(DataError):
+        bandit.partial_fit(decisions, rewards, contexts)
+
+
+def test_a_policy_with_neighbours_is_no_bandit():
+    """predict could name none of them."""
+    with pytest.raises(ConfigError, match="0 neighbours"):
+        Bandit(["a"], lambda n: Dap(Setting(videos=n, neighbours=2, dimension=2, horizon=99))).fit(
+            [], [], []
+        )

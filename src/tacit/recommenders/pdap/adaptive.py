@@ -123,7 +123,7 @@ class Learner:
 
     def update(self, choice: Choice, reward: float) -> None:
         number = checked_reward(reward)
-        if choice.arm not in self._arms.neighbours and not 0 <= number <= 1:
+        if choice.arm in self._arms.own and not 0 <= number <= 1:
             raise DataError("the reward of an own video is out of range", expected="0 to 1")
         self.arrivals += 1
         visits = self.partition.state(choice.cell)

@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError, DataError, NotFittedError
-from tacit.recommenders.pdap.policy import Choice
+from tacit.recommenders.pdap.policy import Choice, checked_context
 
 
 class Learns(Protocol):
     """A policy, as far as it is needed here."""
+
+    @property
+    def n_neighbours(self) -> int: ...
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
 
@@ -59,7 +62,10 @@ class Bandit:
         A logged decision is learned as if this policy had made it.
         """
         self._start = self.arms
-        self._policy = self._make(len(self._start))
+        policy = self._make(len(self._start))
+        if policy.n_neighbours:
+            raise ConfigError("A bandit has arms of its own only: make a policy with 0 neighbours.")
+        self._policy = policy
         self._numbers = {arm: number for number, arm in enumerate(self._start)}
         return self.partial_fit(decisions, rewards, contexts)
 
@@ -68,16 +74,17 @@ class Bandit:
     ) -> Bandit:
         """Go on learning. All of the log is checked before any of it is learned."""
         policy = self.policy
-        numbers = np.asarray(rewards, dtype=np.float64)
-        if not len(decisions) == len(numbers) == len(np.asarray(contexts)):
-            raise DataError("decisions, rewards and contexts are not equally many")
+        numbers = _numbers(rewards, "rewards")
+        if numbers.ndim != 1:
+            raise DataError("rewards are no list of numbers", found=numbers.shape, expected="(n,)")
         if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
             raise DataError("a reward is out of range", expected="0 to 1")
         arms = [self._number(arm) for arm in decisions]
-        if arms:
-            rows = _rows(contexts)
-            for arm, reward, context in zip(arms, numbers.tolist(), rows, strict=True):
-                policy.update(policy.select(context, [arm]), reward)
+        rows = _rows(contexts)
+        if not len(arms) == len(numbers) == len(rows):
+            raise DataError("decisions, rewards and contexts are not equally many")
+        for arm, reward, context in zip(arms, numbers.tolist(), rows, strict=True):
+            policy.update(policy.select(context, [arm]), reward)
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:
@@ -103,14 +110,24 @@ class Bandit:
             del self._numbers[arm]
 
     def _number(self, arm: Hashable) -> int:
-        number = self._numbers.get(arm)
+        number = self._numbers.get(arm) if isinstance(arm, Hashable) else None
         if number is None:
             raise DataError("a logged decision is none of the arms", found=arm)
         return number
 
 
 def _rows(contexts: ArrayLike) -> NDArray[np.float64]:
-    rows = np.asarray(contexts, dtype=np.float64)
-    if rows.ndim != 2:
+    """(n, d) in [0, 1]; no rows at all may come without their d."""
+    rows = _numbers(contexts, "contexts")
+    if rows.ndim != 2 and rows.shape != (0,):
         raise DataError("contexts are no table", found=rows.shape, expected="(n, d)")
+    for row in rows:
+        checked_context(row, rows.shape[1])
     return rows
+
+
+def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} are not numbers, or rows differ in length") from None

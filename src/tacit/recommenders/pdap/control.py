@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from tacit.errors import ConfigError
+from tacit.mechanisms.parameters import check_whole
 from tacit.recommenders.pdap import theory
 
 Training = Literal["sound", "printed"]
@@ -50,13 +51,10 @@ class Setting:
     most_cells: int | None = None
 
     def __post_init__(self) -> None:
-        if self.videos < 1 or self.neighbours < 0:
-            raise ConfigError(
-                "A vendor has at least one video and 0 or more neighbours; got "
-                f"{self.videos} and {self.neighbours}."
-            )
-        if self.horizon < 2:
-            raise ConfigError(f"The horizon is at least 2 contexts; got {self.horizon}.")
+        check_whole("videos", self.videos, least=1)
+        check_whole("neighbours", self.neighbours, least=0)
+        check_whole("dimension", self.dimension, least=1)
+        check_whole("horizon", self.horizon, least=2)
         for name in ("smoothness", "lipschitz"):
             number = getattr(self, name)
             if not (math.isfinite(number) and number > 0):

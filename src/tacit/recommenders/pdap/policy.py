@@ -108,7 +108,10 @@ class Arms:
 
 def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """(d,) float64 in [0, 1]. The refusal does not repeat the context."""
-    numbers = np.asarray(context, dtype=np.float64)
+    try:
+        numbers = np.asarray(context, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("the context holds something that is no number") from None
     if numbers.shape != (dimension,):
         raise DataError(
             "the context has another shape", found=numbers.shape, expected=f"({dimension},)"
@@ -123,7 +126,10 @@ def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def checked_reward(reward: float) -> float:
-    number = float(reward)
+    try:
+        number = float(reward)
+    except (TypeError, ValueError):
+        raise DataError("the reward is no number", expected="a number, such as 0 or 1") from None
     if not -1e18 < number < 1e18:  # false for NaN as well
         raise DataError("the reward is not a finite number", expected="a number, such as 0 or 1")
     return number
