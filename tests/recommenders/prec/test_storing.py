@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tacit import container
-from tacit.errors import ModelFileError, PrivacyError
+from tacit.errors import DataError, ModelFileError, PrivacyError
 from tacit.randomness import secure
-from tacit.recommenders.prec import PRec, PRecSettings, Round, replay
+from tacit.recommenders.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
 
 
 def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, list[Round]]:
@@ -172,3 +172,21 @@ def test_replayed_runs_of_clients_who_left_count() -> None:
     server.join("bob")
     with pytest.raises(PrivacyError, match="all of which have begun"):
         server.join("cy")
+
+
+def replayed(known: dict[int | str, Transcript]) -> PRec:
+    """One round, in which voter 1 votes for 0."""
+    settings = PRecSettings(40, 2, 100, epsilon=math.inf)
+    return replay(settings, [Round([0, 1], {1: 0})], known, number=1, randomness=secure())
+
+
+@pytest.mark.parametrize("told", [Transcript(1, (Entry(2, 0, True),)), Transcript(2)])
+def test_transcripts_beyond_the_rounds_are_refused(told: Transcript) -> None:
+    """Left out in silence, an answer or a client would be missing from the state."""
+    with pytest.raises(DataError, match="found .round 2.; expected at most 1"):
+        replayed({"ann": told})
+
+
+def test_who_joined_before_the_first_round_is_replayed() -> None:
+    """Her electorate are the first round's voters."""
+    assert replayed({"ann": Transcript(None)}).survivors("ann") == {1}

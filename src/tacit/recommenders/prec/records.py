@@ -50,6 +50,11 @@ class Transcript:
         if self.stopped is not None and self.stopped not in rounds:
             raise DataError("a gate is shut in a round without a recommendation")
 
+    @property
+    def last(self) -> int:
+        """The last round that it tells of; 0 if it tells of none."""
+        return self.entries[-1].round if self.entries else self.joined or 0
+
     def to_list(self) -> list[Any]:
         """JSON values."""
         rows = [[entry.round, entry.candidate, entry.liked] for entry in self.entries]

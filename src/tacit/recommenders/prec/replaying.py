@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from tacit.errors import DataError
 from tacit.randomness import Source
 from tacit.recommenders.prec.ballots import Id
 from tacit.recommenders.prec.curator import PRec
@@ -40,11 +41,18 @@ def replay(
         server.leave_voters(opened.left)
         server.open_round(opened.candidates, opened.votes)
         for client, transcript in transcripts.items():
-            if transcript.joined == at:
+            if (transcript.joined or 1) == at:
                 server.join(client)
         for client, entry in by_round.get(at, []):
             stop = transcripts[client].stopped
             server.record(client, entry.candidate, stopped=stop is not None and stop <= at)
             if entry.liked is not None:
                 server.feedback(client, entry.liked)
+    last = max((told.last for told in transcripts.values()), default=0)
+    if last > server.round:
+        raise DataError(
+            "a transcript goes on after the rounds that were given",
+            found=f"round {last}",
+            expected=f"at most {server.round}",
+        )
     return server
