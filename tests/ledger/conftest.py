@@ -121,6 +121,17 @@ def postgres() -> Iterator[Server]:
 
 
 @pytest.fixture
+def quick_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: for tests that are not about disks."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
 def ledger_at() -> Iterator[Callable[..., Ledger]]:
     """Opens ledgers with the test's operator, and closes them at the end."""
     opened: list[Ledger] = []

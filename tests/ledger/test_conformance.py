@@ -10,8 +10,8 @@ from tacit.testing.ledgers import LedgerConformance
 
 class TestSQLite(LedgerConformance):
     @pytest.fixture(autouse=True)
-    def place(self, tmp_path, ledger_at):
-        self.path, self.open = tmp_path / "budgets.db", ledger_at
+    def place(self, quick_folder, ledger_at):
+        self.path, self.open = quick_folder / "budgets.db", ledger_at
 
     def fresh(self) -> Ledger:
         return self.open(self.path)

@@ -38,9 +38,9 @@ EDITS = {
 
 
 @pytest.fixture
-def spent(tmp_path, ledger_at):
+def spent(quick_folder, ledger_at):
     """A closed ledger with one budget of ten steps and two releases."""
-    path = tmp_path / "budgets.db"
+    path = quick_folder / "budgets.db"
     with ledger_at(path) as ledger:
         ledger.open_budget(FILMS, Cap.pure("0.00001"))
         ask(ledger, "a", FILMS)

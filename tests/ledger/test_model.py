@@ -156,4 +156,4 @@ class Comparison(RuleBasedStateMachine):
 
 
 TestComparison = Comparison.TestCase
-TestComparison.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestComparison.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
