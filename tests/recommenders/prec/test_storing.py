@@ -183,7 +183,7 @@ def replayed(known: dict[int | str, Transcript]) -> PRec:
 @pytest.mark.parametrize("told", [Transcript(1, (Entry(2, 0, True),)), Transcript(2)])
 def test_transcripts_beyond_the_rounds_are_refused(told: Transcript) -> None:
     """Left out in silence, an answer or a client would be missing from the state."""
-    with pytest.raises(DataError, match="found .round 2.; expected at most 1"):
+    with pytest.raises(DataError, match=r"found .round 2.; expected at most 1"):
         replayed({"ann": told})
 
 
