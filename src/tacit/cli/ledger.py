@@ -33,7 +33,7 @@ def _commands() -> None:
 
 @app.command()
 def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
-    """Show every budget: its cap for life and what was spent. For the operator's eyes."""
+    """Show every budget: its cap for life and what was spent."""
     found = _inspected(where, second)
     budgets = [_row(balance) for balance in found.balances]
     result = {**_summary(found), "budgets": budgets}
@@ -42,7 +42,10 @@ def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
 
 @app.command()
 def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
-    """Replay the log from its first entry and compare it with all tables and the second place."""
+    """Replay the log, and tell whether all tables agree with it.
+
+    The second place of its head is compared as well. Exit code 5 if anything is wrong.
+    """
     result = _summary(_inspected(where, second))
     output.emit(result, as_json=as_json, render=_report)
     if not result["sound"]:
@@ -56,7 +59,10 @@ def export(
     to: Annotated[Path | None, typer.Option(help="The file to write, in JSON.")] = None,
     as_json: JSON = False,
 ) -> None:
-    """Write the whole log with its hashes, for an auditor. Answers are not in it, names are."""
+    """Write the whole log with its hashes, for an auditor.
+
+    Answers are not in it, names are.
+    """
     if to is None and not as_json:
         raise ConfigError("Say where the log goes:  --to FILE, or --json for standard output.")
     found = _inspected(where, second)
