@@ -96,7 +96,14 @@ def test_cells_cover_the_cube_once(contexts):
 
 
 @pytest.mark.parametrize(
-    "change", [{"epoch": 0}, {"epsilon": 0.0}, {"split_after": 0}, {"dimension": 20}]
+    "change",
+    [
+        {"epoch": 0},
+        {"epsilon": 0.0},
+        {"split_after": 0},
+        {"dimension": 20},
+        {"dimension": 17, "most_cells": 1 << 18},
+    ],
 )
 def test_nonsense_is_refused(change):
     """A parameter out of range, or more children than cells allowed, is refused."""

@@ -170,6 +170,17 @@ def test_a_replayed_or_foreign_word_is_not_learned():
     assert len(home.home.learned) == 1
 
 
+def test_a_word_without_an_offer_is_not_learned():
+    """A neighbour that praises itself and then shows nothing: the own video's click is learned."""
+    home = vendor(2)
+    visit = home.choose(HERE)
+    assert not home.rewarded("b", Reward.of(visit.request, 1.0).encode())
+    home.offered(visit, None)
+    home.clicked(visit, 0.0)
+    assert [arm for arm, _ in home.home.learned] == [visit.choice.arm]
+    assert visit.choice.arm != 2
+
+
 def test_a_click_that_home_saw_counts_and_not_the_word():
     """Home saw no click; the neighbour says there was one: no click is learned."""
     home = vendor(2)

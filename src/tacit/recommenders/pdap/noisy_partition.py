@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.errors import ConfigError
 from tacit.mechanisms.laplace import LaplaceRelease
-from tacit.recommenders.pdap.partition import Cell, Slices
+from tacit.recommenders.pdap.partition import BY_NAME, Cell, Slices
 
 S = TypeVar("S")
 
@@ -55,10 +55,11 @@ class NoisyPartition(Generic[S]):
                 f"above 0; got {split_after} and {growth}."
             )
         self._slices = Slices(dimension, slices, deepest)
-        if dimension * math.log(slices) > math.log(most_cells):
+        if dimension > BY_NAME or dimension * math.log(slices) > math.log(most_cells):
             raise ConfigError(
                 f"A split in {dimension} dimensions makes {slices}^{dimension} cells, more than "
-                f"most_cells = {most_cells}. Reduce the contexts first."
+                f"most_cells = {most_cells}, or there are more than {BY_NAME}. Reduce the contexts "
+                "first."
             )
         self._make = make
         self._cut = slices

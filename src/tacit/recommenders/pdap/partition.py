@@ -27,7 +27,8 @@ S = TypeVar("S")
 
 FINEST = 1 << 52
 """Slices per dimension at the deepest level are at most these: a float tells no more apart."""
-_BY_NAME = 16  # dimensions up to which a cell is known by its slices, above by their digest
+BY_NAME = 16
+"""Dimensions up to which a cell is known by its slices, above by their digest."""
 
 
 class Cell(NamedTuple):
@@ -69,7 +70,7 @@ class Slices:
     def walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
         """The cells that hold `context`, from the whole cube to the deepest."""
         yield Cell(0, ())
-        if self.dimension > _BY_NAME:
+        if self.dimension > BY_NAME:
             yield from self._walk_by_digest(context)
             return
         finest, last = self.finest, self.finest - 1

@@ -222,15 +222,19 @@ class Vendor:
         self._learn(visit, visit.click)
 
     def rewarded(self, peer: str, data: bytes) -> bool:
-        """A neighbour's word, once for each visit it was asked at. Whether it was of use."""
+        """A neighbour's word, once for each visit it was asked at. Whether it was of use.
+
+        A word before the offer is none: nothing of the neighbour's was shown yet, and may never be.
+        """
         try:
             message = Reward.decode(data)
         except MessageError:
             return False
-        visit = self._waiting.pop((peer, message.request), None)
+        visit = self._waiting.get((peer, message.request))
         known = self._known.get(peer)
-        if visit is None or known is None:
+        if visit is None or known is None or visit.video is None:
             return False
+        del self._waiting[peer, message.request]
         visit.word = known.clamped(message.reward / 1_000_000)
         if visit.click is not None:
             self._compare(visit)
