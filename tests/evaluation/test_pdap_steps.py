@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from tacit.evaluation.pdap_steps import (
     StepRow,
     exponent,
     exponents,
+    main,
     public_visits,
     steps,
     table,
@@ -28,11 +30,11 @@ def row(visits, regret, seed=1, step="surfaces"):
 def test_every_name_runs():
     """Each step and each rival, on a small world; regret lies between none and all there is."""
     rows = list(
-        steps(names=(*STEPS, *RIVALS), epsilons=[2.0], seeds=[1], visits=400, vendors=2, videos=2)
+        steps(names=(*STEPS, *RIVALS), epsilons=[2.0], seeds=[1], visits=40, vendors=2, videos=2)
     )
     assert [one.step for one in rows] == [*STEPS, *RIVALS]
     assert all(0 < one.average_regret < 0.8 for one in rows)
-    assert all(one.curve[-1][0] == 400 for one in rows)
+    assert all(one.curve[-1][0] == 40 for one in rows)
 
 
 def test_more_epsilon_is_less_regret_than_uniform():
@@ -56,8 +58,16 @@ def test_exponent_is_the_slope():
 def test_table_holds_the_means():
     """Over seeds; an infinite epsilon is a column and null in JSON."""
     rows = [row(10, 0.2, 1), row(10, 0.4, 2)]
-    assert "0.3000" in table(rows)
+    assert "0.3000 ± 1.2706" in table(rows)  # Student's t of two: 12.706 times 0.1
     assert StepRow("a", math.inf, 1, 1, 0.1, 0.0, ()).to_dict()["epsilon"] is None
+
+
+def test_json_is_a_line_per_run(capsys):
+    """With --json every line is one run, and nothing else is written."""
+    main(["--names", "uniform", "--epsilons", "1", "inf", "--visits", "50", "--json"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["step"], one["epsilon"]) for one in lines] == [("uniform", 1.0), ("uniform", None)]
+    assert lines[0].keys() == row(1, 1.0).to_dict().keys()
 
 
 def test_public_visits_are_counted():

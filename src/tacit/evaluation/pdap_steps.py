@@ -12,6 +12,7 @@ Use      python -m tacit.evaluation.pdap_steps [--visits 200000] [--seeds 1 2 3]
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +47,13 @@ _TREE: Mapping[str, Any] = {
 }
 _LIKES = {**_TREE, "pair": "likes and dislikes"}
 _DRAWN = {**_LIKES, "index": "thompson"}
+_BATCHES = {**_DRAWN, "tree_steps": 200}
+_TREES: Mapping[str, Any] = {
+    "release": "tree",
+    "growth": 1.0,
+    "tree_steps": 200,
+    "shrink_counts": False,
+}
 _EPOCHS = {**_DRAWN, "release": "epochs", "growth": 1.5}
 _COUNTS = {**_EPOCHS, "shrink_counts": True}
 
@@ -54,13 +62,14 @@ STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "tree-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREE, "delta": 1e-6}),
     "dislikes": ("likes and dislikes instead of visits and likes", _LIKES),
     "thompson": ("chances drawn from what is believed", _DRAWN),
+    "batches": ("the tree steps 200 times in all, as often as it is read", _BATCHES),
     "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
     "counts": ("counts combined with what the chances let expect", _COUNTS),
     "surfaces": ("cells borrow from cells around them: the default", {}),
-    "trees": (
-        "as the default, but with the tree instead of epochs, read 200 times",
-        {"release": "tree", "growth": 1.0, "shrink_counts": False},
-    ),
+    "trees": ("as the default, but with a tree of 200 steps instead of epochs", _TREES),
+    "trees-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREES, "delta": 1e-6}),
+    "epochs-zcdp": ("the default with Gaussian noise, delta 1e-6", {"delta": 1e-6}),
+    "eliminate": ("the default, but arms are dropped instead of drawn", {"index": "eliminate"}),
     "public": ("the default and 2,000 public visits of each vendor", {"public": 2000}),
 }
 """Bottom up."""
@@ -106,6 +115,12 @@ class StepRow:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an infinite epsilon is null."""
         return asdict(self) | {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.step}, {self.visits} visits, epsilon {self.epsilon:g}, seed {self.seed}: "
+            f"{self.average_regret:.4f}, forwarded {self.forwarded:.2f}"
+        )
 
 
 def steps(
@@ -278,19 +293,26 @@ def exponent(rows: Sequence[StepRow]) -> Interval:
 
 
 def table(rows: Sequence[StepRow]) -> str:
-    """Steps and horizons by epsilons: average regret, mean over seeds."""
+    """Steps and horizons by epsilons: average regret, mean over seeds and half the interval."""
     epsilons = sorted({row.epsilon for row in rows})
     lines = [
-        f"{'step':<20}{'visits':>9}" + "".join(f"{f'eps {epsilon:g}':>10}" for epsilon in epsilons)
+        f"{'step':<20}{'visits':>9}" + "".join(f"{f'eps {epsilon:g}':>18}" for epsilon in epsilons)
     ]
     for name, visits in dict.fromkeys((row.step, row.visits) for row in rows):
         found = [
             [r.average_regret for r in rows if (r.step, r.visits, r.epsilon) == (name, visits, e)]
             for e in epsilons
         ]
-        cells = "".join(f"{np.mean(one):>10.4f}" if one else f"{'':>10}" for one in found)
-        lines.append(f"{name:<20}{visits:>9}{cells}")
+        lines.append(f"{name:<20}{visits:>9}" + "".join(f"{_mean(one):>18}" for one in found))
     return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> str:
+    """Nothing for no values; no interval for one."""
+    if not values:
+        return ""
+    mean, _, high = mean_interval(values)
+    return f"{mean:.4f}" if len(values) == 1 else f"{mean:.4f} ± {high - mean:.4f}"
 
 
 def exponents(rows: Sequence[StepRow]) -> str:
@@ -314,6 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.5, 1, 3, 10, math.inf])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--visits", nargs="+", type=int, default=[200_000])
+    parser.add_argument("--json", action="store_true", help="one line of JSON per run, no table")
     given = parser.parse_args(arguments)
     rows = []
     for visits in given.visits:
@@ -321,12 +344,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=visits
         ):
             rows.append(row)
-            sys.stdout.write(
-                f"{row.step}, {visits} visits, epsilon {row.epsilon:g}, seed {row.seed}: "
-                f"{row.average_regret:.4f}, forwarded {row.forwarded:.2f}\n"
-            )
+            line = json.dumps(row.to_dict()) if given.json else str(row)
+            sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
-    sys.stdout.write(f"\n{table(rows)}\n{exponents(rows)}\n")
+    if not given.json:
+        sys.stdout.write(f"\n{table(rows)}\n{exponents(rows)}\n")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from tacit.recommenders.pdap.joint_estimates import Beliefs, posterior
 from tacit.recommenders.pdap.joint_grid import MOST_CELLS, Grid, slices_for
 from tacit.recommenders.pdap.joint_guests import JointGuests, answer_range
 from tacit.recommenders.pdap.joint_metering import Metered
+from tacit.recommenders.pdap.joint_plan import PARTS, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
 from tacit.recommenders.pdap.joint_sums import Observation
 from tacit.recommenders.pdap.policy import Choice
@@ -83,7 +84,7 @@ def test_without_noise_the_sums_are_exact(monkeypatch, release, pair):
 def test_immense_epsilon_is_the_twin():
     """With noise that rounds to nothing, every choice and chance is the twin's."""
     contexts, rewards = stream(60)
-    many = {"horizon": 60, "shrink_counts": False}
+    many = {"horizon": 60, "shrink_counts": False, "growth": 2.0}
     with_noise = served(joint(epsilon=1e6, **many), contexts, rewards)
     twin = served(joint(**many), contexts, rewards)
     assert [(c.arm, c.phase, c.cell) for c in with_noise] == [
@@ -174,6 +175,34 @@ def test_many_at_once_are_one_by_one():
     )
     with pytest.raises(ConfigError, match="before the next release"):
         policy.select_many(stream(50)[0])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 70), st.integers(1, 30), st.floats(1, 3), st.integers(0, 59))
+def test_trees_are_read_at_the_ends_of_their_steps(steps, first, growth, joins):
+    """However epochs and steps of a tree lie, and whenever an arm joins: to the end of the period
+    no read is refused, and no visit is lost."""
+    with simulation():
+        tree = {"release": "tree", "tree_steps": steps, "index": "optimistic"}
+        policy = joint(first=first, growth=growth, at_horizon="renew", **tree)
+        contexts, rewards = stream(60)
+        served(policy, contexts[:joins], rewards[:joins])
+        policy.add_arm()
+        served(policy, contexts[joins:], rewards[joins:])
+        policy.until_release()
+    assert policy._seen[-1][0].visits.sum() == 60
+
+
+def test_arms_that_cannot_be_the_best_are_dropped():
+    """By "eliminate": equal shares to those whose bounds reach the best one's, none to others."""
+    means = np.array([[0.9, 0.8, 0.1, 0.85]])
+    variances = np.array([[0.0025, 0.0025, 0.0025, 1.0]])
+    parts = plan(means, variances, [0, 1, 2, 3], "eliminate", replay(0))
+    assert parts[0, 2] == 0
+    assert parts.sum() == PARTS
+    assert np.ptp(parts[0, [0, 1, 3]]) <= 1
+    without = plan(means, variances, [2, 3], "eliminate", replay(0))
+    assert without.tolist() == [[0, 0, PARTS // 2, PARTS // 2]]
 
 
 def test_it_learns():
@@ -350,6 +379,7 @@ def test_answers_of_a_neighbour_are_learned_in_their_range():
         {"pair": "likes"},
         {"neighbour_range": (1.0, 0.0)},
         {"first": 0},
+        {"tree_steps": 0},
         {"slices": 40},
         {"at_horizon": "explode"},
     ],

@@ -232,7 +232,7 @@ class Joint:
         self._sums: Sums = (
             EpochSums(cells, arms, noise)
             if self.setting.release == "epochs"
-            else TreeSums(cells, arms, noise, self.setting.horizon)
+            else TreeSums(cells, arms, noise, self.setting.horizon, step=self.setting.tree_step)
         )
         self._restart_epochs()
 
@@ -253,8 +253,10 @@ class Joint:
         self._schedule()
 
     def _schedule(self) -> None:
-        end = self._began + self.setting.horizon
-        self._next = min(self.arrivals + self._length, end)
+        step = self.setting.tree_step if self.setting.release == "tree" else 1
+        so_far = self.arrivals - self._began
+        ends = -(-(so_far + self._length) // step) * step
+        self._next = self._began + min(ends, self.setting.horizon)
 
     def _replan(self) -> None:
         means, variances = self.estimates()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.randomness import Source
 from tacit.recommenders.pdap.joint_sums import Floats
 
-Index = Literal["thompson", "optimistic"]
+Index = Literal["thompson", "optimistic", "eliminate"]
 
 PARTS = 1 << 10
 """Chances are whole multiples of 1 / PARTS."""
@@ -33,6 +33,7 @@ def plan(
 
     "thompson": the share of PARTS draws from what is believed in which the arm was the best.
     "optimistic": all to the arm with the largest mean plus two standard deviations.
+    "eliminate": equal shares to all arms that reach, with two deviations, what another is sure of.
     """
     parts = np.zeros(means.shape, dtype=np.int64)
     spread = np.sqrt(variances[:, allowed])
@@ -41,6 +42,12 @@ def plan(
     if index == "optimistic":
         best = (means[:, allowed] + 2 * spread).argmax(axis=1)
         parts[cells, places[best]] = PARTS
+        return parts
+    if index == "eliminate":
+        upper, lower = means[:, allowed] + 2 * spread, means[:, allowed] - 2 * spread
+        left = upper >= lower.max(axis=1, keepdims=True)
+        shares = np.cumsum(left, axis=1) * PARTS // left.sum(axis=1, keepdims=True)
+        parts[:, places] = np.diff(shares, axis=1, prepend=0)
         return parts
     # These draws explore; they are no noise that protects anybody.
     normal = np.random.Generator(np.random.Philox(key=source.words(2)))

@@ -36,7 +36,8 @@ class JointSetting:
     neighbour_range: lowest and highest reward that a neighbour sends, see `joint_guests.py`.
     slices: per dimension; None: by the rule of `joint_grid.py`.
     release: "epochs" or "tree", see `joint_sums.py`. first: arrivals in the first epoch; growth:
-    how much longer the next one is; 1 for equal ones. A tree is read at the ends of epochs.
+    how much longer the next one is; 1 for equal ones. A tree is read at the ends of epochs, which
+    are ends of its steps as well. tree_steps: of all of them; None: each arrival is one.
     pair, index, beliefs: see `joint_noise.py`, `joint_plan.py`, `joint_estimates.py`.
     shrink_counts: whether counts are combined with what the policy's chances let expect.
     public: visits known to everybody, on this grid. at_horizon: "stop" learning and go on choosing
@@ -54,6 +55,7 @@ class JointSetting:
     release: Release = "epochs"
     first: int | None = None
     growth: float = 1.5
+    tree_steps: int | None = None
     pair: Pair = "likes and dislikes"
     index: Index = "thompson"
     beliefs: Beliefs = field(default_factory=Beliefs)
@@ -65,6 +67,8 @@ class JointSetting:
         check_epsilon(self.epsilon)
         check_whole("horizon", self.horizon, least=2, most=1 << 40)
         check_whole("first", self.first_epoch, least=1)
+        if self.tree_steps is not None:
+            check_whole("tree_steps", self.tree_steps, least=1)
         if not 0 <= self.delta < 1:
             raise ConfigError(f"delta is a chance below 1, 0 for none; got {self.delta}.")
         if not (math.isfinite(self.growth) and self.growth >= 1):
@@ -95,7 +99,14 @@ class JointSetting:
     @property
     def nodes(self) -> int:
         """In how many released parts a visit is, at most."""
-        return 1 if self.release == "epochs" else self.horizon.bit_length()
+        if self.release == "epochs":
+            return 1
+        return (-(-self.horizon // self.tree_step)).bit_length()
+
+    @property
+    def tree_step(self) -> int:
+        """Arrivals in one step of a tree."""
+        return 1 if self.tree_steps is None else -(-self.horizon // self.tree_steps)
 
     @property
     def noise(self) -> NodeNoise:

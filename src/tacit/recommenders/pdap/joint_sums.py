@@ -4,11 +4,13 @@ Time     is public: arrivals are numbered, and sums are released after arrivals 
          beforehand. Whether, where and with what reward an arrival was learned is private.
 Epochs   What was learned since the last release goes out once, with noise once. A visit is in one
          release: no factor for the horizon. n releases of a sum have n times the noise.
-Tree     The total goes out as dyadic blocks of arrivals (the binary mechanism). A visit is in
-         floor(log2 T) + 1 blocks; a total has noise of as many blocks as t has binary ones. Every
-         cell's and arm's tree steps at every arrival, visited or not, or the number of its steps
-         would be the number of visits. A block is drawn when it is first read: blocks never read
-         need no noise, and the others are drawn once and kept while they can be read again.
+Tree     The total goes out as dyadic blocks of steps (the binary mechanism); a step is one arrival,
+         or a fixed number of them. A visit is in floor(log2 steps) + 1 blocks; a total after t
+         steps has noise of as many blocks as t has binary ones. Every cell's and arm's tree steps
+         with the arrivals, visited or not, or the number of its steps would be the number of
+         visits. A block is drawn when it is first read: blocks never read need no noise, and the
+         others are drawn once and kept while they can be read again. One step's visits are in one
+         cell and arm each, so the trees of all cells together cost what one of them would.
 """
 
 from __future__ import annotations
@@ -110,20 +112,26 @@ class EpochSums(_Exact):
 
 
 class TreeSums(_Exact):
-    """The binary mechanism for every cell and arm, on public time. horizon: arrivals, in all."""
+    """The binary mechanism for every cell and arm, on public time.
+
+    horizon: arrivals, in all. step: arrivals in one step of the tree; the last one may be shorter.
+    """
 
     cumulative = True
 
-    def __init__(self, cells: int, arms: int, noise: NodeNoise, horizon: int) -> None:
+    def __init__(
+        self, cells: int, arms: int, noise: NodeNoise, horizon: int, *, step: int = 1
+    ) -> None:
         super().__init__(cells, arms, noise)
         self._horizon = horizon
+        self._step = step
         self._blocks: dict[int, tuple[int, Ints]] = {}
         """Per level, the block that can be read now, by its number, and its noise."""
         self._released = 0
         self._last: Observation | None = None
 
     def release(self, arrivals: int) -> Observation:
-        """All totals after so many arrivals. Asked again at the same time, the same again."""
+        """All totals after so many arrivals, at the end of a step. Asked again, the same again."""
         self._check_process()
         with self._lock:
             if arrivals > self._horizon:
@@ -132,11 +140,14 @@ class TreeSums(_Exact):
                 return self._last
             if arrivals <= self._released:
                 raise PrivacyError("Time does not go back: this total was released already.")
+            if arrivals % self._step and arrivals != self._horizon:
+                raise PrivacyError(f"This tree is read after every {self._step} arrivals only.")
             self._released = arrivals
-            levels = [level for level in range(arrivals.bit_length()) if arrivals >> level & 1]
+            steps = -(-arrivals // self._step)
+            levels = [level for level in range(steps.bit_length()) if steps >> level & 1]
             noisy = self._exact.copy()
             for level in levels:
-                noisy += self._block(level, arrivals >> level)
+                noisy += self._block(level, steps >> level)
             self._last = self._observed(noisy, len(levels))
         return self._last
 

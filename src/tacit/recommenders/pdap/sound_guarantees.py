@@ -203,10 +203,11 @@ def without_noise(name: str) -> Guarantee:
 
 def _released(setting: JointSetting) -> str:
     noise = "Gaussian" if setting.delta > 0 else "Laplace"
+    steps = -(-setting.horizon // setting.tree_step)
     if setting.release == "epochs":
         return f"each visit enters one release of one pair of sums, with {noise} noise"
     return (
-        f"each visit is in at most {setting.nodes} = floor(log2 {setting.horizon}) + 1 blocks of a "
+        f"each visit is in at most {setting.nodes} = floor(log2 {steps}) + 1 blocks of a "
         f"binary tree on public time, each with {noise} noise"
     )
 
