@@ -416,3 +416,14 @@ def test_a_gate_is_asked_once_a_round_whatever_fails(monkeypatch: pytest.MonkeyP
     server.recommend("ann")
     assert asked == [250]
     assert len(server.transcript("ann").entries) == 1
+
+
+def test_who_joins_in_a_counted_round_has_voters_with_all_their_credits() -> None:
+    """Her gate is asked about them; the round was counted for another client of her block."""
+    settings = PRecSettings(40, 2, 100, diversity=1, radius=1, epsilon=math.inf)
+    server = PRec(settings, randomness=secure())
+    server.open_round([0, 1], dict.fromkeys(range(7), 0))
+    server.join("ann")
+    assert server.credit_left("ann") == 35
+    server.join("bob")
+    assert server.credit_left("bob") == 35
