@@ -49,3 +49,12 @@ def test_a_wrong_option_is_a_sentence(arguments, capsys):
     """Exit code 2 and one sentence, no traceback."""
     assert main(arguments) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_manifest_says_what_was_not_asked_for(capsys):
+    """Gamma as printed, and the delta of private LinUCB, which no option sets."""
+    arguments = ["--policies", "p-dap,private-linucb", "--arrivals", "4", "--seeds", "1", "--json"]
+    assert main(["simulate", "pdap", *arguments]) == 0
+    settings = json.loads(capsys.readouterr().out)["manifest"]["settings"]
+    assert settings["gamma"] == "printed"
+    assert float(settings["delta"]) == 1e-6

@@ -182,6 +182,7 @@ def _manifest(
         lipschitz=lipschitz,
         gamma="printed" if world.private["gamma"] is None else world.private["gamma"],
         split_after=world.setting.first_split,
+        **({"delta": world.delta} if "private-linucb" in names else {}),
     )
 
 
