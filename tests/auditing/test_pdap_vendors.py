@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from tacit.accounting import ZCDPAccountant
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.randomness import secure
 from tacit.recommenders.baselines.linucb import LinUCB
 from tacit.recommenders.pdap.context import Context, ContextSetting
 from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
-from tacit.recommenders.pdap.trust import Caution
+from tacit.recommenders.pdap.messages import Offer
+from tacit.recommenders.pdap.trust import NEVER, Caution, Peer
 from tacit.recommenders.pdap.vendor import Vendor
 
 PUBLIC = PublicData(1000.0 * np.eye(2), np.full((2, 2), 1000.0))
@@ -81,16 +83,64 @@ def test_draw_is_not_charged_as_one_of_bounded_range():
     assert float(accountant.rho) >= twice / 2
 
 
-def test_trust_looks_at_exact_counts_unless_told_not_to():
-    """A neighbour's share is of exact numbers, so one visitor's context decides whether a later
-    one is forwarded. With all rules off that need such counts, it does not."""
+SOUND, EXACT = {"epsilon": 1.0, "epoch": 4}, {"epsilon": math.inf, "epoch": 4}
 
-    def forwarded(first, caution):
-        shop = vendor(learner(), caution)
-        shop.choose(first)
-        return [shop.choose(NEIGHBOUR_SIDE).waits() for _ in range(8)]
 
+def forwarded(first, caution, *, exactly=False):
+    """Which of a person's next twelve visits are forwarded after somebody else's `first`, whose
+    neighbour answers and whose click home sees."""
+    shop = vendor(learner(), caution)
+    if exactly:
+        shop._known["peer"] = Peer(caution)
+    visit = shop.choose(first)
+    if visit.waits():
+        shop.offered(visit, Offer(visit.request, "theirs").encode())
+    shop.clicked(visit, 1.0)
+    return [shop.choose(NEIGHBOUR_SIDE).waits() for _ in range(12)]
+
+
+def test_exact_trust_breaks_the_learners_claim():
+    """Rules that look at exact numbers: one visitor's context decides, for certain, whether
+    later ones are forwarded. No epsilon covers that."""
     careful = Caution(proof=1)
-    assert forwarded(OWN_SIDE, careful) != forwarded(NEIGHBOUR_SIDE, careful)
-    blind = Caution(believed=False, share=1.0, failures=1 << 40)
+    assert forwarded(OWN_SIDE, careful, exactly=True) != forwarded(
+        NEIGHBOUR_SIDE, careful, exactly=True
+    )
+
+
+@pytest.mark.parametrize("rules", [{"proof": 1}, {"failures": 1, "pause": 4}])
+def test_trust_follows_from_what_is_released(monkeypatch, rules):
+    """Whatever the noisy sums say, where they say the same two contexts open the same visits."""
+    found = set()
+    for seed in range(12):
+        said = np.random.default_rng(seed).normal(scale=100, size=(3, 6))
+        told = []
+        for first in (OWN_SIDE, NEIGHBOUR_SIDE):
+            tape = iter(said)
+            monkeypatch.setattr(LaplaceRelease, "__call__", lambda *_, tape=tape: next(tape))
+            told.append(forwarded(first, Caution(**SOUND, **rules)))
+        assert told[0] == told[1]
+        found.add(tuple(told[0]))
+    assert len(found) > 1  # a rule that never acts would pass as well
+
+
+def test_trust_without_noise_is_found_by_the_same_test():
+    """Without noise the same rule tells one context from the other, as the exact one does."""
+    shown = [forwarded(side, Caution(**EXACT, proof=1)) for side in (OWN_SIDE, NEIGHBOUR_SIDE)]
+    assert shown[0] != shown[1]
+
+
+def test_blind_caution_looks_at_nobody_and_costs_nothing():
+    """With all rules off that need to know what happened, a vendor's visits cost what they did."""
+    blind = Caution(believed=False, share=1.0, failures=NEVER)
+    shop = vendor(learner(), blind)
+    assert shop.caution_epsilon == 0.0
     assert forwarded(OWN_SIDE, blind) == forwarded(NEIGHBOUR_SIDE, blind)
+
+
+def test_caution_is_charged_what_it_draws():
+    """The default costs a visit 0.1, whatever the agreed range; without noise nothing holds."""
+    for low, high in ((0.0, 1.0), (-0.6, 1.6), (-99.5, 100.5)):
+        cost = vendor(learner(), Caution(low=low, high=high)).caution_epsilon
+        assert 0.0999 < cost <= 0.1
+    assert vendor(learner(), Caution(epsilon=math.inf)).caution_epsilon == math.inf

@@ -6,7 +6,8 @@ dup, dap          contexts in the clear       as they are                       
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
 sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
 sound-joint,      a randomised cell           by randomised response            of sums, answers and
-private-linucb                                                                  of the cell, each
+private-linucb                                                                  of the cell, each; a
+                                                                                tenth for caution
 uniform           nothing but that she comes  none                              nothing is learned
 """
 
@@ -32,7 +33,7 @@ from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_guests import answer_range
 from tacit.recommenders.pdap.joint_setting import JointSetting
 from tacit.recommenders.pdap.private import GPDap, PDap
-from tacit.recommenders.pdap.trust import Caution
+from tacit.recommenders.pdap.trust import NEVER, Caution
 from tacit.recommenders.pdap.uniform import Uniform
 from tacit.recommenders.pdap.vendor import Vendor
 
@@ -40,6 +41,8 @@ PUBLISHED = ("cap", "dup", "dap", "p-dap", "gp-dap")
 SOUND = ("sound-context", "sound-joint", "private-linucb")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
+_CAUTION = 0.1
+"""Of the learner's epsilon, for what a vendor learns about its neighbours."""
 _TOLD = 2
 """Slices per feature of a randomised cell: more answers are told apart worse."""
 
@@ -172,19 +175,22 @@ def _hosting(
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
     low, high = answer_range(epsilon)
-    guest = Host(home, epsilon=epsilon, randomness=source)
-    return Made(
-        Vendor(
-            home,
-            world.videos_of(vendor),
-            guests=guest,
-            peers=_others(world, vendor),
-            forwarder=forwarder,
-            caution=Caution(low=low, high=high, share=1.0),
-            shared=True,
-        ),
-        forwarder.visit_epsilon,
+    caution = (
+        Caution(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
+        if told
+        else Caution(believed=False, share=1.0, failures=NEVER)  # there are no words to believe
     )
+    guest = Host(home, epsilon=epsilon, randomness=source)
+    made = Vendor(
+        home,
+        world.videos_of(vendor),
+        guests=guest,
+        peers=_others(world, vendor),
+        forwarder=forwarder,
+        caution=caution,
+        shared=True,
+    )
+    return Made(made, forwarder.visit_epsilon + made.caution_epsilon)
 
 
 def _others(world: World, vendor: int) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ Rule      1. A word is clamped to the range that rewards were agreed to have.
 Bound     A range of width w and words whose mean is off by g, more than the tolerance: believed for
           about (errors w / 2 (g - tolerance))^2 visits that home saw. From then on it is an arm
           like any other, known by clicks alone. Words that are off by less shift its mean by less.
-Privacy   Rules 3 to 5 look at exact numbers of one's own users' visits and clicks, and decide who
-          may be asked later: what they tell is in no learner's epsilon. With believed=False,
-          share=1 and failures that are never reached none of them looks at anybody.
+Privacy   `Peer` looks at exact numbers of one's own users' visits and clicks at once, and decides
+          who may be asked later: it is for a home whose learner promises nothing. For one that
+          promises something, trust_noisy.py has rules 3 to 5 on noisy sums that are paid for.
+          With believed=False, share=1 and failures=NEVER none of them looks at anybody.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ import math
 from dataclasses import dataclass, field
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import check_whole
+from tacit.mechanisms.parameters import check_epsilon, check_whole
+
+NEVER = 1 << 40
+"""As many failures as never come."""
+MOST_PAUSES = 16
+"""Doublings of a pause."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +39,8 @@ class Caution:
     """The numbers of the rule above.
 
     low, high: the range of a neighbour's words. believed: False where words never count.
+    Of noisy sums alone: epsilon: of one visit. epoch: visits of home's from one release to the
+    next. alarm: the chance that noise condemns an honest neighbour.
     """
 
     low: float = 0.0
@@ -44,14 +52,25 @@ class Caution:
     failures: int = 3
     pause: int = 100
     believed: bool = True
+    epsilon: float = 0.1
+    epoch: int = 1000
+    alarm: float = 0.001
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ConfigError("A neighbour's rewards have a lower and a higher finite end.")
         if not (self.tolerance > 0 and self.errors > 0 and 0 < self.share <= 1):
             raise ConfigError("tolerance and errors are above 0, share is above 0 and at most 1.")
-        for name in ("proof", "failures", "pause"):
+        for name in ("proof", "failures", "pause", "epoch"):
             check_whole(name, getattr(self, name), least=1)
+        check_epsilon(self.epsilon)
+        if not 0 < self.alarm < 1:
+            raise ConfigError(f"alarm is a chance between 0 and 1; got {self.alarm}.")
+
+    @property
+    def looks(self) -> bool:
+        """Whether any rule asks what happened at visits."""
+        return self.believed or self.share < 1 or self.failures < NEVER
 
 
 @dataclass(slots=True)
@@ -95,6 +114,13 @@ class Peer:
         self.believed = abs(self.gaps[click]) / visits <= c.tolerance + by_noise
         return not self.believed
 
+    def asked(self) -> None:
+        self.sent += 1
+
+    def noticed(self) -> None:
+        """Home saw a click on its video, or that there was none."""
+        self.seen += 1
+
     def answered(self) -> None:
         self.failures = self.pauses = 0
 
@@ -102,6 +128,6 @@ class Peer:
         """No offer: late, absent, refused, or not a message."""
         self.failures += 1
         if self.failures >= self.caution.failures:
-            self.back = visits + self.caution.pause * 2 ** min(self.pauses, 16)
+            self.back = visits + self.caution.pause * 2 ** min(self.pauses, MOST_PAUSES)
             self.pauses += 1
             self.failures = 0

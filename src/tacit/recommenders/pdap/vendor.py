@@ -11,6 +11,7 @@ Who may   come and go at any time: videos (add_video, remove_video), neighbours 
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.accounting import PureAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
 from tacit.recommenders.pdap.messages import (
@@ -32,8 +34,9 @@ from tacit.recommenders.pdap.messages import (
 )
 from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.trust import Caution, Peer
+from tacit.recommenders.pdap.trust_noisy import NoisyPeer, release_for
 
-_KEPT = 10_000  # guests whose answers are kept for when they are asked for again
+_KEPT = 10_000  # guests whose answers are kept, and visits for which a word is waited
 
 
 class Learns(Protocol):
@@ -56,7 +59,13 @@ class Learns(Protocol):
 
 @runtime_checkable
 class Settles(Protocol):
-    """A policy for which a second choice of one visit is not the same as one more visit."""
+    """A policy for which a second choice of one visit is not the same as one more visit.
+
+    Those that promise something at a finite epsilon have this, and no others.
+    """
+
+    @property
+    def epsilon(self) -> float: ...
 
     def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice: ...
 
@@ -86,6 +95,10 @@ class Visit:
     click: float | None = None
     word: float | None = None
     learned: bool = False
+    number: int = 0
+    """Of all visits here; public."""
+    came: bool = False
+    """Whether it is known whether an offer came."""
 
     def waits(self) -> bool:
         """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
@@ -103,8 +116,9 @@ class _Guest:
 class Vendor:
     """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a policy over the same videos.
 
-    forwarder: None never asks anybody. caution: what neighbours' words are worth. agreement: how
-    others' contexts are told here; None: as one's own.
+    forwarder: None never asks anybody. caution: what neighbours' words are worth; of noisy sums if
+    `home` is one that `Settles`, and exactly otherwise. agreement: how others' contexts are told
+    here; None: as one's own.
     shared: whether `guests` is served by `home` itself and so needs no videos of its own.
     """
 
@@ -136,7 +150,7 @@ class Vendor:
         self._videos = dict(enumerate(videos))
         self._guest_videos = dict(self._videos)
         self._peers = dict(enumerate(peers, len(videos)))
-        self._known = {peer: Peer(self._caution) for peer in peers}
+        self._known = {peer: self._stranger() for peer in peers}
         self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         self.visits = 0
@@ -149,7 +163,16 @@ class Vendor:
     def peers(self) -> tuple[str, ...]:
         return tuple(self._peers.values())
 
-    def known(self, peer: str) -> Peer:
+    @property
+    def caution_epsilon(self) -> float:
+        """What `caution` costs one visit, present or absent, on top of what `home` charges."""
+        if self._forwarder is None or not self._caution.looks:
+            return 0.0
+        if math.isinf(epsilon := self._noise_epsilon):
+            return math.inf
+        return PureAccountant().add(release_for(self._caution, epsilon).event).epsilon()
+
+    def known(self, peer: str) -> Peer | NoisyPeer:
         """What is known of a neighbour."""
         if peer not in self._known:
             raise ConfigError(f"There is no neighbour {peer!r}: it never joined, or has left.")
@@ -167,13 +190,14 @@ class Vendor:
         person: asked for by a Forwarder that keeps budgets or answers; stays here.
         """
         self.visits += 1
+        self._pass_time()
         own = self._named(videos)
         open_to = [arm for arm, name in self._peers.items() if self._known[name].open(self.visits)]
         if not own and not open_to:
             raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
         everything = videos is None and len(open_to) == len(self._peers)
         choice = self.home.select(context, None if everything else own + open_to)
-        visit = Visit(context, choice, self._videos.get(choice.arm))
+        visit = Visit(context, choice, self._videos.get(choice.arm), number=self.visits)
         if visit.video is not None:
             return visit
         assert self._forwarder is not None
@@ -192,7 +216,8 @@ class Vendor:
         if peer is None:
             raise ConfigError("This visit waits for no neighbour.")
         video = _video_of(answer, visit.request)
-        known = self._known.get(peer)
+        known = None if visit.came else self._known.get(peer)
+        visit.came = True
         if video is not None:
             visit.video = video
             if known is not None:
@@ -216,7 +241,7 @@ class Vendor:
             self._learn(visit, visit.click)
             return
         if (known := self._known.get(visit.peer)) is not None:
-            known.seen += 1
+            known.noticed()
         if visit.word is not None:
             self._compare(visit)
         self._learn(visit, visit.click)
@@ -303,13 +328,37 @@ class Vendor:
         if self._forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self._peers[self.home.add_arm(neighbour=True)] = peer
-        self._known[peer] = Peer(self._caution)
+        self._known[peer] = self._stranger()
 
     def part(self, peer: str) -> None:
         """It is neither asked nor served from now on."""
         arm = _arm_of(self._peers, peer, "neighbour")
         self.home.remove_arm(arm)
         del self._peers[arm], self._known[peer]
+
+    @property
+    def _noise_epsilon(self) -> float:
+        """A twin without noise has a caution without noise."""
+        claims = isinstance(self.home, Settles) and not math.isinf(self.home.epsilon)
+        return self._caution.epsilon if claims else math.inf
+
+    def _stranger(self) -> Peer | NoisyPeer:
+        if isinstance(self.home, Settles):
+            return NoisyPeer(self._caution, epsilon=self._noise_epsilon)
+        return Peer(self._caution)
+
+    def _pass_time(self) -> None:
+        """What follows from the number of visits alone, and from what is released because of it."""
+        while self._waiting:  # by their age: how many others wait would tell of these
+            oldest = next(iter(self._waiting))
+            if self._waiting[oldest].number > self.visits - _KEPT:
+                break
+            del self._waiting[oldest]
+        if self.visits % self._caution.epoch or not self._caution.looks:
+            return
+        for name, known in self._known.items():
+            if isinstance(known, NoisyPeer) and known.ended(self.visits):
+                self._forget(name)
 
     def _named(self, videos: Sequence[str] | None) -> list[int]:
         if videos is None:
@@ -321,11 +370,9 @@ class Vendor:
         return own
 
     def _send(self, visit: Visit, peer: str) -> None:
-        self._known[peer].sent += 1
+        self._known[peer].asked()
         visit.peer = peer
         self._waiting[peer, visit.request] = visit
-        if len(self._waiting) > _KEPT:
-            self._waiting.popitem(last=False)
 
     def _locally(self, visit: Visit, own: list[int]) -> Visit:
         """An own video instead. A second choice of the same visit: the first is not learned."""
