@@ -276,6 +276,12 @@ def test_senseless_setting_is_refused(change):
         setting(**change)
 
 
+def test_levels_beyond_what_a_float_holds_never_split():
+    """A growth of 700 is odd but no fault: such cells are simply never full."""
+    policy = Dap(setting(growth=700.0, deepest=5))
+    assert policy.partition.thresholds == [1000, 1000 * 2.0**700, *[math.inf] * 4]
+
+
 def test_first_split_leaves_room():
     """A is twice what all phases take in the whole cube: 2 (K G1 + (M - 1)(K G3 + G2))."""
     free = setting(videos=20, neighbours=3, horizon=200_000, split_after=None)

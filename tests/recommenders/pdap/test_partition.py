@@ -201,3 +201,9 @@ def test_nonsense_is_refused(change):
     """A parameter out of range is named before anything is stored."""
     with pytest.raises(ConfigError):
         adaptive(**{"dimension": 2, **change})
+
+
+def test_half_a_slice_is_refused():
+    """A side is cut into a whole number of slices."""
+    with pytest.raises(ConfigError, match="whole"):
+        Slices(1, 2.5, 3)

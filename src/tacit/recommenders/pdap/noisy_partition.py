@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.errors import ConfigError
 from tacit.mechanisms.laplace import LaplaceRelease
-from tacit.recommenders.pdap.partition import BY_NAME, Cell, Slices
+from tacit.recommenders.pdap.partition import BY_NAME, Cell, Slices, thresholds
 
 S = TypeVar("S")
 
@@ -49,11 +49,6 @@ class NoisyPartition(Generic[S]):
     ) -> None:
         if epoch < 1:
             raise ConfigError(f"An epoch is at least 1 context; got {epoch}.")
-        if not (split_after >= 1 and growth > 0 and math.isfinite(growth)):
-            raise ConfigError(
-                "A cell splits after split_after >= 1 contexts, and growth is a finite number "
-                f"above 0; got {split_after} and {growth}."
-            )
         self._slices = Slices(dimension, slices, deepest)
         if dimension > BY_NAME or dimension * math.log(slices) > math.log(most_cells):
             raise ConfigError(
@@ -67,8 +62,7 @@ class NoisyPartition(Generic[S]):
         self._epoch = epoch
         # Counts are whole: rounding to the grid moves none of the two entries that change.
         self._release = LaplaceRelease(epsilon, sensitivity=2, lower=0, upper=epoch, resolution=1)
-        self._thresholds = [split_after * slices ** (growth * n) for n in range(deepest)]
-        self._thresholds.append(math.inf)
+        self._thresholds = thresholds(split_after, slices, growth, deepest)
         self._counts: dict[Cell, int] = {}  # of this epoch, every cell in use
         self._totals: dict[Cell, float] = {}  # noisy, of all epochs before
         self._states: dict[Cell, S] = {}

@@ -55,8 +55,8 @@ class Slices:
     def __init__(self, dimension: int, slices: int, deepest: int) -> None:
         if dimension < 1:
             raise ConfigError(f"A context has at least one feature; got {dimension}.")
-        if slices < 2:
-            raise ConfigError(f"A split cuts each side into at least 2 slices; got {slices}.")
+        if slices < 2 or slices != int(slices):
+            raise ConfigError(f"A split cuts each side into 2 slices or more, whole; got {slices}.")
         if deepest < 0 or slices**deepest > FINEST:
             raise ConfigError(
                 f"Levels go from 0 to {int(math.log(FINEST, slices))} with {slices} slices; got "
@@ -84,6 +84,21 @@ class Slices:
         for level in range(1, self.deepest + 1):
             places = (fine // self._widths[level]).astype("<u8")
             yield Cell(level, hashlib.blake2b(places.tobytes(), digest_size=16).digest())
+
+
+def thresholds(split_after: float, slices: int, growth: float, deepest: int) -> list[float]:
+    """Of each level up to `deepest`, split_after * slices^(growth l) contexts; inf at the last."""
+    if not (split_after >= 1 and growth > 0 and math.isfinite(growth)):
+        raise ConfigError(
+            "A cell splits after split_after >= 1 contexts, and growth is a finite number "
+            f"above 0; got {split_after} and {growth}."
+        )
+    doublings = [growth * level * math.log2(slices) for level in range(deepest)]
+    exact = [
+        split_after * slices ** (growth * n) if doublings[n] < 1000 else math.inf
+        for n in range(deepest)
+    ]
+    return [*exact, math.inf]
 
 
 class _Store(Generic[S]):
@@ -135,17 +150,11 @@ class AdaptivePartition(Generic[S]):
         inherit: bool = False,
         most_cells: int | None = None,
     ) -> None:
-        if not (split_after >= 1 and growth > 0 and math.isfinite(growth)):
-            raise ConfigError(
-                "A cell splits after split_after >= 1 contexts, and growth is a finite number "
-                f"above 0; got {split_after} and {growth}."
-            )
         self._slices = Slices(dimension, slices, deepest)
         self._make = make
         self._inherit = inherit
         self._store: _Store[S] = _Store(most_cells)
-        self.thresholds = [split_after * slices ** (growth * n) for n in range(deepest)]
-        self.thresholds.append(math.inf)
+        self.thresholds = thresholds(split_after, slices, growth, deepest)
 
     @property
     def dimension(self) -> int:
