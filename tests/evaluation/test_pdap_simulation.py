@@ -63,6 +63,13 @@ def test_a_click_that_only_the_device_reports_is_told_to_no_neighbour(name, monk
     assert told == []
 
 
+def test_a_vendor_alone_forwards_nothing_and_spends_nothing_on_it():
+    """Without neighbours sound joint costs epsilon of its sums, and no more."""
+    alone = World(vendors=1, videos=2, dimension=1, arrivals=20)
+    spent = next(simulate("sound-joint", 1.0, alone, seed=1)).epsilon_spent_per_visit
+    assert spent == pytest.approx(1.0)
+
+
 def test_a_seed_repeats():
     """The same seed gives the same rows, another one others; of policies that add no noise."""
     one, again, other = (list(simulate("dap", 1.0, SMALL, seed=seed)) for seed in (1, 1, 2))

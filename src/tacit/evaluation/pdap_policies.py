@@ -171,6 +171,7 @@ def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source)
 def _hosting(
     home: Any, world: World, vendor: int, source: Source, epsilon: float, *, told: bool
 ) -> Made:
+    told = told and world.vendors > 1  # a vendor alone forwards nothing, and watches nobody
     features = world.dimension if told else 0
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)

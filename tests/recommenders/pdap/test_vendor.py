@@ -132,6 +132,13 @@ def test_a_silent_or_broken_neighbour_leaves_an_own_video(answer):
     assert home.home.learned[0][0] in (0, 1)
 
 
+def test_an_own_video_in_its_place_is_one_that_could_be_shown():
+    """Only y can be shown at this visit; the neighbour is silent: y, every time."""
+    home = vendor(2, caution=Caution(failures=1000))
+    shown = {home.offered(home.choose(HERE, videos=["y"]), None) for _ in range(20)}
+    assert shown == {"y"}
+
+
 def test_an_offer_to_another_request_is_no_offer():
     """A replayed offer does not fit this visit's number."""
     home = vendor(2)

@@ -99,6 +99,8 @@ class Visit:
     """Of all visits here; public."""
     came: bool = False
     """Whether it is known whether an offer came."""
+    allowed: frozenset[str] | None = None
+    """Own videos that could be shown when it began; None: all."""
 
     def waits(self) -> bool:
         """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
@@ -198,6 +200,7 @@ class Vendor:
         everything = videos is None and len(open_to) == len(self._peers)
         choice = self.home.select(context, None if everything else own + open_to)
         visit = Visit(context, choice, self._videos.get(choice.arm), number=self.visits)
+        visit.allowed = None if videos is None else frozenset(videos)
         if visit.video is not None:
             return visit
         assert self._forwarder is not None
@@ -211,7 +214,10 @@ class Vendor:
     def offered(
         self, visit: Visit, answer: bytes | None, *, videos: Sequence[str] | None = None
     ) -> str:
-        """What to show, once the neighbour has answered, or has not (None): then an own video."""
+        """What to show, once the neighbour has answered, or has not (None): then an own video.
+
+        videos: those that can be shown now; None: those of `choose` that have not left since.
+        """
         peer = visit.peer
         if peer is None:
             raise ConfigError("This visit waits for no neighbour.")
@@ -228,6 +234,8 @@ class Vendor:
         if known is not None:
             known.failed(self.visits)
         self._waiting.pop((peer, visit.request), None)
+        if videos is None and visit.allowed is not None:
+            videos = [name for name in self._videos.values() if name in visit.allowed]
         return self._locally(visit, self._named(videos)).video or ""
 
     def clicked(self, visit: Visit, reward: float) -> None:
