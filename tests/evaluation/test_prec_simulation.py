@@ -12,9 +12,10 @@ from tacit.accounting.events import Exponential, repeat
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
 from tacit.errors import ConfigError
-from tacit.evaluation.prec_methods import METHODS, Budget, per_round
+from tacit.evaluation.prec_methods import METHODS, Budget, Raw, per_round
 from tacit.evaluation.prec_simulation import Setting, play, points, settings_of, simulate
 from tacit.evaluation.prec_worlds import Game
+from tacit.randomness import simulation
 
 GAME = Game(120, 2, 600, 250)
 BUDGET = Budget(1.0, 1e-6)
@@ -80,6 +81,15 @@ def test_the_competitor_spends_all_of_epsilon_and_no_more():
         return ZCDPAccountant().add(repeat(Exponential(one), 1000)).epsilon(1e-6)
 
     assert spent(each) <= 1 < spent(each * 1.01)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_the_competitor_s_rounds_are_priced_for_all_clients_together(together):
+    """Three clients' choices see the same votes: all 360 of them share epsilon."""
+    with simulation():
+        event = Raw(GAME, Budget(1.0, 1e-6, clients=4, together=together), 0)._draw.event
+    spent = ZCDPAccountant().add(repeat(event, GAME.rounds * together)).epsilon(1e-6)
+    assert 0.99 < spent <= 1
 
 
 def test_one_thing_moves_at_a_time():
