@@ -12,7 +12,8 @@ import pytest
 from tacit import container
 from tacit.errors import DataError, ModelFileError, PrivacyError
 from tacit.randomness import secure
-from tacit.recommenders.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
+from tacit.recommenders.prec import Entry, Law, PRec, PRecSettings, Round, Transcript, replay
+from tacit.recommenders.prec.gate import Gate
 
 
 def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, list[Round]]:
@@ -81,6 +82,32 @@ def test_a_saved_run_goes_on_in_its_file_alone(tmp_path: Path) -> None:
         server.recommend("early")
 
 
+def test_a_gate_that_let_pass_is_not_asked_again_after_loading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A draw fails, the run goes on in its file, and the client asks again in the same round."""
+    asked: list[int] = []
+    shipped = Gate.stops_at
+
+    def stops_at(gate: Gate, count: int) -> bool:
+        asked.append(count)
+        return shipped(gate, count)
+
+    def failing(*_: object) -> int:
+        raise OSError("no random words")
+
+    server = PRec(PRecSettings(20, 2, 300, epsilon=6.0), randomness=secure())
+    server.open_round([0, 1], (np.arange(250), np.arange(250) % 2))
+    monkeypatch.setattr(Gate, "stops_at", stops_at)
+    with monkeypatch.context() as broken:
+        broken.setattr(Law, "draw", failing)
+        with pytest.raises(OSError, match="no random words"):
+            server.recommend("ann")
+    server.save(tmp_path / "run")
+    PRec.load(tmp_path / "run", randomness=secure()).recommend("ann")
+    assert asked == [250]
+
+
 def test_what_cannot_be_written_is_not_handed_over(tmp_path: Path) -> None:
     """If saving fails, the run goes on here."""
     server, _ = played(tmp_path)
@@ -93,7 +120,9 @@ def test_what_cannot_be_written_is_not_handed_over(tmp_path: Path) -> None:
 def test_a_replayed_transcript_gives_the_state(tmp_path: Path, changes: dict[str, Any]) -> None:
     """From votes and what clients saw and said alone, for abstainers and late clients too."""
     server, rounds = played(tmp_path, **changes)
-    known = {client: server.transcript(client) for client in server._runs}
+    known: dict[int | str, Transcript] = {
+        client: server.transcript(client) for client in server._runs
+    }
     again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
     assert state(again) == state(server)
 
@@ -101,7 +130,7 @@ def test_a_replayed_transcript_gives_the_state(tmp_path: Path, changes: dict[str
 def test_a_replayed_client_is_not_served(tmp_path: Path) -> None:
     """Her gate is another one, and would cost again."""
     server, rounds = played(tmp_path)
-    known = {"early": server.transcript("early")}
+    known: dict[int | str, Transcript] = {"early": server.transcript("early")}
     again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
     again.open_round(["x", "y"], {})
     with pytest.raises(PrivacyError, match="was replayed"):
@@ -117,9 +146,9 @@ def test_a_replayed_client_is_not_served(tmp_path: Path) -> None:
         ("blocks", 0),
         ("candidates", ["only one"]),
         ("number", "xyz"),
-        ("clients", [["a", [0, 64], None, False, [1, [], None]]]),
-        ("clients", [["a", [0, 0], None, False, [9, [], None]]]),
-        ("clients", [["a", [0, 0], None, False, [1, [[1, "x", 2]], None]]]),
+        ("clients", [["a", [0, 64], None, False, [1, [], None], 0]]),
+        ("clients", [["a", [0, 0], None, False, [9, [], None], 0]]),
+        ("clients", [["a", [0, 0], None, False, [1, [[1, "x", 2]], None], 0]]),
         ("left", ["early"]),
         ("settings", {"rounds": 1}),
     ],
@@ -131,6 +160,20 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, part: str, value: A
     header, arrays = container.read(tmp_path / "run")
     container.write(tmp_path / "other", header | {part: value}, arrays)
     with pytest.raises(ModelFileError, match="incomplete"):
+        PRec.load(tmp_path / "other", randomness=secure())
+
+
+@pytest.mark.parametrize(
+    ("passed", "reason"), [(9, "not opened"), (True, "no round"), (-1, "no round")]
+)
+def test_a_gate_s_last_round_is_one_of_the_run(tmp_path: Path, passed: Any, reason: str) -> None:
+    """With a later one a gate would not be asked when that round comes."""
+    server, _ = played(tmp_path)
+    server.save(tmp_path / "run")
+    header, arrays = container.read(tmp_path / "run")
+    header["clients"][0][-1] = passed
+    container.write(tmp_path / "other", header, arrays)
+    with pytest.raises(ModelFileError, match=reason):
         PRec.load(tmp_path / "other", randomness=secure())
 
 

@@ -38,20 +38,23 @@ class Run:
     def to_list(self) -> list[Any]:
         """JSON values, the gate's secret among them."""
         gate = None if self.gate is None else self.gate.drawn
-        return [list(self.seat), gate, self.replayed, self.transcript.to_list()]
+        return [list(self.seat), gate, self.replayed, self.transcript.to_list(), self.passed]
 
     @classmethod
     def from_list(cls, values: list[Any], gate: Gate | None) -> Run:
         """What `to_list` wrote."""
-        (block, place), _, replayed, transcript = values
+        (block, place), _, replayed, transcript, passed = values
         known = Transcript.from_list(transcript)
         if type(replayed) is not bool:
             raise ValueError("a run is replayed or not")
+        if type(passed) is not int or passed < 0:
+            raise ValueError("a gate's last round is no round")
         return cls(
             (block, place),
             gate,
             known.joined,
             list(known.entries),
             known.stopped,
-            replayed=replayed,
+            passed,
+            replayed,
         )

@@ -132,6 +132,8 @@ def _run(server: PRec, values: list[Any]) -> Run:
         )
     run = Run.from_list(values, gate)
     rounds = [entry.round for entry in run.entries]
+    if run.passed > server.round:
+        raise ValueError("a gate has let pass in a round that was not opened")
     if (run.joined is None) != (server.round == 0) or (run.joined or 0) > server.round:
         raise ValueError("a client joined in no round of this run")
     if len(rounds) > server.settings.rounds or (rounds and rounds[-1] > server.round):
