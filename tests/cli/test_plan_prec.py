@@ -110,7 +110,8 @@ def test_draws(tacit, tmp_path):
         (("--objects", 2, "--rounds", 2, "--peers", 12, "--voters", 20), "at least 2.83"),
         (("--objects", 9, "--rounds", 3, "--peers", 60, "--voters", 90), "stay below 1"),
         (("--objects", 3, "--rounds", 99, "--peers", 17, "--voters", 90), "at least 6 peers for"),
-        (("--objects", 2, "--rounds", 99, "--peers", 17, "--voters", 9), "17 peers among 9"),
+        ((*PLAN[2:], "--diversity", 1001), "diversity counts rounds"),
+        (("--objects", 2, "--rounds", 99, "--peers", 17, "--voters", 9), "peers is 17, voters 9"),
     ],
 )
 def test_refuses_with_a_reason(tacit, words, sentence):

@@ -10,6 +10,7 @@ from operator import index
 from typing import Any, Literal
 
 from tacit.errors import ConfigError
+from tacit.recommenders.prec import theory
 from tacit.recommenders.prec.budget import Plan, plan_for_epsilon, plan_for_peers
 from tacit.recommenders.prec.law import Law
 
@@ -51,8 +52,9 @@ class PRecSettings:
         self._check_types()
         if self.variant not in ("sound", "published"):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
-        self._check_law()
-        self._check_peers()
+        theory.check_law(self.objects, self.rounds, self.diversity, self.radius)
+        if self.peers is not None:
+            theory.check_peers(self.objects, self.voters, self.peers)
         self._check_budget()
 
     def _check_types(self) -> None:
@@ -72,38 +74,6 @@ class PRecSettings:
             if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
                 raise ConfigError(f"{name} is a number; got {value!r}.")
             object.__setattr__(self, name, float(value))
-
-    def _check_law(self) -> None:
-        rounds, wrong = self.rounds, self.radius + 1
-        if rounds**2 < 8 * wrong**2:
-            raise ConfigError(
-                f"{rounds} rounds are too few for a radius of {self.radius}: the proof needs T / "
-                f"(R + 1) of at least 2.83, here {rounds / wrong:.3g}. Take more rounds, or a "
-                "smaller radius."
-            )
-        if self.objects * wrong >= 3 * rounds - wrong:
-            raise ConfigError(
-                f"{self.objects} objects are too many: a share gamma = m / (3 T / (R + 1) - 1) = "
-                f"{float(self.law.gamma):.3g} of the rounds would be uniform, and it has to be "
-                "below 1. Take more rounds, a smaller radius, or fewer objects."
-            )
-        if self.diversity > rounds:
-            raise ConfigError(
-                f"diversity counts rounds: it is at most {rounds}; got {self.diversity}."
-            )
-
-    def _check_peers(self) -> None:
-        if self.peers is None:
-            return
-        if self.peers < self.fewest_peers:
-            raise ConfigError(
-                f"peers is at least 6 m = {self.fewest_peers}: with fewer voters one of them "
-                f"could lift an object over the threshold alone; got {self.peers}."
-            )
-        if self.peers > self.voters:
-            raise ConfigError(
-                f"Of {self.voters} voters at most so many are peers; got {self.peers}."
-            )
 
     def _check_budget(self) -> None:
         if self.epsilon is not None and not self.epsilon >= LEAST_EPSILON * self.clients_together:

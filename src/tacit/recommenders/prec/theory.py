@@ -27,10 +27,16 @@ _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     """ConfigError, with the reason, where the algorithm or its proofs have no meaning."""
     _check_whole(m, T, D, R, n, P)
+    check_law(m, T, D, R)
+    check_peers(m, n, P)
+
+
+def check_law(m: int, T: int, D: int, R: int) -> None:
+    """The part of `check` that no number of voters changes; whole numbers are taken for granted."""
     r = ratio(T, R)
     if T**2 < 8 * (R + 1) ** 2:
         raise ConfigError(
-            f"{T} rounds are too few for radius {R}: rounds / (radius + 1) is {r:.3g} and has to "
+            f"There are too few rounds for radius {R}: rounds / (radius + 1) is {r:.3g} and has to "
             "be at least 2.83, or the proof's limit on what one vote does to all weights together "
             "fails (Lemma 13). Take more rounds or a smaller radius."
         )
@@ -40,14 +46,22 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
             f"rounds would be {m / (3 * r - 1):.3g}, and it has to stay below 1. Take fewer than "
             f"{3 * r - 1:.6g} objects, that is 3 * rounds / (radius + 1) - 1, or more rounds."
         )
+    if D > T:
+        raise ConfigError(f"diversity counts rounds: it is at most {T}; got {D}.")
+
+
+def check_peers(m: int, n: int, P: int) -> None:
+    """The part of `check` about voters."""
     if 6 * m > P:
         raise ConfigError(
-            f"{P} peers are too few for {m} objects: one vote among fewer than {6 * m} survivors "
+            f"{m} objects need more peers than {P}: one vote among fewer than {6 * m} survivors "
             "can do more than the proof allows for (Lemmas 13 and 14). Take at least 6 peers for "
             "each object."
         )
     if n < P:
-        raise ConfigError(f"There cannot be {P} peers among {n} voters. Take more voters.")
+        raise ConfigError(
+            f"There cannot be more peers than voters: peers is {P}, voters {n}. Take more voters."
+        )
 
 
 def ratio(T: int, R: int) -> float:
