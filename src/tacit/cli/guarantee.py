@@ -125,6 +125,8 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
     from tacit.recommenders.pdap.forwarding import Agreement
     from tacit.recommenders.pdap.forwarding_card import forwarded
     from tacit.recommenders.pdap.joint_setting import JointSetting
+    from tacit.recommenders.pdap.trust import Caution
+    from tacit.recommenders.pdap.trust_card import learned_about_neighbours
 
     if epsilon is None:
         raise ConfigError("What pdap promises depends on its epsilon: add --epsilon, such as 1.")
@@ -142,6 +144,7 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
         sound_guarantees.joint(JointSetting(**sizes, horizon=200_000, epsilon=epsilon)),
         sound_guarantees.answer(epsilon),
         forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
+        learned_about_neighbours(Caution(epsilon=epsilon / 10)),
         sound_guarantees.context(local),
     )
 

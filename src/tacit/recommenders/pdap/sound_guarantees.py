@@ -28,7 +28,7 @@ _NOT_JOINT = (
     "her own video, which follows from her own context: whoever sees it learns about her",
     "her own vendor, which sees contexts and rewards, and a neighbour a request is forwarded to",
     "that a visit took place, and when: arrivals are counted in public",
-    "what a vendor's caution towards neighbours tells: it counts visits and clicks exactly",
+    "what a vendor learns about its neighbours: that costs something more, and has its own card",
 )
 
 
