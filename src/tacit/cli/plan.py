@@ -14,7 +14,7 @@ from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters, Likes, Unit
 
 if TYPE_CHECKING:
-    from tacit.recommenders.prec.planner import Plan as VotersPlan
+    from tacit.recommenders.prec.planner import Forecast
     from tacit.recommenders.sketches.planner import Plan
 
 app = typer.Typer(help="Say how many people a design needs.", no_args_is_help=True)
@@ -186,7 +186,7 @@ def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
     )
 
 
-def voters_advice(planned: VotersPlan) -> str:
+def voters_advice(planned: Forecast) -> str:
     """In two or three sentences: what is told, what it rests on, and how many voters it takes."""
     gate, promise = planned.proven["floor"], planned.proven["promise"]
     credited = planned.diversity + planned.radius > 0
@@ -212,7 +212,7 @@ def voters_advice(planned: VotersPlan) -> str:
     return f"{said} {found}; the theorem asks for {needed.theorem:,}."
 
 
-def _show_voters(_: dict[str, Any], *, planned: VotersPlan, plot: Path | None) -> None:
+def _show_voters(_: dict[str, Any], *, planned: Forecast, plot: Path | None) -> None:
     exact = planned.exact or {}
     rows = [
         ("with a gate, its own part not counted", planned.proven["floor"], exact.get("floor")),
@@ -246,7 +246,7 @@ def _show_voters(_: dict[str, Any], *, planned: VotersPlan, plot: Path | None) -
     output.next_step(f"Next:  {_next_plan(planned)}")
 
 
-def _next_plan(planned: VotersPlan) -> str:
+def _next_plan(planned: Forecast) -> str:
     """First an epsilon, then the peers that it takes, then a plot."""
     needed, peers, more = planned.needed, planned.peers, " --plot prec.svg"
     if needed is None:

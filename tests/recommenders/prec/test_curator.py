@@ -218,6 +218,23 @@ def test_abstainers_votes_spread() -> None:
     assert (((drawn - 10_000) ** 2) / 10_000).sum() < 27.6
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"settings": None}, r"a PRecSettings\(\.\.\.\); got None"),
+        ({"randomness": None}, r"tacit\.randomness\.secure\(\); got None"),
+        ({"number": -1}, "below 2"),
+        ({"number": 1 << 64}, "below 2"),
+        ({"number": "5"}, "below 2"),
+    ],
+)
+def test_a_run_is_not_built_of_other_things(changes: dict[str, Any], reason: str) -> None:
+    """A sentence says what belongs there."""
+    right: dict[str, Any] = {"settings": PRecSettings(40, 2, 100, epsilon=1.0)}
+    with pytest.raises(ConfigError, match=reason):
+        PRec(**{**right, "randomness": secure(), **changes})
+
+
 def test_an_abstainers_vote_changes_with_the_round_and_the_run() -> None:
     """Any two of six rounds in two runs differ for about half of 1,000 voters; no draw in it."""
     patterns = []

@@ -42,16 +42,20 @@ class PRec(Running):
     """Recommends from other people's votes, round after round, without revealing any voter.
 
     randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
-    is always the system's. One run exists once: it cannot be copied, a forked process is refused,
-    and after `save` only the file goes on.
+    is always the system's. number: of a run that is played again, below 2^64, else drawn; only
+    abstainers' votes follow from it. One run exists once: it cannot be copied, a forked process is
+    refused, and after `save` only the file goes on.
     """
 
-    def __init__(self, settings: PRecSettings, *, randomness: Source) -> None:
+    def __init__(
+        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
+    ) -> None:
         super().__init__()
+        _check_parts(settings, randomness, number)
         self.settings = settings
         self.source = randomness
         self.plan = settings.plan if settings.gated else None
-        self.number = int(randomness.words(1)[0])  # of this run; only abstainers' votes need it
+        self.number = int(randomness.words(1)[0]) if number is None else number
         self.round = 0
         self.begun = 0
         self._law = settings.law
@@ -130,7 +134,7 @@ class PRec(Running):
             run = self._run_of(name)
             given = run.given(self.round)
             if given is None:
-                self._check_servable(name, run)
+                run.check_servable(name, self.settings.rounds)
                 given = Entry(self.round, self._candidates[self._choose(run)], None)
                 run.entries.append(given)
             return given.candidate
@@ -283,37 +287,16 @@ class PRec(Running):
         if self.round == 0:
             raise ConfigError("No round is open: call open_round(candidates, votes) first.")
 
-    def _check_servable(self, name: Id, run: Run) -> None:
-        if run.replayed:
-            raise PrivacyError(
-                f"Client {name!r} was replayed. Her gate is not the one that let the recorded "
-                "recommendations pass, so a further one would not be covered by its epsilon."
-            )
-        if len(run.entries) >= self.settings.rounds:
-            raise PrivacyError(
-                f"Client {name!r} has had all {self.settings.rounds} recommendations that the "
-                "guarantee is computed for."
-            )
-
     def _choose(self, run: Run) -> int:
         """The order matters: nothing that depends on votes happens before the gate has spoken."""
         if run.stopped is None:
             counts, credit = self._tallies(run)
-            if self._passes(run, credit):
+            if run.passes(self.round, credit // self.settings.credit):
                 return self._law.draw(counts, self.source)
         place = uniform(len(self._candidates), self.source)
         if run.stopped is None:
             run.stopped = self.round
         return place
-
-    def _passes(self, run: Run, credit: int) -> bool:
-        """Asked once a round, also where a draw then failed: asking again is failing more often."""
-        if run.gate is None or run.passed == self.round:
-            return True
-        if run.gate.stops_at(credit // self.settings.credit):
-            return False
-        run.passed = self.round
-        return True
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:
         self._check_open()
@@ -345,3 +328,15 @@ class PRec(Running):
         for run in self._runs.values():
             if run.joined is None:
                 self._enrol(run)
+
+
+def _check_parts(settings: Any, randomness: Any, number: Any) -> None:
+    """What would fail later, and with no sentence."""
+    if not isinstance(settings, PRecSettings):
+        raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
+    if not hasattr(randomness, "words"):
+        raise ConfigError(
+            f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
+        )
+    if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
+        raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")

@@ -17,7 +17,7 @@ from tacit.recommenders.prec.exact import (
 )
 
 UNLIKELY = 0.01
-"""Chance with which `Plan.likely_loss_bound` may fail."""
+"""Chance with which `Forecast.likely_loss_bound` may fail."""
 _KEYS = {
     "lam": "lambda",
     "proven": "epsilon_proven",
@@ -45,7 +45,7 @@ class PeersNeeded:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Forecast:
     """Epsilons in nats, for one voter with all her votes, seen by one client.
 
     loss_bound: expected disliked recommendations at most; likely_loss_bound: but for UNLIKELY.
@@ -91,14 +91,14 @@ def plan(
     diversity: int = 0,
     radius: int = 0,
     epsilon: float | None = None,
-) -> Plan:
+) -> Forecast:
     """All that is known before the first vote; with epsilon, also the voters that it takes."""
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
     if epsilon is not None and not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
     proven, exact, reason = _epsilons(m, T, D, R, n, P)
-    return Plan(
+    return Forecast(
         m,
         T,
         D,
@@ -120,7 +120,7 @@ def plan(
     )
 
 
-def curves(planned: Plan) -> dict[str, list[tuple[float, float]]]:
+def curves(planned: Forecast) -> dict[str, list[tuple[float, float]]]:
     """Name of a line to its (peers, epsilon) pairs, from the fewest peers to all voters."""
     m, T, D, R, n = (
         planned.objects,

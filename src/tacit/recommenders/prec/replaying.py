@@ -27,11 +27,10 @@ def replay(
     nobody's state depends on them, but their runs count and they cannot begin another. It serves
     no replayed client.
     """
-    server = PRec(settings, randomness=randomness)
+    server = PRec(settings, randomness=randomness, number=number)
     for client in left:
         server.join(client)
         server.leave(client)
-    server.number = number
     by_round: dict[int, list[tuple[Id, Entry]]] = {}
     for client, transcript in transcripts.items():
         for entry in transcript.entries:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.errors import PrivacyError
+from tacit.recommenders.prec.ballots import Id
 from tacit.recommenders.prec.gate import Gate
 from tacit.recommenders.prec.records import Entry, Transcript
 
@@ -34,6 +36,31 @@ class Run:
         """What she was given in this round."""
         last = self.entries[-1] if self.entries else None
         return last if last is not None and last.round == number else None
+
+    def check_servable(self, name: Id, most: int) -> None:
+        """PrivacyError if one more recommendation would not be covered; most: T."""
+        if self.replayed:
+            raise PrivacyError(
+                f"Client {name!r} was replayed. Her gate is not the one that let the recorded "
+                "recommendations pass, so a further one would not be covered by its epsilon."
+            )
+        if len(self.entries) >= most:
+            raise PrivacyError(
+                f"Client {name!r} has had all {most} recommendations that the guarantee is "
+                "computed for."
+            )
+
+    def passes(self, number: int, left: int) -> bool:
+        """Whether the gate lets pass in this round, where so many voters are left in whole credits.
+
+        Asked once a round, also where a draw then failed: asking again is failing more often.
+        """
+        if self.gate is None or self.passed == number:
+            return True
+        if self.gate.stops_at(left):
+            return False
+        self.passed = number
+        return True
 
     def to_list(self) -> list[Any]:
         """JSON values, the gate's secret among them."""

@@ -64,7 +64,8 @@ def load(kind: type[PRec], path: str | Path, randomness: Source) -> PRec:
     if header.get("recommender") != _KIND:
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
     try:
-        server = kind(PRecSettings.from_header(header["settings"]), randomness=randomness)
+        settings, number = PRecSettings.from_header(header["settings"]), int(header["number"], 16)
+        server = kind(settings, randomness=randomness, number=number)
         _restore(server, header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
         raise ModelFileError(
@@ -76,7 +77,6 @@ def load(kind: type[PRec], path: str | Path, randomness: Source) -> PRec:
 def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     if header["plan"] != _planned(server):
         raise ValueError("its gates were drawn for another division of epsilon than this version's")
-    server.number = int(header["number"], 16)
     server.round, server.begun = _whole(header["round"]), _whole(header["begun"])
     _restore_round(server, header, arrays)
     server._left = {plain_id(name) for name in header["left"]}
