@@ -123,7 +123,8 @@ def test_candidates_read_off_the_votes_are_owned_up_to(
         (("--voters", "500", "--follow", "nobody"), "No voter 'nobody'"),
         (("--voters", "20", "--follow", "5"), "at most 20"),
         (("--voters", "399", "--follow", "5"), "more voters than the run was set up for"),
-        (("--voters", "500", "--follow", "5", "--rounds", "2"), "too few"),
+        (("--voters", "500", "--follow", "5", "--rounds", "29"), "in 30 rounds: --rounds is at"),
+        (("--voters", "500", "--follow", "5", "--rounds", "30", "--radius", "20"), "too few"),
         (("--voters", "500", "--follow", "5", "--epsilon", "1,2"), "one number"),
     ],
 )
@@ -133,3 +134,16 @@ def test_what_makes_no_sense_is_refused(
     """One paragraph, no traceback."""
     assert main(["replay", "prec", str(votes), *words]) in (2, 3)
     assert says in capsys.readouterr().err
+
+
+def test_rounds_with_more_candidates_than_allowed_are_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The third round has three: two rounds served would have cost epsilon for nothing."""
+    path = tmp_path / "votes.csv"
+    rows = [
+        f"{n},{voter},{voter % (3 if n == 3 else 2)}" for n in range(1, 9) for voter in range(9)
+    ]
+    path.write_text("\n".join(["round,voter,candidate", *rows]), encoding="utf-8")
+    assert main(f"replay prec {path} --follow 1 --voters 9 --epsilon inf --objects 2".split()) == 2
+    assert "3 candidates: --objects is at least that" in " ".join(capsys.readouterr().err.split())

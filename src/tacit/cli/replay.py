@@ -92,8 +92,24 @@ def prec(
         "clients_together": together,
         "clients": max(together, len(wanted)),
     }
+    _check_lengths(recorded, wanted, settings)
     result = _served(recorded, wanted, settings, quiet=as_json)
     output.emit(result, as_json=as_json, render=_show)
+
+
+def _check_lengths(recorded: VoteRounds, wanted: Likes, settings: Mapping[str, Any]) -> None:
+    """Before anything is drawn: a replay that stops half way has cost epsilon all the same."""
+    if recorded.objects > settings["objects"]:
+        raise ConfigError(
+            f"A round of the file has {recorded.objects} candidates: --objects is at least that; "
+            f"got {settings['objects']}."
+        )
+    for client, rounds in wanted.items():
+        if len(rounds) > settings["rounds"]:
+            raise ConfigError(
+                f"Client '{client}' is to be served in {len(rounds)} rounds: --rounds is at least "
+                f"that; got {settings['rounds']}."
+            )
 
 
 def _epsilon(text: str | None, *, follows: bool) -> float | None:
