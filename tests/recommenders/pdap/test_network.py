@@ -56,7 +56,7 @@ def says(reward):
     return lie
 
 
-def regret(*, seen=0.2, worst=False, home=Dap, **lies):
+def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
     """Of vendor 0, whose neighbour 1, the weakest of all, lies as told; users are the same."""
     truth = generate(vendors=VENDORS, videos=VIDEOS, dimension=1, lipschitz=0.5, seed=1)
     setting = Setting(
@@ -80,7 +80,7 @@ def regret(*, seen=0.2, worst=False, home=Dap, **lies):
                 guests=guests,
                 peers=[other for other in NAMES if other != name],
                 forwarder=Forwarder(Agreement(1, 1 << 16, math.inf), randomness=source),
-                caution=Caution(share=0.25, epsilon=1.0, epoch=100),
+                caution=Caution(share=0.25, epsilon=epsilon, epoch=epoch),
             )
         network = Network(vendors, seen=seen, randomness=randomness.replay("seen"), **lies)
         lost = 0.0
