@@ -91,7 +91,7 @@ class DrawnAgain(PRec):
 
     def recommend(self, client: Any) -> Id:
         run = self._run_of(client)
-        self._check_servable(client, run)
+        run.check_servable(client, self.settings.rounds)
         place = self._choose(run)
         if run.given(self.round) is None:
             self.record(client, self._candidates[place])
