@@ -28,9 +28,8 @@ from tacit.recommenders.pdap.context import Context, ContextSetting
 from tacit.recommenders.pdap.control import Setting
 from tacit.recommenders.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.recommenders.pdap.guests import Guests
-from tacit.recommenders.pdap.hosting import Host
+from tacit.recommenders.pdap.hosting import Host, answer_range
 from tacit.recommenders.pdap.joint import Joint
-from tacit.recommenders.pdap.joint_guests import answer_range
 from tacit.recommenders.pdap.joint_setting import JointSetting
 from tacit.recommenders.pdap.private import GPDap, PDap
 from tacit.recommenders.pdap.trust import NEVER, Caution

@@ -28,10 +28,10 @@ from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB
 from tacit.recommenders.pdap.context import Context, ContextSetting, Sees
+from tacit.recommenders.pdap.hosting import answer_range
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_estimates import Beliefs
 from tacit.recommenders.pdap.joint_grid import Grid, slices_for
-from tacit.recommenders.pdap.joint_guests import answer_range
 from tacit.recommenders.pdap.joint_plan import Choices
 from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
 

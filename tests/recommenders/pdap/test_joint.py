@@ -13,10 +13,10 @@ from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
+from tacit.recommenders.pdap.hosting import Host, answer_range
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_estimates import Beliefs, posterior
 from tacit.recommenders.pdap.joint_grid import MOST_CELLS, Grid, slices_for
-from tacit.recommenders.pdap.joint_guests import JointGuests, answer_range
 from tacit.recommenders.pdap.joint_metering import Metered
 from tacit.recommenders.pdap.joint_plan import PARTS, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
@@ -340,7 +340,7 @@ def test_guests_see_what_was_released_and_leave_nothing():
     the reward is noised from the first one."""
     policy = joint(horizon=1000)
     served(policy, *stream(100))
-    guests = JointGuests(policy, epsilon=1.0, randomness=replay(5))
+    guests = Host(policy, epsilon=1.0, randomness=replay(5))
     before, arrivals = policy._sums._exact.copy(), policy.arrivals
     choice = guests.select(np.array([0.2, 0.7]))
     answers = [guests.answer(choice, 1) for _ in range(2000)]

@@ -2,7 +2,8 @@
 
 Choice   Whatever `serve_many` of one's own learner says. A forwarded visit is learned once, by the
          vendor that forwarded it.
-Answer   The reward, 0 or 1, by randomised response, stretched so that its mean is right.
+Answer   The reward, 0 or 1, by randomised response, stretched so that its mean is right. Nobody
+         needs the exact one: not while exploring, and not later.
 Source   Warner: Randomized response (JASA 1965).
 """
 
@@ -18,7 +19,6 @@ from tacit.accounting import Event
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.randomness import Source
-from tacit.recommenders.pdap.joint_guests import answer_range
 from tacit.recommenders.pdap.partition import Cell
 from tacit.recommenders.pdap.policy import Choice
 
@@ -81,3 +81,9 @@ class Host:
 
     def remove_arm(self, arm: int) -> None:
         raise ConfigError("Videos leave the vendor's own learner; guests are shown what it has.")
+
+
+def answer_range(epsilon: float) -> tuple[float, float]:
+    """What is sent for a released 0 and for a released 1, so that the mean is the reward."""
+    truth = float(BitRelease(epsilon).truth)
+    return -(1 - truth) / (2 * truth - 1), truth / (2 * truth - 1)

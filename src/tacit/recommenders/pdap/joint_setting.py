@@ -33,7 +33,7 @@ class JointSetting:
     """epsilon, delta: of one visit of a user, whether an own video or a neighbour is chosen.
 
     videos, neighbours, dimension, horizon: as in `Setting`.
-    neighbour_range: lowest and highest reward that a neighbour sends, see `joint_guests.py`.
+    neighbour_range: lowest and highest reward that a neighbour sends, see `hosting.py`.
     slices: per dimension; None: by the rule of `joint_grid.py`.
     release: "epochs" or "tree", see `joint_sums.py`. first: arrivals in the first epoch; growth:
     how much longer the next one is; 1 for equal ones. A tree is read at the ends of epochs, which

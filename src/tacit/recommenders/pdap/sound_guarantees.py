@@ -91,7 +91,7 @@ def answer(epsilon: float) -> Guarantee:
     """What a vendor sends back about a forwarded user's reward."""
     check_epsilon(epsilon)
     if math.isinf(epsilon):
-        return without_noise("sound-joint-guests")
+        return without_noise("host")
     exact = PureAccountant().add(BitRelease(epsilon).event).epsilon()
     return Guarantee(
         name="Noised reward of a forwarded visit",
