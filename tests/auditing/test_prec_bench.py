@@ -44,9 +44,10 @@ def test_the_sound_claim_holds():
 
 
 def test_too_low_a_claim_is_refuted_by_samples():
-    """A gate of 4 nats claimed to be a tenth of one: the stop alone shows it."""
+    """A gate of 4 nats claimed to be a tenth of one: the stop alone shows it. 4,000 samples prove
+    about 0.8 nats; 1,000 would prove 0 more often than not."""
     check = gated(4.0).checks[0]
-    assert check(SAMPLES, 1e-6).lower_bound > 0.1
+    assert check(4 * SAMPLES, 1e-6).lower_bound > 0.1
 
 
 def test_both_variants_are_on_the_bench():
