@@ -84,7 +84,7 @@ def guarantee(
     output.emit(
         {"guarantees": [card.to_dict() for card in cards]},
         as_json=as_json,
-        render=partial(_show, mechanism=mechanism),
+        render=partial(_show, mechanism=mechanism, design=what),
     )
 
 
@@ -119,12 +119,14 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
     import math
 
     from tacit.randomness import secure
+    from tacit.recommenders.baselines.linucb import LinUCB
     from tacit.recommenders.pdap import guarantees, sound_guarantees
     from tacit.recommenders.pdap.context import Context, ContextSetting
     from tacit.recommenders.pdap.control import Setting
     from tacit.recommenders.pdap.forwarding import Agreement
     from tacit.recommenders.pdap.forwarding_card import forwarded
     from tacit.recommenders.pdap.joint_setting import JointSetting
+    from tacit.recommenders.pdap.linear_card import linear
     from tacit.recommenders.pdap.trust import Caution
     from tacit.recommenders.pdap.trust_card import learned_about_neighbours
 
@@ -146,6 +148,7 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
         forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
         learned_about_neighbours(Caution(epsilon=epsilon / 10)),
         sound_guarantees.context(local),
+        linear(LinUCB(**sizes, horizon=200_000, epsilon=epsilon)),
     )
 
 
@@ -231,7 +234,7 @@ def _of_file(path: Path) -> tuple[Any, ...]:
     return tuple(load_model(path).guarantees())
 
 
-def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
+def _show(result: dict[str, Any], *, mechanism: str | None, design: str) -> None:
     for card in result["guarantees"]:
         output.console.print(Panel(_text(card), title=card["name"], title_align="left"))
     if mechanism is not None:
@@ -242,6 +245,9 @@ def _show(result: dict[str, Any], *, mechanism: str | None) -> None:
         return
     if not result["guarantees"]:
         output.console.print("This model promises no privacy to anybody: it is a yardstick.")
+        return
+    if design == "pdap":
+        output.next_step("Next:  tacit audit pdap  looks for violations of it.")
         return
     if any("X-Map" in card["name"] for card in result["guarantees"]):
         output.next_step(

@@ -94,7 +94,7 @@ class LinUCB:
         self.ridge, self.width, self.neighbour_range = ridge, width, neighbour_range
         self._sides = [False] * videos + [True] * neighbours
         self._left: set[int] = set()
-        self._sums = _GramTrees(len(self._sides), dimension + 2, self._levels, epsilon, self.delta)
+        self._sums = _GramTrees(len(self._sides), dimension + 2, self.levels, epsilon, self.delta)
         self.arrivals = 0
         self._learned = 0
         self._read(0)
@@ -193,7 +193,8 @@ class LinUCB:
         self._left.add(arm)
 
     @property
-    def _levels(self) -> int:
+    def levels(self) -> int:
+        """Blocks of the tree that a visit is in, at most."""
         return max(1, self.horizon // self.batch).bit_length()
 
     def _joined(self) -> list[int]:
