@@ -257,7 +257,7 @@ class PRec(Running):
             )
         if self.settings.clients is not None and self.begun >= self.settings.clients:
             raise PrivacyError(
-                f"This server was set up for {self.settings.clients} clients' runs, all of which "
+                f"The settings' number of clients is {self.settings.clients}, and so many runs "
                 "have begun; another would cost more than is promised for them together."
             )
         self.begun += 1
