@@ -223,13 +223,13 @@ def generate(name: str, events: int, few: int, file: Path, first: Path) -> dict[
 
 def learner(name: str, events: int, settings: dict[str, float]) -> Any:
     """settings: as in TUNED; what is not said is as the library has it."""
+    from tacit.recommenders.pdap.compiled import compiled
     from tacit.recommenders.pdap.control import Adaptive, Scaled, Setting
-    from tacit.recommenders.pdap.fast import fast
 
     public = {"videos": VIDEOS, "neighbours": 0, "dimension": TASKS[name][0], "horizon": events}
     rest = {key: value for key, value in settings.items() if key != "scale"}
     setting = Setting(**public, **rest)
-    return fast(setting, Scaled(Adaptive(setting), settings.get("scale", 1.0)))
+    return compiled(setting, Scaled(Adaptive(setting), settings.get("scale", 1.0)))
 
 
 def stream(arguments: argparse.Namespace) -> Any:
@@ -338,11 +338,11 @@ def wide(_: argparse.Namespace) -> dict[str, Any]:
     """Ten thousand features and at most 10,000 cells; memory after each of several batches."""
     import numpy as np
 
+    from tacit.recommenders.pdap.compiled import compiled
     from tacit.recommenders.pdap.control import Setting
-    from tacit.recommenders.pdap.fast import fast
 
     features, most, size = 10_000, 10_000, 1_000
-    bandit = fast(
+    bandit = compiled(
         Setting(
             videos=VIDEOS, neighbours=0, dimension=features, horizon=10**6, split_after=500,
             most_cells=most,

@@ -20,10 +20,16 @@ def cards(capsys, *options):
 
 
 def test_sound_cards_state_an_epsilon(capsys):
-    """Sums, answers, forwarded contexts and local draws: each has its card with epsilon near 1."""
+    """Sums, matrices, answers, forwarded contexts and local draws: each has its card with epsilon
+    near 1; caution costs a tenth more. LinUCB alone has a delta."""
     found = cards(capsys)
-    assert len(found) == 4
-    assert all(card["epsilon"] == pytest.approx(1.0) for card in found.values())
+    caution = found.pop("What is learned about neighbours")
+    assert len(found) == 5
+    assert caution["epsilon"] == pytest.approx(0.1)
+    assert all(card["epsilon"] == pytest.approx(1.0, rel=1e-3) for card in found.values())
+    assert [name for name, card in found.items() if card["delta"]] == [
+        "Private LinUCB: noisy matrices per arm"
+    ]
     assert "to whom" in " ".join(found["Context that is forwarded"]["not_covered"])
 
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.synthetic_rewards import contexts
-from tacit.engine.bandit import PHASES, Bandit, Rules
+from tacit.engine.bandit import PHASES, CompiledDap, Rules
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.pdap.adaptive import Cap, Dap
-from tacit.recommenders.pdap.control import Adaptive, Alone, Scaled, Setting, Uniform
-from tacit.recommenders.pdap.fast import fast
+from tacit.recommenders.pdap.compiled import compiled
+from tacit.recommenders.pdap.control import Adaptive, Alone, Scaled, Setting, UniformCells
 
 SETTINGS = st.builds(
     Setting,
@@ -63,7 +63,7 @@ def played(policy, where, outcomes):
 
 
 def small(**changes):
-    return fast(
+    return compiled(
         Setting(**({"videos": 3, "neighbours": 1, "dimension": 2, "horizon": 50} | changes))
     )
 
@@ -74,7 +74,7 @@ def test_a_batch_makes_the_readable_policys_choices(setting, seed, noise, clicks
     """Arms, phases and the number of cells are the same, whatever the setting."""
     where, outcomes = stream(setting, seed, clicks)
     controls = Adaptive(setting, noise=noise)
-    policy, bandit = Dap(setting, controls), fast(setting, controls)
+    policy, bandit = Dap(setting, controls), compiled(setting, controls)
     expected = played(policy, where, outcomes)
     found = bandit.play(where, outcomes)
     phases = [PHASES[phase] for phase in found.phases]
@@ -88,7 +88,7 @@ def test_one_at_a_time_equals_a_batch(setting, seed, noise, clicks):
     """`select` with `update`, and `step`, choose as `play` does."""
     where, outcomes = stream(setting, seed, clicks, count=200)
     controls = Adaptive(setting, noise=noise)
-    batch, single, fused = (fast(setting, controls) for _ in range(3))
+    batch, single, fused = (compiled(setting, controls) for _ in range(3))
     expected = batch.play(where, outcomes)
     reward = math.nan
     for row, context in enumerate(where):
@@ -108,7 +108,7 @@ def test_a_replayed_log_teaches_where_the_arms_agree(setting, seed, noise, click
     controls = Adaptive(setting, noise=noise)
     logged = np.random.default_rng(seed).integers(0, outcomes.shape[1], len(where))
     rewards = outcomes[np.arange(len(where)), logged]
-    found = fast(setting, controls).replay(where, logged, rewards)
+    found = compiled(setting, controls).replay(where, logged, rewards)
     policy = Dap(setting, controls)
     for row, context in enumerate(where):
         choice = policy.select(context)
@@ -124,7 +124,7 @@ def test_alone_is_cap():
     """Without neighbours and with ln t, the choices are those of CAP."""
     setting = Setting(videos=4, neighbours=2, dimension=2, horizon=3000, split_after=30, growth=1)
     where, outcomes = stream(setting, 5, True, count=3000)
-    bandit = fast(setting, Alone(setting), alone=True)
+    bandit = compiled(setting, Alone(setting), alone=True)
     found = bandit.play(where, outcomes[:, :4])
     assert found.arms.tolist() == [arm for arm, _ in played(Cap(setting), where, outcomes)]
 
@@ -134,9 +134,9 @@ def test_scaled_control_functions():
     setting = Setting(videos=4, neighbours=2, dimension=2, horizon=3000, split_after=30, growth=1)
     scaled = Scaled(Adaptive(setting), 0.1)
     where, outcomes = stream(setting, 6, True, count=3000)
-    found = fast(setting, scaled).play(where, outcomes)
+    found = compiled(setting, scaled).play(where, outcomes)
     assert found.arms.tolist() == [arm for arm, _ in played(Dap(setting, scaled), where, outcomes)]
-    plain = fast(setting).play(where, outcomes)
+    plain = compiled(setting).play(where, outcomes)
     assert (found.phases == 2).sum() > 2 * (plain.phases == 2).sum()
 
 
@@ -154,7 +154,7 @@ def test_every_phase_and_a_deep_tree_are_met():
         split_after=300,
     )  # fmt: skip
     where, outcomes = stream(setting, 8, True, count=20_000)
-    policy, bandit = Dap(setting), fast(setting)
+    policy, bandit = Dap(setting), compiled(setting)
     found = bandit.play(where, outcomes)
     assert found.arms.tolist() == [arm for arm, _ in played(policy, where, outcomes)]
     assert min(np.bincount(found.phases, minlength=3)) > 1000
@@ -165,8 +165,8 @@ def test_batches_one_after_another_are_one_batch():
     """Where a stream is cut changes nothing."""
     setting = Setting(videos=3, neighbours=1, dimension=3, horizon=900, split_after=10, growth=1)
     where, outcomes = stream(setting, 2, False, count=900)
-    whole = fast(setting).play(where, outcomes).arms
-    bandit = fast(setting)
+    whole = compiled(setting).play(where, outcomes).arms
+    bandit = compiled(setting)
     parts = [bandit.play(where[n : n + 300], outcomes[n : n + 300]).arms for n in (0, 300, 600)]
     assert (np.concatenate(parts) == whole).all()
     assert bandit.arrivals == 900
@@ -175,7 +175,7 @@ def test_batches_one_after_another_are_one_batch():
 @pytest.mark.parametrize("dimension", [2, 10_000])
 def test_a_bound_on_cells_bounds_the_memory(dimension):
     """Once the bound is reached the memory stays as it is, and the oldest cell is forgotten."""
-    bandit = fast(
+    bandit = compiled(
         Setting(
             videos=2, neighbours=0, dimension=dimension, horizon=1000, split_after=1, growth=0.01,
             most_cells=100,
@@ -240,7 +240,7 @@ def test_a_bad_reward_is_refused_and_nothing_learned(reward):
 
 def test_a_neighbours_reward_may_be_noised():
     """It lies anywhere but must be finite; it is not learned in training."""
-    bandit = fast(Setting(videos=1, neighbours=1, dimension=1, horizon=2), alone=False)
+    bandit = compiled(Setting(videos=1, neighbours=1, dimension=1, horizon=2), alone=False)
     outcomes = np.array([[1.0, -40.0]] * 30)
     assert (bandit.play(np.zeros((30, 1)), outcomes).arms == 1).any()
     outcomes[3, 1] = math.inf
@@ -285,7 +285,7 @@ def test_control_functions_of_another_form_are_refused():
     """DUP's grow as a power of t, which the kernel cannot say."""
     setting = Setting(videos=3, neighbours=1, dimension=2, horizon=50)
     with pytest.raises(ConfigError, match="ln t"):
-        fast(setting, Uniform(setting))
+        compiled(setting, UniformCells(setting))
 
 
 @pytest.mark.parametrize(
@@ -308,4 +308,4 @@ def test_rules_without_meaning_are_refused(change):
         "tried": two, "trained": two, "heard": two,
     }  # fmt: skip
     with pytest.raises(ConfigError):
-        Bandit(Rules(**(rules | change)))
+        CompiledDap(Rules(**(rules | change)))

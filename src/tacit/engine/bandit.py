@@ -1,8 +1,8 @@
 """A bandit over cells that split, compiled: millions of choices a second, one or many at a time.
 
 The readable learner is `tacit.recommenders.pdap.adaptive`; given the same contexts and rewards,
-this one makes the same choices. `tacit.recommenders.pdap.fast` makes it from the same settings. It
-has no noise, and no arms that come and go.
+this one makes the same choices. `tacit.recommenders.pdap.compiled` makes it from the same settings.
+It has no noise, and no arms that come and go.
 
 Memory   Only visited cells are stored: 56 + 8 (3 K + 4 (M - 1)) bytes and two to four places of 8
          bytes in a table for each, in an array that is doubled when it is full. With `most_cells`
@@ -96,7 +96,7 @@ class Played:
     rewards: Floats
 
 
-class Bandit:
+class CompiledDap:
     """`select` and `update` in turn, or `step` for both at once, or whole batches in order.
 
     A choice that is followed by another one before its reward came is never learned. One thread at

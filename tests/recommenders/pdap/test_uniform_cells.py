@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.recommenders.pdap.control import Setting, Uniform
+from tacit.recommenders.pdap.control import Setting, UniformCells
 from tacit.recommenders.pdap.uniform_cells import Dup, slices
 
 
@@ -57,7 +57,7 @@ def test_phases_follow_each_other():
 
 def test_control_functions():
     """D1 = D3 = t^(2 / (3 + d)) ln t, and K times that to train; at any level."""
-    controls = Uniform(setting(videos=20))
+    controls = UniformCells(setting(videos=20))
     expected = 1000**0.4 * math.log(1000)
     assert controls.own(0, 1000) == controls.neighbour(5, 1000) == pytest.approx(expected)
     assert controls.trained(1, 1000) == pytest.approx(20 * expected)

@@ -147,7 +147,7 @@ class Alone:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class UniformCells:
     """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t and K D1.
 
     K D1 visits train a neighbour, so that each of its K videos can be tried D1 times.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from tacit.recommenders.pdap.adaptive import Learner, Visits
-from tacit.recommenders.pdap.control import Setting, Uniform
+from tacit.recommenders.pdap.control import Setting, UniformCells
 from tacit.recommenders.pdap.guests import Guests, GuestVisits
 from tacit.recommenders.pdap.partition import FixedPartition
 from tacit.recommenders.pdap.policy import Arms
@@ -25,7 +25,7 @@ class Dup(Learner):
             FixedPartition(
                 setting.dimension, Visits, slices=slices(setting), most_cells=setting.most_cells
             ),
-            Uniform(setting),
+            UniformCells(setting),
         )
 
 
@@ -34,7 +34,7 @@ def guests(setting: Setting) -> Guests:
     grid = FixedPartition(
         setting.dimension, GuestVisits, slices=slices(setting), most_cells=setting.most_cells
     )
-    return Guests(setting, epsilon=math.inf, controls=Uniform(setting), partition=grid)
+    return Guests(setting, epsilon=math.inf, controls=UniformCells(setting), partition=grid)
 
 
 def slices(setting: Setting) -> int:

@@ -8,20 +8,22 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.bandit import Bandit, Rules
+from tacit.engine.bandit import CompiledDap, Rules
 from tacit.errors import ConfigError
 from tacit.recommenders.pdap.adaptive import Visits, adaptive
 from tacit.recommenders.pdap.control import Adaptive, Controls, Setting
 
 
-def fast(setting: Setting, controls: Controls | None = None, *, alone: bool = False) -> Bandit:
+def compiled(
+    setting: Setting, controls: Controls | None = None, *, alone: bool = False
+) -> CompiledDap:
     """Chooses as `Dap(setting, controls)` does; `alone`: without the neighbours.
 
-    `Cap(setting)` is `fast(setting, Alone(setting), alone=True)`. Of the control functions only
+    `Cap(setting)` is `compiled(setting, Alone(setting), alone=True)`. Of the control functions only
     those that are a constant plus a multiple of ln t at each level can be compiled: DUP's are not.
     """
     used = Adaptive(setting) if controls is None else controls
-    return Bandit(
+    return CompiledDap(
         Rules(
             dimension=setting.dimension,
             own=setting.videos,
