@@ -82,9 +82,9 @@ class Line:
     """One lie beside its honest twin, paired over worlds.
 
     ratio: regret over that of the twin, against all videos. ratio_reachable: the same against what
-    the liar left to be shown; the twin could show everything. drawn: of the honest twin, and by how
-    many points more with the lie. above: shares of worlds in which a limit is exceeded, twice the
-    regret (of either kind) and ten points.
+    the liar left to be shown; the twin could show everything. honest_drawn: share of the twin's
+    visits that went to this neighbour; points: how many more of a hundred do with the lie. above:
+    shares of worlds in which a limit is exceeded, twice the regret (of either kind) and ten points.
     """
 
     home: str
@@ -93,6 +93,7 @@ class Line:
     worlds: int
     ratio: Interval
     ratio_reachable: Interval
+    honest_regret: Interval
     honest_drawn: float
     points: Interval
     above: tuple[float, float, float]
@@ -175,6 +176,7 @@ def lines(runs: Iterable[Run]) -> Iterator[Line]:
             worlds=len(pairs),
             ratio=mean_interval(ratios),
             ratio_reachable=mean_interval(left),
+            honest_regret=mean_interval([twin.regret for _, twin in pairs]),
             honest_drawn=float(np.mean([twin.drawn for _, twin in pairs])),
             points=mean_interval(points),
             above=(_above(ratios, 2), _above(left, 2), _above(points, 10)),
@@ -304,10 +306,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 for world in range(given.worlds)
                 for lie in (HONEST, *given.lies)
             ]
-            twins = [one.regret for one in runs if one.lie == HONEST]
             for line in lines(runs):
-                text = json.dumps(asdict(line) | {"honest_regret": mean_interval(twins)})
-                sys.stdout.write(f"{text if given.json else row(line)}\n")
+                sys.stdout.write(f"{json.dumps(asdict(line)) if given.json else row(line)}\n")
                 sys.stdout.flush()
 
 
