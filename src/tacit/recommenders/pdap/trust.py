@@ -47,7 +47,7 @@ class Caution:
     high: float = 1.0
     tolerance: float = 0.1
     errors: float = 4.0
-    share: float = 0.25
+    share: float = 0.1
     proof: int = 30
     failures: int = 3
     pause: int = 100
