@@ -120,13 +120,13 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
 
     from tacit.randomness import secure
     from tacit.recommenders.baselines.linucb import LinUCB
+    from tacit.recommenders.baselines.linucb_card import linear
     from tacit.recommenders.pdap import guarantees, sound_guarantees
     from tacit.recommenders.pdap.context import Context, ContextSetting
     from tacit.recommenders.pdap.control import Setting
     from tacit.recommenders.pdap.forwarding import Agreement
     from tacit.recommenders.pdap.forwarding_card import forwarded
     from tacit.recommenders.pdap.joint_setting import JointSetting
-    from tacit.recommenders.pdap.linear_card import linear
     from tacit.recommenders.pdap.trust import Caution
     from tacit.recommenders.pdap.trust_card import learned_about_neighbours
 

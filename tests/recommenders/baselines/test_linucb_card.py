@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines.linucb import LinUCB
-from tacit.recommenders.pdap.linear_card import linear
+from tacit.recommenders.baselines.linucb_card import linear
 
 
 def learner(epsilon: float) -> LinUCB:
