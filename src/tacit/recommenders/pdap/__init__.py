@@ -24,11 +24,11 @@ each cell and video; what is sent is its noisy total over the number of rewards;
 training phase are not learned; epsilon grows with the level in GP-DAP (section VI, not VII).
 
 Not in the paper: noisy_partition.py (cells that split by noisy counts at public times; the audit
-bench has it, and no policy), compiled.py (DAP and CAP compiled); vendor.py, network.py, messages.py (what crosses between vendors),
-forwarding.py (contexts randomised at home), hosting.py (guests of a learner that does not learn
-from them), trust.py (what a neighbour's word is worth), trust_noisy.py (the same from noisy sums,
-for homes that promise something), bandit.py (fit and predict over any policy), uniform.py (the
-yardstick).
+bench has it, and no policy), compiled.py (DAP and CAP compiled); vendor.py, network.py, messages.py
+(what crosses between vendors), forwarding.py (contexts randomised at home), hosting.py (guests of a
+learner that does not learn from them), trust.py (what a neighbour's word is worth), trust_noisy.py
+(the same from noisy sums, for homes that promise something), bandit.py (fit and predict over any
+policy), uniform.py (the yardstick).
 
 The published claims are refuted, with numbers, on the cards of guarantees.py.
 """
