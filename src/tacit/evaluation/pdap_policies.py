@@ -159,7 +159,7 @@ def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source)
         "neighbour_range": answer_range(epsilon),
     }
     if name == "sound-joint":
-        home: Any = Joint(JointSetting(**shared), randomness=source)
+        home: Joint | LinUCB = Joint(JointSetting(**shared), randomness=source)
         learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
     else:
         home, learning = LinUCB(**shared, delta=world.delta), epsilon
@@ -168,7 +168,13 @@ def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source)
 
 
 def _hosting(
-    home: Any, world: World, vendor: int, source: Source, epsilon: float, *, told: bool
+    home: Joint | LinUCB | Context | Uniform,
+    world: World,
+    vendor: int,
+    source: Source,
+    epsilon: float,
+    *,
+    told: bool,
 ) -> Made:
     told = told and world.vendors > 1  # a vendor alone forwards nothing, and watches nobody
     features = world.dimension if told else 0

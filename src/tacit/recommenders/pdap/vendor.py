@@ -15,7 +15,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,20 @@ from tacit.recommenders.pdap.trust_noisy import NoisyPeer, release_for
 _KEPT = 10_000  # guests whose answers are kept, and visits for which a word is waited
 
 
-class Learns(Protocol):
+class Chosen(Protocol):
+    """A decision as far as a vendor is concerned: the rest is its policy's business."""
+
+    @property
+    def arm(self) -> int: ...
+
+    @property
+    def phase(self) -> str: ...
+
+
+C = TypeVar("C", bound=Chosen)
+
+
+class Learns(Protocol[C]):
     """A policy as far as its vendor is concerned."""
 
     @property
@@ -48,9 +61,9 @@ class Learns(Protocol):
     @property
     def n_neighbours(self) -> int: ...
 
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> C: ...
 
-    def update(self, choice: Choice, reward: float) -> None: ...
+    def update(self, choice: C, reward: float) -> None: ...
 
     def add_arm(self, *, neighbour: bool = False) -> int: ...
 
@@ -67,7 +80,7 @@ class Settles(Protocol):
     @property
     def epsilon(self) -> float: ...
 
-    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice: ...
+    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Chosen: ...
 
 
 class Hosts(Protocol):
@@ -87,7 +100,7 @@ class Visit:
     """
 
     context: NDArray[np.float64]
-    choice: Choice
+    choice: Chosen
     video: str | None
     peer: str | None = None
     forward: bytes | None = None
@@ -126,7 +139,7 @@ class Vendor:
 
     def __init__(
         self,
-        home: Learns,
+        home: Learns[Any],
         videos: Sequence[str],
         *,
         guests: Hosts | None = None,
@@ -414,7 +427,7 @@ class Vendor:
         self.home.remove_arm(arm)
         del self._peers[arm]
 
-    def _of_guests(self) -> Learns:
+    def _of_guests(self) -> Learns[Any]:
         assert self.guests is not None
         return self.guests  # type: ignore[return-value]  # unless shared, a policy of its own
 
