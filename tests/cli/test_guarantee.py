@@ -79,7 +79,10 @@ def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
         (["gaussian", "--epsilon", "1"], "give it a delta"),
         (["laplace", "--epsilon", "inf"], "finite"),
         (["laplace", "--epsilon", "-1"], "epsilon is a number of at least"),
-        (["nothing"], "Designs: standard-scheme, xmap, sketches, prec, pdap. Mechanisms: bit-release"),
+        (
+            ["nothing"],
+            "Designs: standard-scheme, xmap, sketches, prec, pdap. Mechanisms: bit-release",
+        ),
         (
             ["standard-scheme", "--epsilon", "1"],
             "--epsilon and --delta are for xmap, prec and mechanisms",
