@@ -120,19 +120,22 @@ def _drawn(rows: Sequence[Row], columns: Sequence[Column], field: str, axis: str
 
     every = sorted({row.arrivals for row in rows})
     chosen = _spread(every)
+    bars = len({row.seed for row in rows}) > 2
     lines = []
     for number, column in enumerate(columns):
         points = [(n, level(rows, column, field, n)) for n in chosen]
-        drawn = tuple((float(n), *_bounded(found)) for n, found in points if found is not None)
+        drawn = tuple(
+            (float(n), *_bounded(found, bars)) for n, found in points if found is not None
+        )
         if drawn:
             lines.append(Curve(named(column), *_colour(number), drawn))
     return curves(lines, x_title="visits of each vendor", y_title=axis)
 
 
-def _bounded(found: Interval) -> tuple[float, float, float]:
-    """One seed has no interval: its point stands for itself."""
-    if math.isinf(found.low):
-        return found.mean, found.mean, found.mean
+def _bounded(found: Interval, bars: bool) -> tuple[float, float, float]:
+    """One seed has no interval, and those of two would fill the plot: the point stands alone."""
+    if not bars or math.isinf(found.low):
+        return (found.mean,) * 3
     return found.mean, found.low, found.high
 
 
