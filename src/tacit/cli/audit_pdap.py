@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from tacit.cli import output
+from tacit.cli import audit_tables, output
 from tacit.errors import ConfigError
 
 NAME = "pdap"
@@ -61,8 +61,7 @@ def audit_pdap(samples: int | None, variant: str | None, *, planted: bool, as_js
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
             result["clean"] = [asdict(twin) for _, twin in found]
-    wrong += [f"{bug['bug']}: missed" for bug in result.get("planted", []) if not bug["caught"]]
-    wrong += [f"{twin['mechanism']}: alarm" for twin in result.get("clean", []) if twin["alarm"]]
+    wrong += audit_tables.complaints(result)
     output.emit(result, as_json=as_json, render=lambda result: _show(result, wrong))
     if wrong:
         raise typer.Exit(1)
@@ -90,38 +89,8 @@ def _show(result: dict[str, Any], wrong: list[str]) -> None:
             ("policy", "unit", "step", "bound"),
             [(row["policy"], row["unit"], row["step"], row["bound"]) for row in result["rules"]],
         )
-    output.table(
-        "",
-        ("mechanism", "unit", "claim", "exact", "bound", "verdict"),
-        [
-            (
-                audit.mechanism,
-                audit.unit,
-                audit.epsilon,
-                audit.exact,
-                audit.lower_bound,
-                "refuted as expected"
-                if audit.mechanism in result["refuted_as_expected"]
-                else audit.verdict,
-            )
-            for audit in result["audits"]
-        ],
-    )
-    if "planted" in result:
-        output.table(
-            "",
-            ("planted bug", "result", "by", "bound", "clean twin"),
-            [
-                (
-                    bug["bug"],
-                    "caught" if bug["caught"] else "MISSED",
-                    bug["by"],
-                    bug["lower_bound"],
-                    "ALARM" if twin["alarm"] else "quiet",
-                )
-                for bug, twin in zip(result["planted"], result["clean"], strict=True)
-            ],
-        )
+    audit_tables.lines(result, "unit")
+    audit_tables.planted(result)
     for line in wrong:
         output.console.print(line)
     if not wrong:

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from tacit.cli import output
+from tacit.cli import audit_tables, output
 from tacit.errors import ConfigError
 
 NAME = "prec"
@@ -63,31 +63,14 @@ def audit_prec(samples: int | None, variant: str | None, *, planted: bool, as_js
         for one in result["computed"]
         if one["verdict"] != "held"
     ]
-    wrong += [f"{bug['bug']}: missed" for bug in result.get("planted", []) if not bug["caught"]]
-    wrong += [f"{twin['mechanism']}: alarm" for twin in result.get("clean", []) if twin["alarm"]]
+    wrong += audit_tables.complaints(result)
     output.emit(result, as_json=as_json, render=lambda result: _show(result, wrong))
     if wrong:
         raise typer.Exit(1)
 
 
 def _show(result: dict[str, Any], wrong: list[str]) -> None:
-    output.table(
-        "",
-        ("mechanism", "claim", "delta", "exact", "bound", "verdict"),
-        [
-            (
-                audit.mechanism,
-                audit.epsilon,
-                f"{audit.delta:.3g}",
-                audit.exact,
-                audit.lower_bound,
-                "refuted as expected"
-                if audit.mechanism in result["refuted_as_expected"]
-                else audit.verdict,
-            )
-            for audit in result["audits"]
-        ],
-    )
+    audit_tables.lines(result, "delta")
     output.table(
         "Computed",
         ("check", "pairs", "largest", "allowed", "verdict"),
@@ -102,20 +85,7 @@ def _show(result: dict[str, Any], wrong: list[str]) -> None:
             for one in result["computed"]
         ],
     )
-    if "planted" in result:
-        output.table(
-            "",
-            ("planted bug", "result", "by", "clean twin"),
-            [
-                (
-                    bug["bug"],
-                    "caught" if bug["caught"] else "MISSED",
-                    bug["by"],
-                    "ALARM" if twin["alarm"] else "quiet",
-                )
-                for bug, twin in zip(result["planted"], result["clean"], strict=True)
-            ],
-        )
+    audit_tables.planted(result)
     for line in wrong:
         output.console.print(line)
     if not wrong:

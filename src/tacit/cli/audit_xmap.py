@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from tacit.cli import output
+from tacit.cli import audit_tables, output
 from tacit.errors import ConfigError
 
 NAME = "xmap"
@@ -47,8 +47,7 @@ def audit_xmap(samples: int | None, *, planted: bool, as_json: bool) -> None:
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
             result["clean"] = [asdict(twin) for _, twin in found]
-    wrong += [f"{bug['bug']}: missed" for bug in result.get("planted", []) if not bug["caught"]]
-    wrong += [f"{twin['mechanism']}: alarm" for twin in result.get("clean", []) if twin["alarm"]]
+    wrong += audit_tables.complaints(result)
     wrong += [
         f"{row.method}, {row.attack}: membership guessed beyond the claim"
         for row in result["membership"]
@@ -62,23 +61,7 @@ def audit_xmap(samples: int | None, *, planted: bool, as_json: bool) -> None:
 
 
 def _show(result: dict[str, Any], wrong: list[str]) -> None:
-    output.table(
-        "",
-        ("mechanism", "claim", "delta", "exact", "bound", "verdict"),
-        [
-            (
-                audit.mechanism,
-                audit.epsilon,
-                f"{audit.delta:g}",
-                audit.exact,
-                audit.lower_bound,
-                "refuted as expected"
-                if audit.mechanism in result["refuted_as_expected"]
-                else audit.verdict,
-            )
-            for audit in result["audits"]
-        ],
-    )
+    audit_tables.lines(result, "delta")
     output.table(
         "Membership",
         ("recommender", "attack", "claim", "AUC", "95 %", "bound", "verdict"),
@@ -95,20 +78,7 @@ def _show(result: dict[str, Any], wrong: list[str]) -> None:
             for row in result["membership"]
         ],
     )
-    if "planted" in result:
-        output.table(
-            "",
-            ("planted bug", "result", "by", "clean twin"),
-            [
-                (
-                    bug["bug"],
-                    "caught" if bug["caught"] else "MISSED",
-                    bug["by"],
-                    "ALARM" if twin["alarm"] else "quiet",
-                )
-                for bug, twin in zip(result["planted"], result["clean"], strict=True)
-            ],
-        )
+    audit_tables.planted(result)
     for line in wrong:
         output.console.print(line)
     if not wrong:
