@@ -57,6 +57,28 @@ def test_people_needed_lie_between_those_tried():
     assert needed[0.8][1.0] is None
 
 
+def test_both_methods_are_measured_in_the_world_that_is_named(price):
+    """The prototype's world has other ratings, and NX-Map's error and gain still add up there."""
+    other = measure_price(
+        users=[200],
+        epsilons=[3.0],
+        delta=1e-6,
+        seeds=[1],
+        items=(60, 60),
+        world="prototype",
+        workers=1,
+    )
+    assert other.nx_mean("mae", 200) != price.nx_mean("mae", 200)
+    base = other.mean("mae", 200, math.inf) + other.mean("gain", 200, math.inf)
+    assert other.nx_mean("mae", 200) + other.nx_mean("gain", 200) == pytest.approx(base)
+
+
+def test_an_unknown_world_is_refused():
+    """With the names of those there are."""
+    with pytest.raises(ConfigError, match="default, prototype; got 'real'"):
+        measure_price(users=[200], epsilons=[1.0], delta=1e-6, seeds=[1], world="real")
+
+
 def test_too_few_people_are_refused():
     """A handful of people says nothing, and the number is named."""
     with pytest.raises(ConfigError, match="200 people or more; got 5"):

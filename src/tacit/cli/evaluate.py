@@ -132,6 +132,13 @@ def xmap(
             "Default: 5000,20000 with --report, if the sound variant is measured."
         ),
     ] = None,
+    generated_world: Annotated[
+        str,
+        typer.Option(
+            help="What those people are like: default, where settings were chosen, or "
+            "prototype, chosen before anything of the release was measured there."
+        ),
+    ] = "default",
     share: Annotated[float, typer.Option(help="Share of the people in both who are tested.")] = 0.2,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 5,
     report: Report = None,
@@ -146,9 +153,10 @@ def xmap(
     """
     from tacit.evaluation.cross_domain import DEFAULT_VARIANTS, evaluate_cross_domain, steps
     from tacit.evaluation.cross_domain_methods import METHODS
-    from tacit.evaluation.cross_domain_price import measure_price
+    from tacit.evaluation.cross_domain_price import check_world, measure_price
     from tacit.evaluation.manifest import manifest
 
+    check_world(generated_world)
     if report is not None:
         from tacit.writing import check_writable
 
@@ -186,6 +194,7 @@ def xmap(
                 epsilons=settings["epsilons"],
                 delta=delta,
                 seeds=[seed],
+                world=generated_world,
                 workers=workers,
                 progress=advance,
             )
@@ -197,6 +206,7 @@ def xmap(
         source=from_domain,
         target=to_domain,
         generated_users=sizes,
+        generated_world=generated_world,
         **settings,
     )
     if report is not None:

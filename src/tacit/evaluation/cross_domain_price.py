@@ -17,7 +17,7 @@ from tacit.data.synthetic_domains import DOMAINS, generate_domains
 from tacit.errors import ConfigError
 from tacit.evaluation.accuracy import mae
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.price_of_privacy import PriceRow, price_of_privacy, users_needed
+from tacit.evaluation.price_of_privacy import WORLDS, PriceRow, price_of_privacy, users_needed
 
 ITEMS = (1000, 1000)
 COLD = 5000
@@ -84,18 +84,20 @@ def measure_price(
     delta: float,
     seeds: Sequence[int],
     items: tuple[int, int] = ITEMS,
+    world: str = "default",
     workers: int = 0,
     progress: Progress | None = None,
 ) -> Price:
     """len(users) * len(seeds) steps. An infinite epsilon is left out: it is always measured.
 
-    items: of either domain.
+    items: of either domain. world: a name of `WORLDS`.
     """
+    check_world(world)
     if few := [size for size in users if size < FEWEST_USERS]:
         raise ConfigError(f"The price is measured on {FEWEST_USERS} people or more; got {few[0]}.")
     finite = tuple(epsilon for epsilon in epsilons if math.isfinite(epsilon))
     tasks = [(size, seed) for size in users for seed in seeds]
-    with Pool(_Budget(finite, delta, items), workers=workers) as pool:
+    with Pool(_Budget(finite, delta, items, world), workers=workers) as pool:
         found = pool.run(_measure, tasks, progress or (lambda _: None))
     return Price(
         rows=tuple(row for rows, _ in found for row in rows),
@@ -103,11 +105,18 @@ def measure_price(
     )
 
 
+def check_world(name: str) -> None:
+    """ConfigError unless it is one of `WORLDS`."""
+    if name not in WORLDS:
+        raise ConfigError(f"Generated worlds are {', '.join(WORLDS)}; got {name!r}.")
+
+
 @dataclass(frozen=True)
 class _Budget:
     epsilons: tuple[float, ...]
     delta: float
     items: tuple[int, int]
+    world: str
 
 
 def _measure(budget: _Budget, size: int, seed: int) -> tuple[tuple[PriceRow, ...], TwinRow]:
@@ -118,17 +127,18 @@ def _measure(budget: _Budget, size: int, seed: int) -> tuple[tuple[PriceRow, ...
         delta=budget.delta,
         cold=COLD,
         items=budget.items,
+        world=WORLDS[budget.world],
     )
-    error = _nx_map(size, seed, budget.items)
+    error = _nx_map(size, seed, budget)
     return rows, TwinRow(size, seed, error, rows[0].mae + rows[0].gain - error)
 
 
-def _nx_map(size: int, seed: int, items: tuple[int, int]) -> float:
+def _nx_map(size: int, seed: int, budget: _Budget) -> float:
     """MAE on the people and ratings that `price_of_privacy` judges."""
     from tacit.recommenders.xmap import XMap
 
     source, target = DOMAINS
-    ratings = generate_domains(size, items, seed=seed)
+    ratings = generate_domains(size, budget.items, seed=seed, **WORLDS[budget.world])
     share = min(COLD, size // 2) / size
     split = cross_domain_split(ratings, source=source, target=target, share=share, seed=seed)
     model = XMap(source=source, target=target, variant="published", epsilon=math.inf)

@@ -77,6 +77,9 @@ Of the worlds tried on seed 101 this one comes nearest: 0.90 and 0.11 of 20,000 
 docs/decisions/0010 has the others. `PROTOTYPE_SEEDS` were not looked at."""
 PROTOTYPE_SEEDS = (11, 12, 13)
 
+WORLDS: Mapping[str, Mapping[str, Any]] = {"default": {}, "prototype": PROTOTYPE_WORLD}
+"""Generated worlds by name. The release's settings were chosen in the default one."""
+
 
 @dataclass(frozen=True)
 class PriceRow:
