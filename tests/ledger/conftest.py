@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -144,6 +145,24 @@ def ledger_at() -> Iterator[Callable[..., Ledger]]:
     yield open_at
     for ledger in opened:
         ledger.close()
+
+
+@pytest.fixture
+def edit() -> Callable[..., None]:
+    """Changes a store in a file as somebody who knows SQL and takes the guards away first."""
+
+    def by_hand(path: Path, *statements: str) -> None:
+        connection = sqlite3.connect(path, isolation_level=None)
+        triggers = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for (name,) in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement)
+        connection.close()
+
+    return by_hand
 
 
 def _programs() -> Path | None:

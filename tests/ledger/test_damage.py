@@ -48,21 +48,8 @@ def spent(quick_folder, ledger_at):
     return path
 
 
-def edit(path, *statements):
-    """As somebody who knows SQL and takes the guards away first."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    triggers = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    ).fetchall()
-    for (name,) in triggers:
-        connection.execute(f"DROP TRIGGER {name}")
-    for statement in statements:
-        connection.execute(statement)
-    connection.close()
-
-
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
-def test_an_edited_store_is_found(spent, ledger_at, statement):
+def test_an_edited_store_is_found(spent, edit, ledger_at, statement):
     """Whatever is edited by hand, `verify` sees it and the ledger does not open again."""
     with ledger_at(spent, create=False) as ledger:
         assert ledger.verify().sound
@@ -72,7 +59,7 @@ def test_an_edited_store_is_found(spent, ledger_at, statement):
         open_ledger(spent, create=False)
 
 
-def test_what_verify_says_has_no_names(spent, ledger_at):
+def test_what_verify_says_has_no_names(spent, edit, ledger_at):
     """Problems are told by numbers of entries and budgets, never by names."""
     with ledger_at(spent, create=False) as ledger:
         edit(spent, *(EDITS[name] for name in ("a larger cap", "a payload changed", "no JSON")))
@@ -167,9 +154,9 @@ def test_two_torn_slots_are_refused(spent):
         open_ledger(spent)
 
 
-def test_a_newer_schema_is_refused(spent):
+def test_a_newer_schema_is_refused(spent, edit):
     """An older program does not touch what a newer one made."""
-    edit(spent, "INSERT INTO ledger_schema VALUES (3)")
+    edit(spent, "INSERT INTO ledger_schema VALUES (4)")
     with pytest.raises(LedgerRefused, match="newer version"):
         open_ledger(spent)
 

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import update
 
 from tacit.errors import PrivacyError, TacitError
-from tacit.ledger import Request, spending, store
+from tacit.ledger import Ledger, Request, spending, store
 from tacit.ledger.schema import budgets
+from tacit.ledger.states import KeptStates
 from tacit.testing.ledgers import LedgerConformance
 
 
@@ -54,9 +55,9 @@ def partial_payment(patch):
 def refund_of_a_failed_draw(patch):
     """A draw that fails costs nothing, so failing becomes a free answer."""
 
-    def drawn(draw):
+    def drawn(draw, before):
         try:
-            return draw(None)
+            return draw(None, before)
         except Exception:
             raise PrivacyError("refunded") from None
 
@@ -78,6 +79,31 @@ def anybodys_epoch(patch):
     patch.setattr(store, "follows", lambda token, before: True)
 
 
+def state_of_a_failed_draw(patch):
+    """A draw whose answer is no bytes still changes the state."""
+    sound = spending._drawn
+
+    def drawn(draw, before):
+        wanted = []
+
+        def noted(source, before):
+            wanted.append(draw(source, before))
+            return wanted[-1]
+
+        answer, after = sound(noted, before)
+        return answer, (b"new" if answer is None and wanted else after)
+
+    patch.setattr(spending, "_drawn", drawn)
+
+
+def state_in_memory(patch):
+    """The state lives in the process and reaches no disk."""
+    kept = {}
+    patch.setattr(KeptStates, "read", lambda _, name: kept.get(name))
+    patch.setattr(KeptStates, "change", lambda _, name, state, number: kept.update({name: state}))
+    patch.setattr(Ledger, "state", lambda _, name: kept.get(name))
+
+
 FAULTS = {
     key_without_payload: "test_a_key_with_another_payload_is_refused",
     key_not_scoped: "test_keys_are_scoped",
@@ -88,6 +114,8 @@ FAULTS = {
     seeded_answers: "test_a_replayed_source_is_refused",
     free_repetition: "test_a_charge_is_exact",
     anybodys_epoch: "test_epochs_need_the_operator",
+    state_of_a_failed_draw: "test_a_failed_draw_leaves_the_state",
+    state_in_memory: "test_a_state_is_kept",
 }
 
 

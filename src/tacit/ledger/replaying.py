@@ -11,7 +11,16 @@ from sqlalchemy import Connection, func, select
 
 from tacit.ledger.chain import START, Head, link
 from tacit.ledger.epochs import follows
-from tacit.ledger.schema import answers, budgets, head, log, requests
+from tacit.ledger.schema import (
+    STATES_SINCE,
+    answers,
+    budgets,
+    head,
+    log,
+    requests,
+    states,
+    version,
+)
 from tacit.ledger.spending import fingerprint
 
 _AT_ONCE = 1000
@@ -74,6 +83,7 @@ class _Replay:
     epoch: int = 0
     releases: int = 0
     budgets: dict[int, _Budget] = field(default_factory=dict)
+    states: dict[str, tuple[int, str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def entry(self, row: Any) -> None:
@@ -122,7 +132,7 @@ class _Replay:
             self.budgets[number].pay(amount, delta, facts["epoch"])
             for number, amount, delta in facts["charges"]
         ]
-        if not within or not all(within) or facts["epoch"] != self.epoch:
+        if not all(within) or facts["epoch"] != self.epoch:
             return "spends more than a budget has"
         asked = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
         said = tuple(facts[n] for n in ("tenant", "subject", "operation", "key", "payload"))
@@ -130,6 +140,9 @@ class _Replay:
             return "has a request that is missing or was changed"
         if fingerprint(row.answer) != facts["answer"]:
             return "has an answer that is missing or was changed"
+        if "state" in facts:
+            name, digest = facts["state"]
+            self.states[name] = (row.sequence, digest)
         return ""
 
 
@@ -148,6 +161,7 @@ def replay(connection: Connection) -> Verification:
         state.entry(row)
     _compare_head(connection, state)
     _compare_budgets(connection, state)
+    _compare_states(connection, state)
     for table, what in ((requests, "requests"), (answers, "answers")):
         if connection.scalar(select(func.count()).select_from(table)) != state.releases:
             state.problems.append(f"There are more or fewer {what} than releases in the log.")
@@ -191,3 +205,17 @@ def _compare_budgets(connection: Connection, state: _Replay) -> None:
         kept = found.get(number)
         if told is None or kept is None or kept != {"id": number, **asdict(told)}:
             state.problems.append(f"Budget {number} does not hold what the log says.")
+
+
+def _compare_states(connection: Connection, state: _Replay) -> None:
+    """One state in memory at a time: each may have 64 MiB."""
+    if version(connection) < STATES_SINCE:
+        return
+    rows = connection.execute(select(states.c.name, states.c.sequence))
+    found: dict[str, int] = {row.name: row.sequence for row in rows}
+    for name in sorted(found.keys() | state.states.keys()):
+        told = state.states.get(name)
+        kept = connection.scalar(select(states.c.state).where(states.c.name == name))
+        if told is None or kept is None or told != (found[name], fingerprint(kept)):
+            number = found.get(name) if told is None else told[0]
+            state.problems.append(f"The kept state of entry {number} is not what the log says.")

@@ -68,6 +68,14 @@ answers = Table(  # NULL: drawing failed, and was paid for
     Column("answer", LargeBinary),
 )
 
+states = Table(  # the newest of every name; `sequence` is the entry that holds its hash
+    "ledger_states",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("sequence", BigInteger),
+    Column("state", LargeBinary),
+)
+
 log = Table(
     "ledger_log",
     metadata,
@@ -125,6 +133,14 @@ _TABLES = (
     ) {strict}""",
 )
 
+_STATES = (
+    """CREATE TABLE ledger_states (
+        name TEXT PRIMARY KEY,
+        sequence {big} NOT NULL REFERENCES ledger_requests (sequence),
+        state {bytes} NOT NULL
+    ) {strict}""",
+)
+
 _GUARDED = {
     "UPDATE": ("ledger_requests", "ledger_answers", "ledger_log"),
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
@@ -163,6 +179,23 @@ def _postgres_guards() -> tuple[str, ...]:
     )
 
 
+def _state_guards(dialect: str) -> tuple[str, ...]:
+    """A state goes forward only."""
+    table, back = "ledger_states", "NEW.sequence <= OLD.sequence"
+    if dialect == "sqlite":
+        stop = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
+        return (
+            f"CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} {stop}",
+            f"CREATE TRIGGER {table}_back BEFORE UPDATE ON {table} WHEN {back} {stop}",
+        )
+    run = "EXECUTE FUNCTION ledger_only_added_to()"
+    row = f"FOR EACH ROW WHEN ({back})"
+    return (
+        f"CREATE TRIGGER {table}_delete BEFORE DELETE OR TRUNCATE ON {table} {run}",
+        f"CREATE TRIGGER {table}_back BEFORE UPDATE ON {table} {row} {run}",
+    )
+
+
 _WORDS = {
     "sqlite": {"big": "INTEGER", "bytes": "BLOB", "strict": "STRICT"},
     "postgresql": {"big": "BIGINT", "bytes": "BYTEA", "strict": ""},
@@ -172,7 +205,14 @@ _WORDS = {
 def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
     """The statements of every step, oldest first; their number is the schema's version."""
     guards = _sqlite_guards() if dialect == "sqlite" else _postgres_guards()
-    return (tuple(line.format(**_WORDS[dialect]) for line in _TABLES), guards)
+    made, kept = (
+        tuple(line.format(**_WORDS[dialect]) for line in tables) for tables in (_TABLES, _STATES)
+    )
+    return (made, guards, (*kept, *_state_guards(dialect)))
+
+
+STATES_SINCE = 3
+"""The version that brought kept states."""
 
 
 def migrate(connection: Connection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import (
@@ -28,18 +28,22 @@ from tacit.ledger.chain import Head, body_of, link
 from tacit.ledger.refusals import BudgetExhausted, DrawFailed, KeyReused, UnitsDiffer, UnknownBudget
 from tacit.ledger.requests import Charge, Holder, Release, Request
 from tacit.ledger.schema import answers, budgets, head, log, requests
+from tacit.ledger.states import LARGEST_STATE, KeptStates
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
+StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
+"""Gets the kept state, None at first; gives the answer and the new state, None to leave it."""
 
 
 @dataclass(frozen=True)
 class Spending:
-    """One request with what it costs and how its answer is drawn."""
+    """One request with what it costs, how its answer is drawn, and the state that this changes."""
 
     request: Request
     charges: tuple[Charge, ...]
-    draw: Draw
+    draw: StatefulDraw
+    state: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class Place:
     epoch: int
     sequence: int
     hash: str
+    states: KeptStates = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.states = KeptStates(self.connection)
 
     @property
     def head(self) -> Head:
@@ -81,7 +89,8 @@ def take_place(connection: Connection) -> Place:
 
 
 def leave_place(place: Place) -> None:
-    """Write where the chain stands now, as the transaction's last statement."""
+    """Write the new states, then where the chain stands now: the transaction's last statements."""
+    place.states.write()
     moved = {"to": place.sequence, "digest": place.hash, "now": place.epoch, "by": place.operator}
     place.connection.execute(_MOVE, moved)
 
@@ -104,22 +113,24 @@ def spend(place: Place, spending: Spending) -> Stored:
         assert earlier is not None
         return earlier
     paid = [_pay(place, charge) for charge in _in_order(spending.charges)]
-    answer = _drawn(spending.draw)
+    before = None if spending.state is None else place.states.read(spending.state)
+    answer, after = _drawn(spending.draw, before)
     place.connection.execute(_ANSWER, {"sequence": number, "answer": answer})
-    append(
-        place,
-        "release",
-        {
-            "tenant": request.tenant,
-            "subject": request.subject,
-            "operation": request.operation,
-            "key": request.key,
-            "payload": request.digest,
-            "charges": paid,
-            "epoch": place.epoch,
-            "answer": fingerprint(answer),
-        },
-    )
+    facts = {
+        "tenant": request.tenant,
+        "subject": request.subject,
+        "operation": request.operation,
+        "key": request.key,
+        "payload": request.digest,
+        "charges": paid,
+        "epoch": place.epoch,
+        "answer": fingerprint(answer),
+    }
+    if spending.state is None or after is None:
+        append(place, "release", facts)
+    else:
+        append(place, "release", {**facts, "state": [spending.state, fingerprint(after)]})
+        place.states.change(spending.state, after, number)
     return Stored(number, answer, repeated=False)
 
 
@@ -135,7 +146,7 @@ def find(connection: Connection, request: Request) -> Stored | None:
 
 
 def fingerprint(answer: bytes | None) -> str | None:
-    """SHA-256 of an answer; None where there is none."""
+    """SHA-256 of an answer or a state; None where there is none."""
     return None if answer is None else hashlib.sha256(answer).hexdigest()
 
 
@@ -179,13 +190,16 @@ def _in_order(charges: Sequence[Charge]) -> list[Charge]:
     return sorted(charges, key=lambda charge: (charge.holder.kind == "dataset", charge.holder.name))
 
 
-def _drawn(draw: Draw) -> bytes | None:
-    """None if drawing failed: what it raised may hold data, so it goes no further."""
+def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, bytes | None]:
+    """Answer and new state. No answer if drawing failed: what it raised may hold data, so it goes
+    no further, and the state stays.
+    """
     try:
-        answer = draw(secure())
+        answer, after = draw(secure(), before)
     except Exception:
-        return None
-    return answer if type(answer) is bytes else None
+        return None, None
+    keepable = after is None or (type(after) is bytes and len(after) <= LARGEST_STATE)
+    return (answer, after) if type(answer) is bytes and keepable else (None, None)
 
 
 def _payment() -> Update:

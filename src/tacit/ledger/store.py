@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, Self, SupportsIndex, TypeVar
+from typing import NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 
 from sqlalchemy import Connection, Engine, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -33,6 +33,7 @@ from tacit.ledger.spending import (
     Draw,
     Place,
     Spending,
+    StatefulDraw,
     Stored,
     append,
     leave_place,
@@ -40,6 +41,7 @@ from tacit.ledger.spending import (
     spend,
     take_place,
 )
+from tacit.ledger.states import check_state_name, read_state
 from tacit.ledger.units import Cap, Unit
 from tacit.randomness import replay as replayed_source
 
@@ -70,18 +72,48 @@ class Ledger:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
         self._write(lambda place: _open(place, holder, cap))
 
-    def release(self, request: Request, charges: Sequence[Charge], draw: Draw) -> Release:
+    @overload
+    def release(self, request: Request, charges: Sequence[Charge], draw: Draw) -> Release: ...
+
+    @overload
+    def release(
+        self, request: Request, charges: Sequence[Charge], draw: StatefulDraw, *, state: str
+    ) -> Release: ...
+
+    def release(
+        self,
+        request: Request,
+        charges: Sequence[Charge],
+        draw: Draw | StatefulDraw,
+        *,
+        state: str | None = None,
+    ) -> Release:
         """Charge every budget or none, draw, store: one transaction; returns after it is on disk.
 
+        charges: may be empty, for what costs nothing but must happen once.
         draw: takes a source of secure randomness and gives the answer's bytes. It may be called
         again if the transaction is undone, so it changes nothing else; others wait meanwhile, so it
         is quick. What it raises is paid for as well (DrawFailed), since it may depend on the data.
-        BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent.
+        state: the name of a kept state, 1 to 128 of a-z 0-9 / _ -. Then draw(source, before) gives
+        the answer and the new state, at most 64 MiB, or None to leave it. Requests on one state
+        come one after the other, each with what the one before it left.
+        BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent or changed.
         """
         _check_charges(request, charges)
         _refuse_simulation()
         self._check_usable()
-        return self._batches.run(Spending(request, tuple(charges), draw)).released()
+        if state is None:
+            drawn = _stateless(cast("Draw", draw))
+        else:
+            check_state_name(state)
+            drawn = cast("StatefulDraw", draw)
+        return self._batches.run(Spending(request, tuple(charges), drawn, state)).released()
+
+    def state(self, name: str) -> bytes | None:
+        """A kept state as it stands; None if nothing was kept under that name."""
+        check_state_name(name)
+        with self._reading() as connection:
+            return read_state(connection, name)
 
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
@@ -269,10 +301,14 @@ def balances(connection: Connection, number: int | None = None) -> Iterator[Bala
         )
 
 
+def _stateless(draw: Draw) -> StatefulDraw:
+    return lambda source, _: (draw(source), None)
+
+
 def _check_charges(request: Request, charges: Sequence[Charge]) -> None:
     holders = [charge.holder for charge in charges]
-    if not holders or len(set(holders)) != len(holders):
-        raise ConfigError("A release charges at least one budget, and each of them once.")
+    if len(set(holders)) != len(holders):
+        raise ConfigError("A release charges each of its budgets once.")
     if any(holder.tenant != request.tenant for holder in holders):
         raise ConfigError("A release charges budgets of the request's own tenant only.")
 

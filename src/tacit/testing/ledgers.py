@@ -232,12 +232,90 @@ class LedgerConformance:
             assert ledger.balance(FILMS).spent == 0
 
     def test_a_charge_is_whole(self) -> None:
-        """No release without a charge, with one budget twice, or from another tenant's budget."""
+        """No release with one budget twice, or from another tenant's budget."""
         with self.opened() as ledger:
             request = Request("shop", "x", "list", "k", b"p")
             other = Holder.dataset("bank", "films")
-            for charges in ([], [_one(FILMS), _one(FILMS)], [_one(FILMS), _one(other)]):
+            for charges in ([_one(FILMS), _one(FILMS)], [_one(FILMS), _one(other)]):
                 refused(ConfigError, partial(ledger.release, request, charges, _never))
+
+    def test_what_costs_nothing_happens_once(self) -> None:
+        """Without a charge the key still gives the same bytes, and nothing is drawn again."""
+        with self.opened() as ledger:
+            request = Request("shop", "x", "list", "k", b"p")
+            first = ledger.release(request, [], _noise)
+            assert ledger.release(request, [], _never).answer == first.answer
+            assert ledger.balance(FILMS).spent == 0
+            assert ledger.verify().sound
+
+    def test_a_state_is_kept(self) -> None:
+        """The next request, a reader and a restart find the state that the last answer left."""
+        with self.opened() as ledger:
+            assert ledger.state("rounds/a") is None
+            assert [count(ledger, key).answer for key in "ab"] == [b"1", b"2"]
+            assert ledger.state("rounds/a") == b"2"
+            assert ledger.state("rounds/b") is None
+        with self.reopened() as ledger:
+            assert ledger.state("rounds/a") == b"2"
+            assert count(ledger, "c").answer == b"3"
+            assert ledger.verify().sound
+
+    def test_a_repetition_leaves_the_state(self) -> None:
+        """A retry gives the first answer and does not count twice."""
+        with self.opened() as ledger:
+            assert [count(ledger, key).answer for key in "abba"] == [b"1", b"2", b"2", b"1"]
+            assert ledger.state("rounds/a") == b"2"
+
+    def test_a_state_can_be_left_alone(self) -> None:
+        """A draw that gives no new state reads the old one and keeps it."""
+        with self.opened() as ledger:
+            count(ledger, "a")
+            request = Request("shop", "x", "list", "k", b"p")
+            read = ledger.release(request, [], lambda _, at: (at or b"", None), state="rounds/a")
+            assert (read.answer, ledger.state("rounds/a")) == (b"1", b"1")
+            assert ledger.verify().sound
+
+    def test_a_refused_request_leaves_the_state(self) -> None:
+        """What is not paid for changes nothing."""
+        with self.opened() as ledger:
+            count(ledger, "a", FILMS, steps=10)
+            refused(BudgetExhausted, lambda: count(ledger, "b", FILMS))
+            refused(KeyReused, lambda: count(ledger, "a", FILMS, steps=10, payload=b"other"))
+            assert ledger.state("rounds/a") == b"1"
+
+    def test_a_failed_draw_leaves_the_state(self) -> None:
+        """It is paid for, and whatever it wanted to keep is not kept."""
+        with self.opened() as ledger:
+            count(ledger, "a")
+            draws: tuple[Callable[[Source, bytes | None], object], ...] = (
+                lambda *_: _never(_[0]),
+                lambda *_: ("no bytes", b"new"),
+                lambda *_: (b"answer", "no bytes"),
+                lambda *_: b"answer",
+                lambda *_: (b"answer", bytes(64 * 2**20 + 1)),
+            )
+            for n, draw in enumerate(draws):
+                refused(DrawFailed, partial(count, ledger, f"k{n}", FILMS, draw=draw))
+            assert ledger.state("rounds/a") == b"1"
+            assert ledger.balance(FILMS).spent == len(draws)
+            assert ledger.verify().sound
+
+    def test_a_crowd_changes_a_state_one_after_the_other(self) -> None:
+        """Twenty threads on two openings: each sees what the entry before it left."""
+        with self.opened() as one, self.reopened() as two:
+            found = _together(20, lambda n: count((one, two)[n % 2], f"k{n}"))
+            in_order = sorted(found, key=lambda release: release.sequence)
+            assert [int(release.answer) for release in in_order] == list(range(1, 21))
+            assert one.state("rounds/a") == two.state("rounds/a") == b"20"
+            assert one.verify().sound
+
+    def test_names_of_states(self) -> None:
+        """Small letters, digits and three signs; anything else is refused before it is asked."""
+        with self.opened() as ledger:
+            for name in ("", "A", "a b", "a.b", "é", "a\n", "a" * 129):
+                refused(ConfigError, partial(ledger.state, name))
+                refused(ConfigError, partial(count, ledger, "k", state=name))
+            assert count(ledger, "k", state="a" * 126 + "/_").answer == b"1"
 
     def test_twins_pay_once(self) -> None:
         """Concurrent requests with the same key get the same bytes for one charge."""
@@ -317,6 +395,21 @@ def ask(
     return ledger.release(request, [charge], draw or _noise)  # type: ignore[arg-type]  # on purpose
 
 
+def count(
+    ledger: Ledger,
+    key: str,
+    *charged: Holder,
+    steps: int = 1,
+    payload: bytes = b"p",
+    draw: Callable[[Source, bytes | None], object] | None = None,
+    state: str = "rounds/a",
+) -> Release:
+    """Add one to a kept number; the answer is the new one."""
+    charges = [Charge(holder, Cost.pure(f"0.{steps:06d}")) for holder in charged]
+    request = Request("shop", "x", "count", key, payload)
+    return ledger.release(request, charges, draw or _next, state=state)  # type: ignore[arg-type]
+
+
 def refused(kind: type[TacitError], call: Callable[[], object]) -> str:
     """What it says; an AssertionError if nothing or something else was raised."""
     try:
@@ -339,6 +432,11 @@ def _one(holder: Holder) -> Charge:
 
 def _noise(_: Source) -> bytes:
     return secrets.token_bytes(16)
+
+
+def _next(_: Source, before: bytes | None) -> tuple[bytes, bytes]:
+    after = b"%d" % (int(before or 0) + 1)
+    return after, after
 
 
 def _never(_: Source) -> bytes:

@@ -1,0 +1,79 @@
+"""Kept states: what an answer leaves for the next one, in one transaction with the answer.
+
+A state is a named text of bytes, such as the open round of an online recommender. The log holds the
+SHA-256 of each new one; the store holds the newest only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tacit.errors import ConfigError
+from tacit.ledger.schema import states
+
+LARGEST_STATE = 64 * 2**20
+"""Bytes of one state."""
+
+_NAME = re.compile(r"[a-z0-9/_-]{1,128}")
+
+
+def check_state_name(name: str) -> None:
+    """ConfigError unless it is 1 to 128 of the signs a-z 0-9 / _ -."""
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise ConfigError(
+            "The name of a kept state is 1 to 128 signs from a to z, 0 to 9, slash, underscore "
+            "and hyphen."
+        )
+
+
+def read_state(connection: Connection, name: str) -> bytes | None:
+    """The newest state of that name; None if nothing was ever kept under it."""
+    row = connection.execute(_READ, {"of": name}).one_or_none()
+    return None if row is None else bytes(row.state)
+
+
+@dataclass
+class KeptStates:
+    """The states of one transaction: each is read once, and written once at its end.
+
+    Several requests of the transaction see each other's new states.
+    """
+
+    connection: Connection
+    _known: dict[str, bytes | None] = field(default_factory=dict)
+    _changed: dict[str, int] = field(default_factory=dict)
+
+    def read(self, name: str) -> bytes | None:
+        """As the requests before this one left it."""
+        if name not in self._known:
+            self._known[name] = read_state(self.connection, name)
+        return self._known[name]
+
+    def change(self, name: str, state: bytes, sequence: int) -> None:
+        """From the entry `sequence` on. Call it when nothing of the request can fail any more."""
+        self._known[name] = state
+        self._changed[name] = sequence
+
+    def write(self) -> None:
+        """Put what changed into the store; the caller commits."""
+        write = _WRITE[self.connection.dialect.name]
+        for name, sequence in sorted(self._changed.items()):
+            row = {"name": name, "sequence": sequence, "state": self._known[name]}
+            self.connection.execute(write, row)
+
+
+_READ = select(states.c.state).where(states.c.name == bindparam("of"))
+_NEW: dict[str, ColumnElement[Any]] = {
+    name: literal_column(f"excluded.{name}") for name in ("sequence", "state")
+}
+_WRITE = {
+    "sqlite": sqlite.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
+    "postgresql": postgresql.insert(states).on_conflict_do_update(
+        index_elements=["name"], set_=_NEW
+    ),
+}

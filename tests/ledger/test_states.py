@@ -1,0 +1,273 @@
+"""Kept states: in one transaction with the answer, and covered by the log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+
+import pytest
+from sqlalchemy import event, text
+
+from tacit.ledger import (
+    BudgetExhausted,
+    Cap,
+    Charge,
+    Cost,
+    LedgerRefused,
+    Request,
+    inspect_ledger,
+    open_ledger,
+    spending,
+)
+from tacit.ledger.spending import Spending
+from tacit.ledger.states import KeptStates, read_state
+from tacit.testing.ledgers import FILMS, ask, count, fork
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def opening(request, tmp_path):
+    """Opens one and the same ledger, which has a budget of ten steps."""
+    if request.param == "sqlite":
+        where = tmp_path / "budgets.db"
+    else:
+        where = request.getfixturevalue("postgres").database()
+
+    def opened():
+        return open_ledger(where, second=tmp_path / "head")
+
+    with opened() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+    return opened
+
+
+def dying_at(opening, step, patch=None):
+    """One counting by a process that kills itself before its statement number `step`, or before
+    the commit ("commit"), before the second place ("second") or before the reply ("reply")."""
+
+    def die(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    child = fork()
+    if child == 0:
+        code = 1
+        try:
+            ledger = opening()
+            seen = iter(range(10_000))
+            event.listen(
+                *(ledger._engine, "before_cursor_execute"),
+                lambda *_: die() if next(seen) == step else None,
+            )
+            if step == "commit":
+                event.listen(ledger._engine, "commit", die)
+            advance = ledger._heads.advance
+            if step == "second":
+                ledger._heads.advance = die
+            if step == "reply":
+                ledger._heads.advance = lambda *given: (advance(*given), die())
+            if patch is not None:
+                patch(ledger)
+            count(ledger, "b", FILMS)
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_killed_before_every_statement(opening):
+    """Before the commit neither the answer nor the state is there, whichever statement was next."""
+    with opening() as ledger:
+        count(ledger, "a")
+    for step in range(100):
+        ended = dying_at(opening, step)
+        with opening() as ledger:
+            assert ledger.verify().sound
+            if ended == 0:
+                assert (ledger.state("rounds/a"), ledger.balance(FILMS).spent) == (b"2", 1)
+                break
+            assert (ledger.state("rounds/a"), ledger.balance(FILMS).spent) == (b"1", 0)
+    assert 10 <= step < 25
+
+
+@pytest.mark.parametrize(("step", "kept"), [("commit", b"1"), ("second", b"2"), ("reply", b"2")])
+def test_killed_around_the_commit(opening, step, kept):
+    """The state moves with the charge and the answer, and asking again moves it once."""
+    with opening() as ledger:
+        count(ledger, "a")
+    assert dying_at(opening, step) == -signal.SIGKILL
+    with opening() as ledger:
+        assert ledger.verify().sound
+        assert ledger.state("rounds/a") == kept
+        assert ledger.balance(FILMS).spent == int(kept) - 1
+        assert count(ledger, "b", FILMS).answer == b"2"
+        assert ledger.state("rounds/a") == b"2"
+
+
+def write_afterwards(ledger):
+    """The planted fault: states go to disk after the commit, in a transaction of their own."""
+    write = KeptStates.write
+    late = []
+    KeptStates.write = lambda kept: late.append(kept)
+    advance = ledger._heads.advance
+
+    def then_write(*given):
+        os.kill(os.getpid(), signal.SIGKILL) if late else None
+        with ledger._engine.begin() as late[0].connection:
+            write(late[0])
+        advance(*given)
+
+    ledger._heads.advance = then_write
+
+
+def test_a_state_written_outside_the_transaction_is_noticed(opening):
+    """A planted fault: killed between commit and state, the ledger is not sound."""
+    with opening() as ledger:
+        count(ledger, "a")
+    assert dying_at(opening, "planted", patch=write_afterwards) == -signal.SIGKILL
+    with pytest.raises(LedgerRefused, match="kept state of entry 4"):
+        opening()
+
+
+def together(ledger, *asked):
+    """Several countings in one transaction: (key, steps to pay)."""
+
+    def draw(_, before):
+        after = b"%d" % (int(before or 0) + 1)
+        return after, after
+
+    return ledger._serve(
+        [
+            Spending(
+                Request("shop", "x", "count", key, b"p"),
+                (Charge(FILMS, Cost.pure(f"0.{steps:06d}")),),
+                *(draw, "rounds/a"),
+            )
+            for key, steps in asked
+        ]
+    )
+
+
+def test_requests_of_one_transaction_see_each_other(opening):
+    """Each finds what the one before it left; who is refused in between leaves nothing."""
+    with opening() as ledger:
+        found = together(ledger, ("a", 1), ("b", 1), ("c", 99), ("d", 1), ("a", 1))
+        assert isinstance(found.pop(2), BudgetExhausted)
+        assert [stored.answer for stored in found] == [b"1", b"2", b"3", b"1"]
+        assert ledger.state("rounds/a") == b"3"
+        assert ledger.verify().sound
+
+
+def test_requests_that_do_not_see_each_other_are_noticed(opening, monkeypatch):
+    """A planted fault: each request of a transaction reads the state of the beginning."""
+    monkeypatch.setattr(KeptStates, "read", lambda kept, name: read_state(kept.connection, name))
+    with opening() as ledger:
+        found = together(ledger, ("a", 1), ("b", 1))
+        assert [stored.answer for stored in found] == [b"1", b"1"]
+
+
+EDITS = {
+    "changed": "UPDATE ledger_states SET state = x'00'",
+    "gone": "DELETE FROM ledger_states",
+    "slipped in": "INSERT INTO ledger_states VALUES ('rounds/b', 3, x'00')",
+    "renamed": "UPDATE ledger_states SET name = 'rounds/b'",
+    "of another entry": "UPDATE ledger_states SET sequence = 3",
+    "older": "UPDATE ledger_states SET state = '1'",
+}
+
+
+@pytest.fixture
+def counted(quick_folder, ledger_at):
+    """A closed ledger whose state was changed twice."""
+    path = quick_folder / "budgets.db"
+    with ledger_at(path) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        count(ledger, "a", FILMS)
+        count(ledger, "b", FILMS)
+    return path
+
+
+@pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
+def test_an_edited_state_is_refused(counted, edit, ledger_at, statement):
+    """A state that is not the one the log tells is found, and the ledger does not open."""
+    with ledger_at(counted, create=False) as ledger:
+        assert ledger.verify().sound
+        edit(counted, statement.replace("'1'", "CAST('1' AS BLOB)"))
+        assert any("kept state" in problem for problem in ledger.verify().problems)
+    with pytest.raises(LedgerRefused, match="kept state"):
+        open_ledger(counted, create=False)
+
+
+def test_a_state_without_a_hash_is_noticed(quick_folder, monkeypatch, ledger_at):
+    """A planted fault: states that the log does not tell of do not pass `verify`."""
+    append = spending.append
+    monkeypatch.setattr(
+        spending,
+        "append",
+        lambda place, kind, facts: append(
+            place, kind, {name: facts[name] for name in facts if name != "state"}
+        ),
+    )
+    with ledger_at(quick_folder / "budgets.db") as ledger:
+        count(ledger, "a")
+        assert not ledger.verify().sound
+
+
+def test_a_state_goes_forward_only(counted):
+    """The store stops a slip at a prompt: no deletion, and no state of an earlier entry."""
+    connection = sqlite3.connect(counted)
+    for statement in (
+        "DELETE FROM ledger_states",
+        "UPDATE ledger_states SET state = x'00'",
+        "UPDATE ledger_states SET state = x'00', sequence = 3",
+    ):
+        with pytest.raises(sqlite3.IntegrityError, match="only added to"):
+            connection.execute(statement)
+    connection.close()
+
+
+def test_an_older_store_with_its_state_is_refused(counted, tmp_path):
+    """A restored backup is whole in itself; the second place knows better."""
+    backup = tmp_path / "backup"
+    shutil.copy(counted, backup)
+    with open_ledger(counted) as ledger:
+        count(ledger, "c")
+    shutil.copy(backup, counted)
+    with pytest.raises(LedgerRefused, match="older"):
+        open_ledger(counted)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def version_two(request, tmp_path):
+    """A ledger as version 2 of the schema left it, with one release."""
+    if request.param == "sqlite":
+        where = tmp_path / "budgets.db"
+    else:
+        where = request.getfixturevalue("postgres").database()
+
+    def opened(**settings):
+        return open_ledger(where, second=tmp_path / "head", **settings)
+
+    with opened() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        ask(ledger, "a", FILMS)
+        with ledger._engine.begin() as connection:
+            connection.execute(text("DROP TABLE ledger_states"))
+            connection.execute(text("DELETE FROM ledger_schema WHERE version = 3"))
+    return where, opened
+
+
+def test_an_older_schema_is_brought_up(version_two):
+    """A store without kept states gets them when it is opened, and keeps what it held."""
+    _, opened = version_two
+    with opened() as ledger:
+        assert ledger.balance(FILMS).spent == 1
+        assert count(ledger, "b").answer == b"1"
+        assert ledger.verify().sound
+
+
+def test_an_older_schema_can_be_inspected(version_two, tmp_path):
+    """Looking brings nothing up: a store of the older version is read as it is."""
+    where, _ = version_two
+    for _ in range(2):
+        assert inspect_ledger(where, second=tmp_path / "head").verification.sound
