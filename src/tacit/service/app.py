@@ -1,0 +1,72 @@
+"""The application: one list of resources behind one door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+
+from tacit import __version__
+from tacit.service import problems
+from tacit.service.access import check_all_guarded
+from tacit.service.door import Door
+from tacit.service.logs import Logger
+from tacit.service.metrics import Metrics
+from tacit.service.problems import ProblemBody
+from tacit.service.running import Service
+
+RESOURCES = ("health",)
+"""Files of tacit.service.resources; each has a `router`."""
+
+
+def create_app(service: Service, *, log: Logger | None = None) -> FastAPI:
+    """The ASGI application of a service that was opened. It is closed with it."""
+    logger = Logger() if log is None else log
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = service.settings.threads
+        logger.event("started", serves=len(service.deployment.served))
+        yield
+        service.close()
+        logger.event("stopped")
+
+    app = FastAPI(
+        title="tacit",
+        summary="Recommendations without telling.",
+        version=__version__,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # its page fetches scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    app.state.metrics = metrics
+    for name in RESOURCES:
+        app.include_router(import_module(f"tacit.service.resources.{name}").router)
+    check_all_guarded(app)
+    problems.install(app)
+    _describe(app)
+    app.add_middleware(
+        Door, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
+    )
+    return app
+
+
+def _describe(app: FastAPI) -> None:
+    """The OpenAPI document, with keys and problems."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        parts = document.setdefault("components", {})
+        parts.setdefault("schemas", {})["ProblemBody"] = ProblemBody.model_json_schema()
+        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,140 @@
+"""What is served: read once from the folder's tacit.toml, checked before anybody is answered.
+
+    tenant = "shop"
+
+    [models.films]
+    file = "films.tacit"
+
+Each section is read by the class of its noun. A name stands in an address, so it is short and
+plain; a file is named relative to the folder and lies in it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, Holder
+from tacit.privacy import Guarantee
+from tacit.service.keys import NAME
+
+FILE = "tacit.toml"
+
+
+class Served(Protocol):
+    """Anything that a section of tacit.toml describes."""
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """The budgets of data sets that it spends from; opened when the service starts."""
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Its cards."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of the file, with where it stands: what a noun's class is made from."""
+
+    tenant: str
+    name: str
+    folder: Path
+    values: Mapping[str, Any]
+
+    def text(self, key: str, otherwise: str | None = None) -> str:
+        """A text; ConfigError says which is missing."""
+        value = self.values.get(key, otherwise)
+        if not isinstance(value, str):
+            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no text.")
+        return value
+
+    def number(self, key: str, otherwise: float | None = None) -> float:
+        """A number; inf is one."""
+        value = self.values.get(key, otherwise)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no number.")
+        return float(value)
+
+    def file(self, key: str) -> Path:
+        """A file inside the folder; no link or `..` leads out of it."""
+        path = (self.folder / self.text(key)).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise ConfigError(f"{FILE}: {self.name}.{key} lies outside of the folder.")
+        if not path.is_file():
+            raise ConfigError(f"{FILE}: {self.name}.{key} names no file in the folder.")
+        return path
+
+
+NOUNS = {
+    "models": ("tacit.service.models", "ServedModel"),
+    "campaigns": ("tacit.service.campaigns", "ServedCampaign"),
+    "disclosures": ("tacit.service.disclosures", "ServedDisclosure"),
+    "rounds": ("tacit.service.rounds", "ServedRounds"),
+    "vendors": ("tacit.service.vendors", "ServedVendor"),
+}
+"""Section of tacit.toml: its class, whose `from_section(section)` reads one table."""
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Everything that is served, by name. tenant: whose keys, people and budgets these are."""
+
+    tenant: str
+    served: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The folder's tacit.toml; ConfigError in a sentence for whatever is wrong in it."""
+        path = folder / FILE
+        try:
+            content = tomllib.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise ConfigError(
+                f"{path}: is missing. It says what is served; `tacit serve --demo` shows one."
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: is not TOML ({error}).") from None
+        tenant = content.pop("tenant", None)
+        if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
+            raise ConfigError(
+                f'{path}: names no tenant. Its first line:  tenant = "shop"  (a-z, 0-9, _, -).'
+            )
+        return cls(tenant, tuple(_read(path, tenant, content)))
+
+    def all(self, kind: type[S]) -> dict[str, S]:
+        """What is served of one noun, by name."""
+        return {name: thing for name, thing in self.served if isinstance(thing, kind)}
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """Every budget that must be open before anybody is answered."""
+        for _, thing in self.served:
+            yield from thing.budgets()
+
+    def guarantees(self) -> dict[str, tuple[Guarantee, ...]]:
+        """The cards of everything that is served, by noun and name."""
+        return {
+            f"{noun_of(thing)}/{name}": tuple(thing.guarantees()) for name, thing in self.served
+        }
+
+
+def noun_of(thing: object) -> str:
+    """The section that such a thing is described in."""
+    return next(noun for noun, (_, kind) in NOUNS.items() if type(thing).__name__ == kind)
+
+
+def _read(path: Path, tenant: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for noun, tables in content.items():
+        if noun not in NOUNS or not isinstance(tables, dict):
+            raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(NOUNS)}.")
+        module, kind = NOUNS[noun]
+        for name, values in tables.items():
+            if not NAME.fullmatch(name) or not isinstance(values, dict):
+                raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")
+            section = Section(tenant, name, path.parent, values)
+            yield name, getattr(import_module(module), kind).from_section(section)

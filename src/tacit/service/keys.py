@@ -1,0 +1,192 @@
+"""Who asks: API keys, of which the service keeps hashes, and what each stands for.
+
+Staff (operator, analyst, auditor) and peer vendors have keys of 32 random bytes; the keys' file
+holds SHA-256 of each, which suffices because nobody can search 2^256. A person's key is made from
+the service's own secret and her name, so that any number of workers know it without a table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tacit.errors import ConfigError, DataError
+from tacit.writing import write_whole
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+"""Tenants, models, campaigns, people: what may stand in an address and in a ledger."""
+_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
+_PERSON = "tacit_person_"
+
+
+class Role(StrEnum):
+    """Everything not granted to a role is refused to it."""
+
+    ANONYMOUS = "anonymous"
+    SUBJECT = "subject"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+    VENDOR = "vendor"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks. name: the person, the peer vendor, or the key's own name."""
+
+    tenant: str
+    role: Role
+    name: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the keys' file."""
+
+    name: str
+    role: str
+    tenant: str
+    sha256: str
+    revoked: bool = False
+
+
+ANONYMOUS = Caller("", Role.ANONYMOUS, "")
+
+
+class KeyRing:
+    """The keys' file and the service's secret. A changed file is noticed at the next request."""
+
+    def __init__(self, path: Path, secret: bytes, tenant: str) -> None:
+        if len(secret) < 32:
+            raise ConfigError("The service's secret has at least 32 bytes.")
+        self._path = path
+        self._secret = secret
+        self._tenant = tenant
+        self._entries: Mapping[str, Entry] = {}
+        self._stamp: tuple[int, int] | None = None
+        self._refresh()
+
+    def caller(self, key: str | None) -> Caller | None:
+        """Who has this key; ANONYMOUS without one; None for a key that nobody has."""
+        if key is None:
+            return ANONYMOUS
+        if key.startswith(_PERSON):
+            return self._person(key.removeprefix(_PERSON))
+        found = _KEY.fullmatch(key)
+        if found is None:
+            return None
+        self._refresh()
+        entry = self._entries.get(found[1])
+        digest = hashlib.sha256(found[2].encode()).hexdigest()
+        known = entry.sha256 if entry is not None else "0" * 64
+        if not hmac.compare_digest(digest, known) or entry is None or entry.revoked:
+            return None
+        return Caller(entry.tenant, Role(entry.role), entry.name)
+
+    def person_key(self, name: str) -> str:
+        """The key of one person: the same for the life of the service's secret."""
+        return f"{_PERSON}{name}.{self._seal(name)}"
+
+    def digest(self, purpose: str, payload: bytes) -> bytes:
+        """A keyed hash: what may lie in a log without letting anybody guess what it was made of."""
+        return hmac.digest(self._secret, purpose.encode() + b"\x00" + payload, "sha256")
+
+    def _person(self, rest: str) -> Caller | None:
+        name, _, seal = rest.partition(".")
+        if not NAME.fullmatch(name) or not hmac.compare_digest(
+            seal.encode(), self._seal(name).encode()
+        ):
+            return None
+        return Caller(self._tenant, Role.SUBJECT, name)
+
+    def _seal(self, name: str) -> str:
+        return self.digest(f"person {self._tenant}", name.encode()).hex()
+
+    def _refresh(self) -> None:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            self._entries, self._stamp = {}, None
+            return
+        stamp = (found.st_mtime_ns, found.st_size)
+        if stamp != self._stamp:
+            self._entries, self._stamp = {e.name: e for e in read_keys(self._path)}, stamp
+
+
+def new_key(name: str) -> tuple[str, str]:
+    """A key to hand over once, and the SHA-256 to keep."""
+    secret = secrets.token_hex(32)
+    return f"tacit_{name}.{secret}", hashlib.sha256(secret.encode()).hexdigest()
+
+
+def read_keys(path: Path) -> tuple[Entry, ...]:
+    """The entries of a keys' file; DataError if it is not one."""
+    try:
+        rows = json.loads(path.read_bytes())["keys"]
+        entries = tuple(Entry(**row) for row in rows)
+        for entry in entries:
+            Role(entry.role)
+            if not NAME.fullmatch(entry.name) or not NAME.fullmatch(entry.tenant):
+                raise ValueError
+    except FileNotFoundError:
+        return ()
+    except (ValueError, TypeError, KeyError):
+        raise DataError(
+            "this is not a file of API keys", path=path, fix="Make one with:  tacit keys add"
+        ) from None
+    return entries
+
+
+def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
+    """Add a key to the file and give it: it is shown this once."""
+    if not NAME.fullmatch(name) or name == "person":
+        raise ConfigError("The name of a key is 1 to 64 of a-z, 0-9, _ and -, and is not 'person'.")
+    if role in (Role.ANONYMOUS, Role.SUBJECT):
+        raise ConfigError(
+            "Keys in the file are for staff and vendors. A person's key comes from "
+            "POST /api/people."
+        )
+    entries = read_keys(path)
+    if any(entry.name == name for entry in entries):
+        raise ConfigError("A key of this name is in the file. Take another name, or revoke it.")
+    key, digest = new_key(name)
+    _write(path, (*entries, Entry(name, role.value, tenant, digest)))
+    return key
+
+
+def revoke_key(path: Path, name: str) -> None:
+    """Nobody is known by this key any more."""
+    entries = read_keys(path)
+    if all(entry.name != name for entry in entries):
+        raise ConfigError("No key of this name is in the file.")
+    kept = tuple(
+        Entry(**{**asdict(entry), "revoked": True}) if entry.name == name else entry
+        for entry in entries
+    )
+    _write(path, kept)
+
+
+def read_secret(path: Path) -> bytes:
+    """The service's secret; made on first use, readable by its owner alone."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return path.read_bytes()
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(32))
+        file.flush()
+        os.fsync(file.fileno())
+    return path.read_bytes()
+
+
+def _write(path: Path, entries: tuple[Entry, ...]) -> None:
+    content = {"keys": [asdict(entry) for entry in entries]}
+    write_whole(path, json.dumps(content, indent=2).encode() + b"\n")

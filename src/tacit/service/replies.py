@@ -1,0 +1,109 @@
+"""Answers that are stored before they are given: the one way in which anything is changed.
+
+A request that changes something carries an Idempotency-Key. Its charge, its draw, its new state and
+its answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+
+from tacit.ledger import Charge, Request
+from tacit.randomness import Source
+from tacit.service import problems
+from tacit.service.keys import Caller
+from tacit.service.running import Service
+
+OCTETS = "application/octet-stream"
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is answered, now and to every retry: also a refusal, if it depends on the state."""
+
+    status: int
+    media_type: str
+    body: bytes
+
+    def encode(self) -> bytes:
+        return f"{self.status} {self.media_type}\n".encode("ascii") + self.body
+
+    @classmethod
+    def decode(cls, data: bytes) -> Reply:
+        head, _, body = data.partition(b"\n")
+        status, _, media_type = head.decode("ascii").partition(" ")
+        return cls(int(status), media_type, body)
+
+    def response(self, *, repeated: bool = False) -> Response:
+        headers = {"Idempotency-Replayed": "true"} if repeated else None
+        return Response(
+            self.body, status_code=self.status, media_type=self.media_type, headers=headers
+        )
+
+
+def reply(content: Any, status: int = 200) -> Reply:
+    """Content as JSON, in one spelling."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    return Reply(status, JSON, text.encode("ascii"))
+
+
+def refusal(status: int, detail: str) -> Reply:
+    """A problem that is stored like any answer."""
+    text = json.dumps(problems.body(status, detail), separators=(",", ":"))
+    return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
+
+
+Draw = Callable[[Source], Reply]
+"""Makes the answer of a change that keeps no state."""
+Step = Callable[[Source, bytes | None], tuple[Reply, bytes | None]]
+"""Takes what was kept; gives the answer and what to keep now, None for no change."""
+
+
+def once(
+    service: Service,
+    caller: Caller,
+    operation: str,
+    key: str,
+    payload: bytes,
+    *,
+    charges: Sequence[Charge] = (),
+    draw: Draw,
+) -> Response:
+    """Charge, draw and store in one transaction, then answer; see `Ledger.release`."""
+    request = _request(service, caller, operation, key, payload)
+    release = service.ledger.release(request, charges, lambda source: draw(source).encode())
+    return Reply.decode(release.answer).response(repeated=release.repeated)
+
+
+def step(
+    service: Service,
+    caller: Caller,
+    operation: str,
+    key: str,
+    payload: bytes,
+    *,
+    state: str,
+    charges: Sequence[Charge] = (),
+    take: Step,
+) -> Response:
+    """The same for what keeps state between requests; `state` names it within the tenant."""
+
+    def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
+        answer, new = take(source, kept)
+        return answer.encode(), new
+
+    request = _request(service, caller, operation, key, payload)
+    release = service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}")
+    return Reply.decode(release.answer).response(repeated=release.repeated)
+
+
+def _request(service: Service, caller: Caller, operation: str, key: str, payload: bytes) -> Request:
+    """The payload goes in as a keyed hash: a log that is kept for ever must not be guessed from."""
+    sealed = service.keys.digest(f"payload {operation}", payload)
+    return Request(caller.tenant, caller.name, operation, key, sealed)

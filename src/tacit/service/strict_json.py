@@ -1,0 +1,117 @@
+"""JSON that has one meaning: no NaN, no infinity, no repeated keys, bounded in every direction.
+
+What plain parsers let through, and what it costs: `NaN` passes a clip, of two equal keys the last
+wins silently, a number of five thousand digits or a nesting of a hundred thousand raises errors
+that nobody catches, a lone surrogate fails only when it is written again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from typing import Any
+
+DEEPEST = 32
+MOST_DIGITS = 300
+LONGEST_TEXT = 4096
+
+
+class Refused(ValueError):
+    """Not JSON as it is read here. The message says which rule, and nothing of the content."""
+
+
+def parse(data: bytes) -> Any:
+    """The value, or Refused."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise Refused("JSON begins without a byte order mark")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("JSON is UTF-8") from None
+    _check_depth(text)
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_int=_integer,
+            parse_float=_number,
+        )
+    except Refused:
+        raise
+    except (ValueError, RecursionError):
+        raise Refused("this is not JSON") from None
+    _check_texts(value)
+    return value
+
+
+def _check_depth(text: str) -> None:
+    """Before the parser sees it: parsers recurse."""
+    depth, inside, escaped = 0, False, False
+    for sign in text:
+        if inside:
+            if escaped:
+                escaped = False
+            elif sign == "\\":
+                escaped = True
+            elif sign == '"':
+                inside = False
+        elif sign == '"':
+            inside = True
+        elif sign in "[{":
+            depth += 1
+            if depth > DEEPEST:
+                raise Refused(f"JSON is at most {DEEPEST} levels deep")
+        elif sign in "]}":
+            depth -= 1
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Refused("an object names a key twice")
+    return found
+
+
+def _no_constant(_: str) -> Any:
+    raise Refused("numbers are finite")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise Refused(f"a number has at most {MOST_DIGITS} digits")
+    return int(digits)
+
+
+def _number(digits: str) -> float:
+    if len(digits) > MOST_DIGITS:
+        raise Refused(f"a number has at most {MOST_DIGITS} digits")
+    number = float(digits)
+    if not math.isfinite(number):
+        raise Refused("numbers are finite")
+    return number + 0.0 if number else 0.0  # minus zero is zero
+
+
+def _check_texts(value: Any) -> None:
+    """Texts that can be written again and that do not look like another one."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            check_text(one)
+        elif isinstance(one, dict):
+            waiting.extend(one)
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+
+
+def check_text(text: str) -> None:
+    """Bounded, in Unicode's composed form, without control signs; Refused otherwise."""
+    if len(text) > LONGEST_TEXT:
+        raise Refused(f"a text has at most {LONGEST_TEXT} signs")
+    if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+        raise Refused("texts are in Unicode's composed form (NFC)")
+    if any(unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Cn", "Co") for sign in text):
+        raise Refused("texts hold no control signs")
