@@ -26,6 +26,7 @@ from tacit.auditing.verdicts import exceeds
 from tacit.auditing.xmap_faults import planted
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.tree import TreeCounter
+from tacit.recommenders.pdap.answers import Unanswered
 from tacit.recommenders.pdap.forwarding import Agreement
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_noise import GRAIN, NodeNoise
@@ -84,6 +85,11 @@ def reward_not_clamped() -> Steps:
         return np.stack([liked, GRAIN - liked], axis=-1)
 
     return {NodeNoise: {"pairs": pairs}}
+
+
+def answered_twice() -> Steps:
+    """A visit is learned as often as it is answered, if others are not."""
+    return {Unanswered: {"end_one": lambda *_: True}}
 
 
 BEYOND: Rows = np.array([[0.1, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
@@ -241,6 +247,7 @@ BUGS: tuple[Bug, ...] = (
         described=_noised(Noised(GRAIN, GRAIN / 2), Noised(GRAIN, GRAIN)),
     ),
     Streamed("a reward that is not clamped", reward_not_clamped, BEYOND, 0, _ONE),
+    Streamed("a visit learned twice", answered_twice, joint.AGAIN, 0, _ONE),
     Enumerated("visits that nobody meters", _lived, [(0, 1)], _METERED),
 )
 """Each fails with one step replaced, and its twin is the shipped code."""

@@ -109,6 +109,9 @@ TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
 """Two arms alike, but for the visit that is left out."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
 """A neighbour's reward, at the end of its range."""
+AGAIN = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
+AGAIN[0, 2] = 2
+"""The first visit is answered twice, and later ones never."""
 FULL = stream(*[(_LEFT, 0, 1.0)] * 4)
 """All of an epoch in one cell: one visit less is one less than anything that looks at four."""
 PAIRS: tuple[tuple[str, Rows, int], ...] = (

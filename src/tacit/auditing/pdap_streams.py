@@ -14,6 +14,7 @@ Replay      Then the learner chooses by itself. Both streams get the same random
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,10 +24,13 @@ from numpy.typing import NDArray
 from tacit.auditing.greybox import Tape
 from tacit.auditing.impulse import Moves, moves
 from tacit.auditing.tap import Asked, tapped
+from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 
 Rows = NDArray[np.float64]
-"""One visit each: feature in [0, 1], arm where arms are given, 1 if it is learned, reward."""
+"""One visit each: feature in [0, 1], arm where arms are given, how often it is answered, reward.
+
+A second answer is refused by all that is shipped, and costs nothing."""
 Shown = tuple[int, str, float]
 """arm, phase and chance of a choice."""
 
@@ -63,12 +67,13 @@ def followed(learner: Learner, rows: Rows, source: Source, *, given: bool) -> Ru
     releases: list[NDArray[np.float64]] = []
     shown: list[Shown] = []
     last: object = None
-    for feature, arm, learned, reward in rows:
+    for feature, arm, answers, reward in rows:
         choice = policy.select(np.array([feature]), [int(arm)] if given else None)
         shown.append((choice.arm, choice.phase, choice.chance))
         last = _noted(learner.released(policy), last, releases)
-        if learned:
-            policy.update(choice, reward)
+        for again in range(int(answers)):
+            with suppress(PrivacyError) if again else nullcontext():
+                policy.update(choice, reward)
     policy.until_release()
     _noted(learner.released(policy), last, releases)
     return Run(tuple(releases), tuple(shown))

@@ -166,12 +166,26 @@ def test_arms_join_and_leave():
 
 
 def test_more_answers_than_visits_are_refused():
-    """A second answer to a visit would be charged again."""
+    """A second answer to a visit would be charged again, also where another was never answered;
+    one that takes its place is the same visit."""
     policy = linucb()
-    choice = policy.select(np.array([0.5]))
-    policy.update(choice, 1.0)
-    with pytest.raises(PrivacyError):
-        policy.update(choice, 1.0)
+    here = np.array([0.5])
+    choice, _ = policy.select(here), policy.select(here)
+    policy.update(policy.settle(here, [0], instead=choice), 1.0)
+    before = policy._sums._exact.copy()
+    for answered in (choice, policy.settle(here, [1])):
+        with pytest.raises(PrivacyError):
+            policy.update(answered, 1.0)
+    assert np.array_equal(policy._sums._exact, before)
+
+
+def test_the_last_visit_of_the_horizon_is_learned():
+    """The T-th visit is learned and read, the T + 1st is not learned."""
+    policy = linucb(horizon=4, batch=2)
+    for _ in range(5):
+        policy.update(policy.select(np.array([0.5])), 1.0)
+    assert policy._sums.released()[:, 0, 0].sum() == pytest.approx(4 / 2)
+    assert np.array_equal(policy._sums.released(), policy._sums._exact)
 
 
 @pytest.mark.parametrize(

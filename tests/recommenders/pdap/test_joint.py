@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,15 +14,16 @@ from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
+from tacit.recommenders.pdap.answers import KEPT
 from tacit.recommenders.pdap.hosting import Host, answer_range
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_estimates import Beliefs, posterior
 from tacit.recommenders.pdap.joint_grid import MOST_CELLS, Grid, slices_for
 from tacit.recommenders.pdap.joint_metering import Metered
-from tacit.recommenders.pdap.joint_plan import PARTS, plan
+from tacit.recommenders.pdap.joint_noise import GRAIN
+from tacit.recommenders.pdap.joint_plan import PARTS, Choices, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, PublicData
 from tacit.recommenders.pdap.joint_sums import Observation
-from tacit.recommenders.pdap.policy import Choice
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,7 @@ def test_without_noise_the_sums_are_exact(monkeypatch, release, pair):
     choices = served(policy, contexts, rewards)
     policy.select(contexts[0])
     likes, visits = np.zeros((4, 4)), np.zeros((4, 4))
-    for choice, reward in zip(choices[:-1], rewards, strict=False):
+    for choice, reward in zip(choices, rewards, strict=True):
         likes[policy.grid.number(choice.cell), choice.arm] += reward
         visits[policy.grid.number(choice.cell), choice.arm] += 1
     released = [one for one, _ in policy._seen]
@@ -166,9 +168,7 @@ def test_many_at_once_are_one_by_one():
     policy.update_many(choices, rewards)
     other = joint()
     for context, arm, reward in zip(contexts, choices.arms, rewards, strict=True):
-        other.select(context)
-        cell = other.grid.cell(context)
-        other.update(Choice(int(arm), "explore", cell), reward)
+        other.update(replace(other.select(context), arm=int(arm)), reward)
     assert np.array_equal(policy._sums._exact, other._sums._exact)
     assert np.array_equal(
         choices.cells, [policy.grid.number(policy.grid.cell(c)) for c in contexts]
@@ -231,7 +231,7 @@ def test_after_the_horizon_nothing_is_learned():
     served(policy, contexts[25:], rewards[25:])
     assert len(policy._seen) == len(before) == 2
     assert not policy._sums._exact.any()
-    assert policy.until_release() > 10**6
+    assert policy.until_release() == KEPT
 
 
 @pytest.mark.parametrize("release", ["epochs", "tree"])
@@ -250,12 +250,82 @@ def test_a_new_period_has_new_sums(release):
 
 
 def test_a_visit_is_answered_once():
-    """More answers than visits are refused: a second one would be charged again."""
+    """A second answer is refused, also where another visit was never answered: it would be charged
+    again. So is a choice that was never made here."""
     policy = joint()
-    choice = policy.select(np.array([0.5, 0.5]))
+    choice, _ = policy.select(np.array([0.5, 0.5])), policy.select(np.array([0.5, 0.5]))
     policy.update(choice, 1.0)
+    once = policy._sums._exact.copy()
     with pytest.raises(PrivacyError, match="twice"):
         policy.update(choice, 1.0)
+    for visit in (None, -1, 2):
+        with pytest.raises(PrivacyError, match="none of a visit"):
+            policy.update(replace(choice, visit=visit), 1.0)
+    assert np.array_equal(policy._sums._exact, once)
+
+
+def test_many_visits_are_answered_once():
+    """Of a batch, any part can be answered, in any order: each visit once. A batch that holds one
+    answered visit, or one twice, is refused as a whole."""
+    policy = joint()
+    many = policy.select_many(stream(6)[0])
+
+    def part(*places):
+        rows = np.array(places)
+        some = Choices(many.cells[rows], many.arms[rows], many.chances[rows], many.visits[rows])
+        policy.update_many(some, np.ones(len(rows)))
+        return policy._sums._exact.sum()
+
+    assert part(4, 1) == 2 * GRAIN
+    for again in ((0, 1), (2, 2)):
+        with pytest.raises(PrivacyError, match="twice"):
+            part(*again)
+    assert part(0, 2, 3, 5) == 6 * GRAIN
+
+
+def test_an_answer_may_come_too_late():
+    """An answer after `KEPT` more visits is not learned, the first one no more than a second one;
+    before that it is, whatever was answered in between."""
+    policy = joint(horizon=10**6, first=10**6)
+    here = np.array([0.5, 0.5])
+    first, second = policy.select(here), policy.select(here)
+    many = policy.select_many(np.full((KEPT - 1, 2), 0.5))
+    policy.update_many(many, np.ones(KEPT - 1))
+    policy.update(first, 1.0)
+    policy.update(second, 1.0)
+    assert policy._sums._exact.sum() == KEPT * GRAIN
+
+
+def test_a_choice_in_the_place_of_another_is_the_same_visit():
+    """One of the two can be answered, once; without being told whose place it takes, none."""
+    policy = joint()
+    here = np.array([0.5, 0.5])
+    choice = policy.select(here)
+    with pytest.raises(PrivacyError, match="none of a visit"):
+        policy.update(policy.settle(here, [0]), 1.0)
+    settled = policy.settle(here, [0], instead=choice)
+    policy.update(settled, 1.0)
+    with pytest.raises(PrivacyError, match="twice"):
+        policy.update(choice, 1.0)
+
+
+@pytest.mark.parametrize("ending", ["stop", "renew"])
+@pytest.mark.parametrize("release", ["epochs", "tree"])
+def test_the_last_visit_of_the_horizon_is_learned(release, ending):
+    """All T visits are released; with "stop", the T + 1st is served and not learned, nor is an
+    answer that comes after it."""
+    policy = joint(horizon=20, release=release, at_horizon=ending)
+    contexts, rewards = stream(20)
+    served(policy, contexts[:19], rewards[:19])
+    late = policy.select(contexts[19])
+    policy.update(late, 1.0)
+    after = policy.select(contexts[0])
+    assert sum(one.visits.sum() for one, _ in policy._seen) == 20
+    policy.update(after, 1.0)
+    assert policy._sums._exact.sum() == (20 * GRAIN if release == "tree" else 0) * (
+        ending == "stop"
+    ) + GRAIN * (ending == "renew")
+    assert policy.stopped == (ending == "stop")
 
 
 def test_arms_join_and_leave():

@@ -28,7 +28,7 @@ class Promising(Dap):
 
     epsilon = 1.0
 
-    def settle(self, context, arms):
+    def settle(self, context, arms, *, instead=None):
         return self.select(context, arms)
 
 

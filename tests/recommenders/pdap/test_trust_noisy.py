@@ -33,7 +33,7 @@ class Claims(Uniform):
         own, neighbours = self._arms.among(arms)
         return super().select(context, neighbours or own)
 
-    def settle(self, context, arms) -> Choice:
+    def settle(self, context, arms, *, instead=None) -> Choice:
         return super().select(context, arms)
 
 

@@ -30,6 +30,7 @@ from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.running import Running
+from tacit.recommenders.pdap.answers import KEPT, Unanswered
 
 Floats = NDArray[np.float64]
 _NORM = math.sqrt(2)
@@ -37,20 +38,25 @@ _NORM = math.sqrt(2)
 
 @dataclass(frozen=True, slots=True)
 class LinearChoice:
-    """One decision. cell: the features, which a linear model has instead of cells."""
+    """One decision. cell: the features, which a linear model has instead of cells.
+
+    visit: its number; one answer is learned to each.
+    """
 
     arm: int
     phase: Literal["explore", "exploit"]
     cell: tuple[float, ...]
     chance: float | None = 1.0
+    visit: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class LinearChoices:
-    """Many decisions: features (n, d + 1) and arms (n,)."""
+    """Many decisions: features (n, d + 1), arms (n,) and numbers of the visits (n,)."""
 
     features: Floats
     arms: NDArray[np.int64]
+    visits: NDArray[np.int64] | None = None
 
 
 class LinUCB:
@@ -96,7 +102,7 @@ class LinUCB:
         self._left: set[int] = set()
         self._sums = _GramTrees(len(self._sides), dimension + 2, self.levels, epsilon, self.delta)
         self.arrivals = 0
-        self._learned = 0
+        self._unanswered = Unanswered()
         self._read(0)
 
     @property
@@ -122,25 +128,35 @@ class LinUCB:
         allowed = self._joined() if arms is None else sorted(arms)
         if not allowed or not set(allowed) <= set(self._joined()):
             raise ConfigError("The arms to choose from are one or more of those that have joined.")
+        visit = self.arrivals
         self.arrivals += 1
+        self._unanswered.begin_one(visit)
         means, bounds = self._scores(features, allowed)
         best = int(bounds[0].argmax())
         phase: Literal["explore", "exploit"] = (
             "exploit" if best == int(means[0].argmax()) else "explore"
         )
-        return LinearChoice(allowed[best], phase, tuple(features[0].tolist()))
+        return LinearChoice(allowed[best], phase, tuple(features[0].tolist()), visit=visit)
 
-    def settle(self, context: ArrayLike, arms: Sequence[int]) -> LinearChoice:
+    def settle(
+        self, context: ArrayLike, arms: Sequence[int], *, instead: LinearChoice | None = None
+    ) -> LinearChoice:
         """Another arm for a visit that has its choice, which came to nothing; no visit of its own:
-        public time must not tell whose choice that was."""
+        public time must not tell whose choice that was.
+
+        instead: of that choice. Whichever of the two is answered, it is one visit.
+        """
         features = self._features(np.asarray(context, dtype=np.float64)[None, :])
         means, _ = self._scores(features, list(arms))
-        return LinearChoice(arms[int(means[0].argmax())], "exploit", tuple(features[0].tolist()))
+        best, visit = arms[int(means[0].argmax())], None if instead is None else instead.visit
+        return LinearChoice(best, "exploit", tuple(features[0].tolist()), visit=visit)
 
     def update(self, choice: LinearChoice, reward: float) -> None:
         """Learn from a visit; each once. After the horizon nothing is learned."""
+        visit = None if choice.visit is None else np.array([choice.visit])
         self.update_many(
-            LinearChoices(np.array([choice.cell]), np.array([choice.arm])), np.array([reward])
+            LinearChoices(np.array([choice.cell]), np.array([choice.arm]), visit),
+            np.array([reward]),
         )
 
     def select_many(self, contexts: Floats) -> LinearChoices:
@@ -148,32 +164,31 @@ class LinUCB:
         if len(contexts) > (left := self.until_release()):
             raise ConfigError(f"At most {left} visits can be answered before the next release.")
         features, arms = self._features(contexts), self._joined()
+        visits = self._unanswered.begin(self.arrivals, len(contexts))
         self.arrivals += len(contexts)
         _, bounds = self._scores(features, arms)
-        return LinearChoices(features, np.array(arms)[bounds.argmax(axis=1)])
+        return LinearChoices(features, np.array(arms)[bounds.argmax(axis=1)], visits)
 
     def update_many(self, choices: LinearChoices, rewards: Floats) -> None:
         """`update` for as many rewards, clamped to their arm's range."""
         if not np.isfinite(rewards).all():
             raise DataError("a reward is not a finite number", expected="a number, such as 0 or 1")
-        if self._learned + len(rewards) > self.arrivals:
-            raise PrivacyError("There were more answers than visits: nothing was learned.")
-        self._learned += len(rewards)
+        kept = self._unanswered.end(choices.visits, self.arrivals)
         if self.arrivals > self.horizon:
             return
         low, high = self.neighbour_range
         theirs = np.array(self._sides)[choices.arms]
         shares = np.where(theirs, (rewards - low) / (high - low), rewards)
         rows = np.column_stack([choices.features, np.clip(shares, 0.0, 1.0)])
-        self._sums.add(choices.arms, rows)
+        self._sums.add(choices.arms[kept], rows[kept])
 
     def until_release(self) -> int:
         """How many visits can be answered together; what is due is released first."""
         if self.arrivals >= self._next and self.arrivals <= self.horizon:
             self._read(self.arrivals // self.batch)
         if self.arrivals >= self.horizon:
-            return 1 << 30
-        return min(self._next, self.horizon) - self.arrivals
+            return KEPT
+        return min(KEPT, min(self._next, self.horizon) - self.arrivals)
 
     def serve_many(self, contexts: Floats) -> NDArray[np.int64]:
         """(n,) own videos believed best, for others' users; nothing is learned of it."""

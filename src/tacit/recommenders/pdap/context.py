@@ -195,16 +195,23 @@ class Context:
         best = self._arms.own[int(self._published[:, self._arms.own].mean(axis=0).argmax())]
         return np.full(len(contexts), best)
 
-    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice:
+    def settle(
+        self,
+        context: NDArray[np.float64],
+        arms: Sequence[int],
+        *,
+        instead: Choice | None = None,
+    ) -> Choice:
         """Another arm for a visit that has its draw, which came to nothing: the best on average.
 
-        A second draw from the context would cost a second time.
+        A second draw from the context would cost a second time. instead: of that draw; who answers
+        once, the device says.
         """
         own, neighbours = self._arms.among(arms)
         allowed = [*own, *neighbours]
         best = allowed[int(self._published[:, allowed].mean(axis=0).argmax())]
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
-        return Choice(best, "exploit", cell)
+        return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def report(self, choice: Choice, reward: float) -> Report:
         """On the device: what it sends of this visit, and of a reward within the arm's range."""

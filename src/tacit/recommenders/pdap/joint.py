@@ -18,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError
+from tacit.mechanisms.grid import finite
 from tacit.randomness import Source, integers_below
+from tacit.recommenders.pdap.answers import KEPT, Unanswered
 from tacit.recommenders.pdap.joint_estimates import counted, pooled_mean, posterior
 from tacit.recommenders.pdap.joint_grid import Grid
 from tacit.recommenders.pdap.joint_plan import PARTS, Choices, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, check_public
 from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation, Sums, TreeSums
-from tacit.recommenders.pdap.policy import Arms, Choice, checked_context, checked_reward
+from tacit.recommenders.pdap.policy import Arms, Choice, Phase, checked_context, checked_reward
 
 _DRAWS = 4096  # random places among PARTS, drawn at once
 
@@ -49,7 +51,7 @@ class Joint:
             self._seen.append(self._as_seen(setting))
         self.arrivals = 0
         """Contexts answered so far; public."""
-        self._learned = 0
+        self._unanswered = Unanswered()
         self._places: list[int] = []
         self._length = setting.first_epoch
         self._next: float = setting.first_epoch
@@ -85,27 +87,31 @@ class Joint:
     @property
     def stopped(self) -> bool:
         """Whether the horizon is over, and nothing is learned any more."""
-        return self.setting.at_horizon == "stop" and self.arrivals >= self.setting.horizon
+        return math.isinf(self._next)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
             self._release()
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
         number = self.grid.number(cell)
-        self.arrivals += 1
         if arms is None:
             arm, parts, total = self._drawn(number)
         else:
             arm, parts, total = self._drawn_among(number, arms)
-        best = self._best[number]
-        return Choice(arm, "exploit" if arm == best else "explore", cell, parts / total)
+        phase: Phase = "exploit" if arm == self._best[number] else "explore"
+        visit = self.arrivals
+        self.arrivals += 1
+        self._unanswered.begin_one(visit)
+        return Choice(arm, phase, cell, parts / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Learn from a visit; each once. After the horizon nothing is learned."""
+        """Learn from a visit; each once. Visits after the horizon's last one are not learned."""
         number = checked_reward(reward)
         cell = self.grid.number(choice.cell)
-        self._answered(1)
-        if choice.phase == "train" or self.stopped or not 0 <= choice.arm < len(self._sides):
+        kept = self._unanswered.end_one(choice.visit, self.arrivals)
+        if choice.phase == "train" or self.stopped or not kept:
+            return
+        if not 0 <= choice.arm < len(self._sides):
             return
         low, width = self._ranges
         self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
@@ -118,24 +124,25 @@ class Joint:
         if len(contexts) > (left := self.until_release()):
             raise ConfigError(f"At most {left} visits can be answered before the next release.")
         cells = self.grid.numbers(contexts)
+        visits = self._unanswered.begin(self.arrivals, len(cells))
         self.arrivals += len(cells)
         places = integers_below(self._source, PARTS, len(cells))
         arms = (self._upto[cells] <= places[:, None]).sum(axis=1)
-        return Choices(cells, arms, self._parts[cells, arms] / PARTS)
+        return Choices(cells, arms, self._parts[cells, arms] / PARTS, visits)
 
     def update_many(self, choices: Choices, rewards: NDArray[np.float64]) -> None:
         """`update` for as many rewards."""
-        self._answered(len(rewards))
+        low, width = self._ranges
+        shares = finite((rewards - low[choices.arms]) / width[choices.arms])
+        kept = self._unanswered.end(choices.visits, self.arrivals)
         if not self.stopped:
-            low, width = self._ranges
-            shares = (rewards - low[choices.arms]) / width[choices.arms]
-            self._sums.add(choices.cells, choices.arms, shares)
+            self._sums.add(choices.cells[kept], choices.arms[kept], shares[kept])
 
     def until_release(self) -> int:
-        """How many visits can be answered together; an epoch that is over is released first."""
+        """How many visits can be chosen together; an epoch that is over is released first."""
         if self.arrivals >= self._next:
             self._release()
-        return 1 << 30 if math.isinf(self._next) else int(self._next) - self.arrivals
+        return KEPT if self.stopped else min(KEPT, int(self._next) - self.arrivals)
 
     def serve(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """For somebody else's user, the own video believed best; nothing is learned of it."""
@@ -147,16 +154,24 @@ class Joint:
         best = own[int(self._means[number, own].argmax())]
         return Choice(best, "exploit", cell)
 
-    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Choice:
+    def settle(
+        self,
+        context: NDArray[np.float64],
+        arms: Sequence[int],
+        *,
+        instead: Choice | None = None,
+    ) -> Choice:
         """Another arm for a visit that has its choice, which came to nothing: the best believed.
 
         Not a visit of its own: public time must not tell whose choice came to nothing.
+        instead: of that choice. Whichever of the two is answered, it is one visit; without it what
+        comes back cannot be answered.
         """
         own, neighbours = self._arms.among(arms)
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
         allowed = [*own, *neighbours]
         best = allowed[int(self._means[self.grid.number(cell), allowed].argmax())]
-        return Choice(best, "exploit", cell)
+        return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) the videos of `serve` for (n, d) contexts."""
@@ -199,14 +214,6 @@ class Joint:
         means, _ = believed(start)
         best = means[:, self._arms.own].max(axis=1).mean() if self._arms.own else 0.5
         return believed(np.where(theirs, np.clip(best, 0.05, 0.95), start))
-
-    def _answered(self, visits: int) -> None:
-        if self._learned + visits > self.arrivals:
-            raise PrivacyError(
-                "There were more answers than visits: one of them would be learned, and charged, "
-                "twice. Nothing was learned."
-            )
-        self._learned += visits
 
     def _release(self) -> None:
         """An epoch is over."""

@@ -40,6 +40,6 @@ class Metered:
         so_far = self._learned.get(person, 0)
         if so_far >= self.visits:
             return False
-        self._learned[person] = so_far + 1
         self.policy.update(choice, reward)
+        self._learned[person] = so_far + 1
         return True

@@ -19,11 +19,15 @@ PARTS = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Many choices: numbers of cells, arms and their chances, each (n,)."""
+    """Many choices: numbers of cells, arms and their chances, each (n,).
+
+    visits: (n,) their numbers, as in `Choice`.
+    """
 
     cells: NDArray[np.int64]
     arms: NDArray[np.int64]
     chances: Floats
+    visits: NDArray[np.int64] | None = None
 
 
 def plan(

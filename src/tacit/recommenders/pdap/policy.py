@@ -25,13 +25,15 @@ class Choice:
     """One decision. A "train" choice teaches the neighbour: its reward is not learned from.
 
     chance: of this arm, given everything but the draw, for estimators on logged data; 1 where
-    nothing is drawn, None where it is not known.
+    nothing is drawn, None where it is not known. visit: its number, of learners that take one
+    answer to each; None otherwise.
     """
 
     arm: int
     phase: Phase
     cell: Cell
     chance: float | None = 1.0
+    visit: int | None = None
 
 
 class Policy(Protocol):

@@ -80,7 +80,10 @@ class Settles(Protocol):
     @property
     def epsilon(self) -> float: ...
 
-    def settle(self, context: NDArray[np.float64], arms: Sequence[int]) -> Chosen: ...
+    def settle(
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Any = None
+    ) -> Chosen:
+        """instead: of this choice; both are answered as one visit."""
 
 
 class Hosts(Protocol):
@@ -399,8 +402,11 @@ class Vendor:
         """An own video instead. A second choice of the same visit: the first is not learned."""
         if not own:
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-        again = self.home.settle if isinstance(self.home, Settles) else self.home.select
-        visit.choice = again(visit.context, own)
+        visit.choice = (
+            self.home.settle(visit.context, own, instead=visit.choice)
+            if isinstance(self.home, Settles)
+            else self.home.select(visit.context, own)
+        )
         visit.video, visit.peer = self._videos[visit.choice.arm], None
         return visit
 
