@@ -36,20 +36,23 @@ def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tupl
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
     if name in ("cap", "dup", "dap") or math.isinf(epsilon):
-        return (without_privacy(name),)
+        return (without_noise(name.upper()),)
     geometric = name == "gp-dap"
     own = own_users(setting, epsilon, geometric)
     return (own, forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
 
 
-def without_privacy(name: str) -> Guarantee:
-    """CAP, DUP, DAP, and the others at epsilon = inf."""
+def without_noise(name: str) -> Guarantee:
+    """CAP, DUP, DAP; and any other learner of this folder, the sound ones too, at epsilon = inf."""
     return Guarantee(
-        name=f"{name.upper()} without noise",
-        sentence="Nobody is protected: what is shown follows from contexts and clicks as they are.",
+        name=f"{name} without noise",
+        sentence=(
+            "Nobody is protected: what is shown, learned and sent follows from contexts and clicks "
+            "as they are."
+        ),
         protects="nobody",
-        adjacency=_CONTEXT,
-        against="everybody who sees what is shown, and the vendors that users are forwarded to",
+        adjacency=Adjacency("visit", "add or remove"),
+        against="everybody who sees what is shown or sent, and vendors that users are forwarded to",
         trust=Trust.OWN_VENDOR,
         basis=Basis.NONE,
         epsilon=None,

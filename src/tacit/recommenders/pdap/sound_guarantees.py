@@ -10,6 +10,7 @@ from tacit.mechanisms.parameters import check_epsilon
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.pdap.context import Context
+from tacit.recommenders.pdap.guarantees import without_noise as without_noise
 from tacit.recommenders.pdap.joint_noise import NodeNoise
 from tacit.recommenders.pdap.joint_setting import JointSetting
 
@@ -179,25 +180,6 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
             "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
             "Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016)",
         ),
-    )
-
-
-def without_noise(name: str) -> Guarantee:
-    """Any of them at epsilon = inf."""
-    return Guarantee(
-        name=f"{name} without noise",
-        sentence="Nobody is protected: what is learned and sent has no noise.",
-        protects="nobody",
-        adjacency=_VISIT,
-        against="everybody who sees what is shown or sent",
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
-        lifetime="every visit shows more",
-        assumptions=(),
-        not_covered=("everything: this is the non-private twin, made to compare with",),
-        sources=_JOINT,
     )
 
 
