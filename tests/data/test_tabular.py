@@ -20,7 +20,7 @@ from tacit.data import (
     read_items,
     read_ratings,
     read_users,
-    tabular,
+    text_ratings,
     write_ratings,
     write_users,
 )
@@ -452,9 +452,9 @@ def test_the_fast_pass_agrees_with_the_careful_one(
     path.write_bytes(("user,item,rating\n1,2,3\n" + body).replace(",", delimiter).encode())
     dialect = delimited.Dialect(delimiter, ("user", "item", "rating"), 1)
     positions: dict[Role, int] = {"user": 0, "item": 1, "rating": 2}
-    fast = tabular._fast(path, dialect, positions, None)
+    fast = text_ratings._fast(path, dialect, positions, None)
     if fast is not None:
-        careful = tabular._careful(path, dialect, positions, None)
+        careful = text_ratings._careful(path, dialect, positions, None)
         for role in positions:
             assert list(fast[role]) == list(careful[role])
 

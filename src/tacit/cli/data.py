@@ -84,7 +84,7 @@ def generate(
     It shows in what is rated and how.
     """
     from tacit.data import synthetic, write_ratings, write_users
-    from tacit.data.tabular import check_ending
+    from tacit.data.table_writing import check_ending
     from tacit.writing import check_writable
 
     people = users_file or out.with_name(f"{out.stem}-users{out.suffix}")
@@ -138,7 +138,7 @@ def domains(
     left out.
     """
     from tacit.data import split_by_genre, write_ratings
-    from tacit.data.tabular import check_ending
+    from tacit.data.table_writing import check_ending
     from tacit.writing import check_writable
 
     check_writable(out)

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tacit.data import delimited, tabular
+from tacit.data import delimited
 from tacit.data.columns import Role
 from tacit.data.delimited import Dialect
 from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.text_ratings import read_text
 from tacit.errors import DataError
 
 WHOLE_STARS = RatingScale(1, 5, 1)
@@ -112,7 +113,7 @@ def _read(
     films: Table,
     header_line: int = 0,
 ) -> Ratings:
-    return tabular.read_text(
+    return read_text(
         path,
         Dialect(delimiter, _HEADERS, header_line),
         _COLUMNS,

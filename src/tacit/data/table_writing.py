@@ -1,0 +1,72 @@
+"""Tables written whole: CSV, TSV or Parquet, by the ending of the name."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.data.domains import DOMAIN
+from tacit.data.ratings import Column, Ratings
+from tacit.errors import ConfigError
+from tacit.writing import write_whole
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PathLike = str | Path
+_ENDINGS = (".csv", ".tsv", ".parquet")
+
+
+def write_ratings(ratings: Ratings, path: PathLike) -> None:
+    """Write user_id, item_id, rating and, where known, timestamp and domain.
+
+    The name's ending says how: .csv, .tsv or .parquet; another ending is refused.
+    """
+    import polars as pl
+
+    columns: dict[str, Any] = {
+        "user_id": ratings.user_ids[ratings.users],
+        "item_id": ratings.item_ids[ratings.items],
+        "rating": ratings.values,
+    }
+    if ratings.timestamps is not None:
+        columns["timestamp"] = ratings.timestamps
+    if DOMAIN in ratings.item_metadata:
+        columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
+    frame = pl.DataFrame({name: _series(column) for name, column in columns.items()})
+    whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
+    _write(frame.with_columns(pl.col("rating").cast(pl.Int64)) if whole else frame, Path(path))
+
+
+def write_users(ratings: Ratings, path: PathLike) -> None:
+    """Write user_id and every user attribute, in the form `read_users` reads."""
+    import polars as pl
+
+    columns = {"user_id": ratings.user_ids, **ratings.user_attributes}
+    _write(pl.DataFrame({name: _series(column) for name, column in columns.items()}), Path(path))
+
+
+def check_ending(path: Path) -> None:
+    """ConfigError unless a table can be written under a name that ends like this."""
+    if path.suffix not in _ENDINGS:
+        raise ConfigError(
+            f"{path}: a table cannot be written under this ending. Use one of "
+            f"{', '.join(_ENDINGS)}."
+        )
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    check_ending(path)
+    content = BytesIO()
+    if path.suffix == ".parquet":
+        frame.write_parquet(content)
+    else:
+        frame.write_csv(content, separator="\t" if path.suffix == ".tsv" else ",")
+    write_whole(path, content.getvalue())
+
+
+def _series(column: Column) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(column.tolist() if column.dtype == object else column)
