@@ -242,6 +242,14 @@ def test_the_price_stands_with_nx_map_and_the_people_needed():
     assert page.open == []
 
 
+def test_the_world_of_the_price_is_named():
+    """Only where it is another one than the default."""
+    usual = render(replace(table_of(), price=PRICE), MANIFEST)
+    other = render(replace(table_of(), price=replace(PRICE, world="prototype")), MANIFEST)
+    assert "in the generated world “prototype”" in Page(other).text
+    assert "generated world" not in Page(usual).text
+
+
 def test_a_price_not_measured_is_said(whole):
     """The section says how to have it measured."""
     assert "add --generated-users" in Page(whole[1]).text

@@ -41,6 +41,7 @@ class Price:
 
     rows: tuple[PriceRow, ...]
     nx_map: tuple[TwinRow, ...]
+    world: str = "default"
 
     @property
     def users(self) -> list[int]:
@@ -102,6 +103,7 @@ def measure_price(
     return Price(
         rows=tuple(row for rows, _ in found for row in rows),
         nx_map=tuple(twin for _, twin in found),
+        world=world,
     )
 
 
