@@ -6,7 +6,7 @@ Votes     round, voter, candidate. A row without a voter names a candidate, so t
 Likes     client, round, candidate and, if wanted, liked (1, 0, yes, no, true or false; 1 if there
           is no such column). A client takes part in the rounds that have a row of hers.
 Order     Rounds that are whole numbers ascend; others are sorted as text, such as 2026-03-01.
-Ids       as in `tacit.data.text_ratings`: whole numbers if all of a column are written so, else text.
+Ids       as in `text_ratings`: whole numbers if all of a column are written so, else text.
 """
 
 from __future__ import annotations
