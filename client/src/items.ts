@@ -1,0 +1,14 @@
+/** Items are named by integers or texts. What is told apart in Python is told apart here. */
+
+/** An integer that a number cannot hold exactly is a bigint; every other one is a number. */
+export type ItemId = number | bigint | string;
+
+export function isId(value: unknown): value is ItemId {
+  if (typeof value === "bigint") return !Number.isSafeInteger(Number(value));
+  return typeof value === "string" || (Number.isSafeInteger(value) && !Object.is(value, -0));
+}
+
+/** The id of an integer, however large. */
+export function integerId(value: bigint): number | bigint {
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}

@@ -1,0 +1,8 @@
+/** Sketches: item clusters from a few randomised bits per person. */
+
+export * from "./device.js";
+export * from "./explain.js";
+export * from "./limits.js";
+export * from "./messages.js";
+export * from "./sensing.js";
+export { shown } from "./spelling.js";

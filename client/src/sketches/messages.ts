@@ -1,0 +1,384 @@
+/**
+ * What crosses between devices and the recommender in the sketches, and nothing else.
+ *
+ * Campaign   recommender -> device   one public question, the same for everybody
+ * Report     device -> recommender   randomised bits, once; 22 bytes (30 where pairs are chosen)
+ * Clusters   recommender -> device   the learned label and score of every item
+ *
+ * Mirrors src/tacit/recommenders/sketches/messages.py to the byte. A message is checked when it is
+ * made: what does not hold together throws MessageError, wherever it came from.
+ */
+
+import { concat, utf8WithHalves, type Bytes } from "../bytes.js";
+import { isId, type ItemId } from "../items.js";
+import { sha256 } from "../randomness.js";
+import { keepsEpsilon } from "./epsilon.js";
+
+export const VERSION = 1;
+export const CLUSTERS_VERSION = 2;
+export const MICRO = 1_000_000;
+/** Chances are parts of this. */
+export const WHOLE = 2 ** 53;
+/** Stands for an infinite epsilon: the twin without noise, which devices refuse. */
+export const NO_NOISE = 2 ** 31 - 1;
+export const MOST = 2 ** 31 - 1;
+export const MOST_QUESTIONS = 32;
+export const METHODS = ["multi-maxsense", "pairwise-preference", "pairwise-rated"] as const;
+/** What epsilon is for: everything a person rated; one rating more or less; one rating elsewhere. */
+export const UNITS = ["user", "rating", "moved rating"] as const;
+export const REPORT_BYTES = 22;
+export const RATED_REPORT_BYTES = 30;
+
+export type Method = (typeof METHODS)[number];
+export type Unit = (typeof UNITS)[number];
+
+const CAMPAIGN_BYTES = 96;
+const CLUSTERS_BYTES = 76;
+const MAGIC = 0x74636974;
+const KIND_CAMPAIGN = 1;
+const KIND_REPORT = 2;
+const KIND_CLUSTERS = 3;
+
+/** A message that is not exactly what this version writes. */
+export class MessageError extends Error {
+  override readonly name = "MessageError";
+}
+
+/** How many of a report's bits two neighbouring inputs can differ in. */
+export function exposedBits(method: Method, unit: Unit, questions: number, rated: number): number {
+  if (method !== "multi-maxsense") return questions;
+  if (unit === "user") return Math.min(questions, 2 * rated);
+  return unit === "rating" ? 1 : Math.min(questions, 2);
+}
+
+/** SHA-256 of the item ids in their order, integers and texts told apart. */
+export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> {
+  const parts = items.flatMap((item) => {
+    if (!isId(item)) throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
+    const encoded = utf8WithHalves(`${typeof item === "string" ? "s" : "i"}${item}`);
+    const size = new Uint8Array(4);
+    new DataView(size.buffer).setUint32(0, encoded.length);
+    return [size, encoded];
+  });
+  return sha256(concat(...parts));
+}
+
+export interface CampaignFields {
+  readonly method: Method;
+  readonly unit: Unit;
+  /** Size of the catalogue, whose ids in order have the SHA-256 `catalogue`. */
+  readonly items: number;
+  /** w, items that a person is taken to have rated. */
+  readonly rated: number;
+  /** Millionths; a sensed set holds theta * items / rated items. 0 for pairs. */
+  readonly theta: number;
+  /** Bits in a report. */
+  readonly questions: number;
+  /** Millionths of a nat, for the whole report and the stated unit. */
+  readonly epsilon: number;
+  /** Thousandths of a star: ratings from here up are likes. */
+  readonly likedFrom: number;
+  /** Parts of 2^53: chance that a bit is released as it is. */
+  readonly truth: number;
+  /** Unix seconds; later reports do not count. */
+  readonly closes: number;
+  /** 16 public bytes, from which the questions are drawn. */
+  readonly seed: Bytes;
+  readonly catalogue: Bytes;
+}
+
+const BOUNDS = [
+  ["items", 2, MOST],
+  ["rated", 1, MOST],
+  ["theta", 0, MOST],
+  ["questions", 1, MOST_QUESTIONS],
+  ["epsilon", 1, NO_NOISE],
+  ["likedFrom", -MOST, MOST],
+  ["truth", WHOLE / 2, WHOLE],
+  ["closes", 0, WHOLE],
+] as const;
+
+/** One question to everybody. */
+export class Campaign implements CampaignFields {
+  readonly method: Method;
+  readonly unit: Unit;
+  readonly items: number;
+  readonly rated: number;
+  readonly theta: number;
+  readonly questions: number;
+  readonly epsilon: number;
+  readonly likedFrom: number;
+  readonly truth: number;
+  readonly closes: number;
+  readonly seed: Bytes;
+  readonly catalogue: Bytes;
+  /** The smallest prime that is at least `items`: places on the wheel of sensed sets. */
+  readonly modulus: number;
+  /** Places in a sensed set: theta * modulus / rated, rounded, at least 1; 0 for pairs. */
+  readonly setSize: number;
+  private named: Promise<Bytes> | undefined;
+
+  constructor(fields: CampaignFields) {
+    this.method = fields.method;
+    this.unit = fields.unit;
+    const named = METHODS.includes(fields.method) && UNITS.includes(fields.unit);
+    require(named, "a campaign names method and unit");
+    for (const [name, least, most] of BOUNDS) {
+      require(isInteger(fields[name], least, most), `${snake(name)} is out of bounds`);
+    }
+    this.items = fields.items;
+    this.rated = fields.rated;
+    this.theta = fields.theta;
+    this.questions = fields.questions;
+    this.epsilon = fields.epsilon;
+    this.likedFrom = fields.likedFrom;
+    this.truth = fields.truth;
+    this.closes = fields.closes;
+    this.seed = fields.seed;
+    this.catalogue = fields.catalogue;
+    require(this.rated <= this.items, "nobody rates more items than there are");
+    require(isBytes(this.seed, 16), "a seed has 16 bytes");
+    require(isBytes(this.catalogue, 32), "a catalogue is named by 32 bytes");
+    require(this.theta > 0 === this.senses, "theta is for sensed sets, and they need one");
+    const once = this.method !== "pairwise-rated" || this.questions === 1;
+    require(once, "about one pair of rated items there is one question");
+    this.modulus = primeFrom(this.items);
+    this.setSize = this.senses ? setSize(this.modulus, this.theta, this.rated) : 0;
+    const room = this.questions * this.setSize <= this.modulus;
+    require(room, "the sensed sets of one person do not fit into the catalogue");
+    require(this.keepsEpsilon(), "the chance of the truth is higher than epsilon allows");
+  }
+
+  /** Whether the questions are sensed sets, and not pairs. */
+  get senses(): boolean {
+    return this.method === "multi-maxsense";
+  }
+
+  /** How many bits two neighbouring inputs can differ in. */
+  get exposedBits(): number {
+    return exposedBits(this.method, this.unit, this.questions, this.rated);
+  }
+
+  /** A device uses at most so many liked items, or all of them. */
+  get likesCap(): number | undefined {
+    return this.senses && this.unit === "user" ? this.rated : undefined;
+  }
+
+  get reportBytes(): number {
+    return this.method === "pairwise-rated" ? RATED_REPORT_BYTES : REPORT_BYTES;
+  }
+
+  encode(): Bytes {
+    const data = new Uint8Array(CAMPAIGN_BYTES);
+    const view = new DataView(data.buffer);
+    view.setUint32(0, MAGIC);
+    const head = [VERSION, KIND_CAMPAIGN, METHODS.indexOf(this.method), UNITS.indexOf(this.unit)];
+    data.set(head, 4);
+    const counts = [this.items, this.rated, this.theta, this.questions, this.epsilon];
+    counts.forEach((count, at) => view.setUint32(8 + 4 * at, count));
+    view.setInt32(28, this.likedFrom);
+    view.setBigUint64(32, BigInt(this.truth));
+    view.setBigUint64(40, BigInt(this.closes));
+    data.set(this.seed, 48);
+    data.set(this.catalogue, 64);
+    return data;
+  }
+
+  static decode(data: Uint8Array): Campaign {
+    require(data.length === CAMPAIGN_BYTES, `a campaign has ${CAMPAIGN_BYTES} bytes`);
+    const view = viewOf(data);
+    const ours = view.getUint32(0) === MAGIC && data[5] === KIND_CAMPAIGN;
+    require(ours, "expected a campaign");
+    requireVersion(data[4], VERSION);
+    const method = METHODS[data[6] as number];
+    const unit = UNITS[data[7] as number];
+    if (method === undefined || unit === undefined) {
+      throw new MessageError("a campaign names method and unit");
+    }
+    return new Campaign({
+      method,
+      unit,
+      items: view.getUint32(8),
+      rated: view.getUint32(12),
+      theta: view.getUint32(16),
+      questions: view.getUint32(20),
+      epsilon: view.getUint32(24),
+      likedFrom: view.getInt32(28),
+      truth: exact(view.getBigUint64(32), "truth"),
+      closes: exact(view.getBigUint64(40), "closes"),
+      seed: data.slice(48, 64) as Bytes,
+      catalogue: data.slice(64) as Bytes,
+    });
+  }
+
+  /** SHA-256 of the bytes: names the campaign on devices. */
+  digest(): Promise<Bytes> {
+    this.named ??= sha256(this.encode());
+    return this.named;
+  }
+
+  /** First 8 bytes of the digest: names the campaign in reports. */
+  async id(): Promise<Bytes> {
+    return (await this.digest()).slice(0, 8);
+  }
+
+  private keepsEpsilon(): boolean {
+    if (this.truth === WHOLE || this.epsilon === NO_NOISE) {
+      return this.truth === WHOLE && this.epsilon === NO_NOISE;
+    }
+    const truth = BigInt(this.truth);
+    return keepsEpsilon(this.exposedBits, truth, BigInt(WHOLE) - truth, this.epsilon);
+  }
+}
+
+/**
+ * What leaves the device, once: no user id, no rating, no time.
+ *
+ * ticket: 64 bits, another in every campaign, from which the questions follow. bits: question q's
+ * answer is bit q. pair: numbers of the two items, where the device chose them (pairwise-rated).
+ */
+export class Report {
+  constructor(
+    readonly campaign: Bytes,
+    readonly ticket: bigint,
+    readonly bits: number,
+    readonly pair?: readonly [number, number],
+  ) {
+    require(isBytes(campaign, 8), "a report names its campaign in 8 bytes");
+    const fits = typeof ticket === "bigint" && ticket >= 0n && ticket < 1n << 64n;
+    require(fits, "a ticket has 64 bits");
+    require(isInteger(bits, 0, 2 ** MOST_QUESTIONS - 1), "a report has 32 bits");
+    if (pair !== undefined) {
+      const whole = pair.length === 2 && pair.every((item) => isInteger(item, 0, MOST));
+      require(whole, "wrong pair");
+      require(pair[0] < pair[1], "a pair is two items in their order");
+    }
+  }
+
+  encode(): Bytes {
+    const data = new Uint8Array(this.pair === undefined ? REPORT_BYTES : RATED_REPORT_BYTES);
+    const view = new DataView(data.buffer);
+    data.set([VERSION, KIND_REPORT]);
+    data.set(this.campaign, 2);
+    view.setBigUint64(10, this.ticket);
+    view.setUint32(18, this.bits);
+    this.pair?.forEach((item, at) => view.setUint32(REPORT_BYTES + 4 * at, item));
+    return data;
+  }
+
+  static decode(data: Uint8Array): Report {
+    const sized = data.length === REPORT_BYTES || data.length === RATED_REPORT_BYTES;
+    require(sized, `a report has ${REPORT_BYTES} or ${RATED_REPORT_BYTES} bytes`);
+    const view = viewOf(data);
+    require(data[1] === KIND_REPORT, "expected a report");
+    requireVersion(data[0], VERSION);
+    const campaign = data.slice(2, 10) as Bytes;
+    const [ticket, bits] = [view.getBigUint64(10), view.getUint32(18)];
+    if (data.length === REPORT_BYTES) return new Report(campaign, ticket, bits);
+    return new Report(campaign, ticket, bits, [view.getUint32(22), view.getUint32(26)]);
+  }
+}
+
+/**
+ * What was learned: one label byte and one score in millionths for each item.
+ *
+ * A score orders items within a cluster, the higher the better liked. campaign: its digest.
+ * catalogue: the digest of the item ids that labels and scores are for, in their order.
+ */
+export class Clusters {
+  constructor(
+    readonly campaign: Bytes,
+    readonly catalogue: Bytes,
+    readonly labels: Bytes,
+    readonly scores: readonly number[],
+  ) {
+    for (const name of [campaign, catalogue]) {
+      require(isBytes(name, 32), "clusters name their campaign and catalogue in 32 bytes each");
+    }
+    require(labels instanceof Uint8Array && labels.length > 1, "a label is a byte");
+    const fits = Array.isArray(scores) && scores.length === labels.length;
+    require(fits && scores.every((score) => isInteger(score, -MOST, MOST)), "no scores");
+  }
+
+  encode(): Bytes {
+    const head = new Uint8Array(CLUSTERS_BYTES);
+    const view = new DataView(head.buffer);
+    view.setUint32(0, MAGIC);
+    head.set([CLUSTERS_VERSION, KIND_CLUSTERS], 4);
+    head.set(this.campaign, 8);
+    head.set(this.catalogue, 40);
+    view.setUint32(72, this.labels.length);
+    const scores = new DataView(new ArrayBuffer(4 * this.scores.length));
+    this.scores.forEach((score, at) => scores.setInt32(4 * at, score));
+    return concat(head, this.labels, new Uint8Array(scores.buffer));
+  }
+
+  static decode(data: Uint8Array): Clusters {
+    require(data.length >= CLUSTERS_BYTES, "clusters are cut short");
+    const view = viewOf(data);
+    const ours = view.getUint32(0) === MAGIC && data[5] === KIND_CLUSTERS;
+    require(ours, "expected clusters");
+    requireVersion(data[4], CLUSTERS_VERSION);
+    const items = view.getUint32(72);
+    const whole = data.length === CLUSTERS_BYTES + 5 * items && data[6] === 0 && data[7] === 0;
+    require(whole, "clusters have 5 bytes for each item");
+    const first = CLUSTERS_BYTES + items;
+    return new Clusters(
+      data.slice(8, 40) as Bytes,
+      data.slice(40, 72) as Bytes,
+      data.slice(CLUSTERS_BYTES, first) as Bytes,
+      Array.from({ length: items }, (_, at) => view.getInt32(first + 4 * at)),
+    );
+  }
+}
+
+/** MessageError saying `what` should be so. */
+function require(holds: boolean, what: string): void {
+  if (!holds) throw new MessageError(what);
+}
+
+function requireVersion(found: number | undefined, expected: number): void {
+  require(found === expected, `expected version ${expected}, found ${found}`);
+}
+
+/** A whole number within bounds, ends included. */
+function isInteger(value: unknown, lowest: number, highest: number): value is number {
+  return Number.isInteger(value) && (value as number) >= lowest && (value as number) <= highest;
+}
+
+function isBytes(value: unknown, size: number): boolean {
+  return value instanceof Uint8Array && value.length === size;
+}
+
+function viewOf(data: Uint8Array): DataView {
+  return new DataView(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** A number for 64 bits that it holds exactly; what is larger is out of every bound here. */
+function exact(value: bigint, name: string): number {
+  require(value <= BigInt(WHOLE), `${name} is out of bounds`);
+  return Number(value);
+}
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function setSize(modulus: number, theta: number, rated: number): number {
+  const whole = BigInt(rated) * BigInt(MICRO);
+  const size = (BigInt(modulus) * BigInt(theta) + whole / 2n) / whole;
+  return size > 1n ? Number(size) : 1;
+}
+
+function primeFrom(number: number): number {
+  let candidate = number;
+  while (!isPrime(candidate)) candidate += 1;
+  return candidate;
+}
+
+function isPrime(number: number): boolean {
+  for (let divisor = 2; divisor * divisor <= number; divisor++) {
+    if (number % divisor === 0) return false;
+  }
+  return number > 1;
+}

@@ -1,0 +1,73 @@
+/**
+ * Which questions a ticket stands for: public, the same on devices and servers, never stored.
+ *
+ * Stream   Words of 64 bits, SplitMix64 from a key made of the campaign's seed and the ticket.
+ * Sets     Places c, c + a, c + 2a, ... modulo a prime p; a set is a run of them.
+ * Pairs    Two different items, all pairs equally likely.
+ *
+ * Mirrors src/tacit/recommenders/sketches/sensing.py, which says why.
+ */
+
+import { word, type Bytes } from "../bytes.js";
+import type { Campaign } from "./messages.js";
+
+const MASK = (1n << 64n) - 1n;
+const STEP = 0x9e3779b97f4a7c15n;
+
+/** SplitMix64's finaliser: a permutation of 64-bit words. */
+export function mix(input: bigint): bigint {
+  let mixed = ((input ^ (input >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
+  mixed = ((mixed ^ (mixed >> 27n)) * 0x94d049bb133111ebn) & MASK;
+  return mixed ^ (mixed >> 31n);
+}
+
+/** The stream of one ticket in a campaign with this seed of 16 bytes. */
+export function* words(seed: Bytes, ticket: bigint): Generator<bigint, never> {
+  let state = mix(word(seed) ^ mix(word(seed.subarray(8)) ^ ticket));
+  for (;;) {
+    state = (state + STEP) & MASK;
+    yield mix(state);
+  }
+}
+
+/** A uniform integer in [0, bound): words that would favour small results are skipped. */
+export function below(stream: Generator<bigint, never>, bound: number): number {
+  const limit = (1n << 64n) - ((1n << 64n) % BigInt(bound));
+  let drawn = stream.next().value;
+  while (drawn >= limit) drawn = stream.next().value;
+  return Number(drawn % BigInt(bound));
+}
+
+/** First place c in [0, p) and step a in [1, p) of a ticket's sets. */
+export function wheel(campaign: Campaign, ticket: bigint): [place: number, step: number] {
+  const stream = words(campaign.seed, ticket);
+  const place = below(stream, campaign.modulus);
+  return [place, 1 + below(stream, campaign.modulus - 1)];
+}
+
+/** Item numbers of each question's set, in the order of the wheel. */
+export function sensedSets(campaign: Campaign, ticket: bigint): number[][] {
+  const [first, step] = wheel(campaign, ticket);
+  const sets: number[][] = [];
+  let place = first;
+  for (let question = 0; question < campaign.questions; question++) {
+    const members: number[] = [];
+    for (let member = 0; member < campaign.setSize; member++) {
+      if (place < campaign.items) members.push(place);
+      place = (place + step) % campaign.modulus;
+    }
+    sets.push(members);
+  }
+  return sets;
+}
+
+/** The pair of item numbers of each question, the smaller first. */
+export function pairs(campaign: Campaign, ticket: bigint): [number, number][] {
+  const stream = words(campaign.seed, ticket);
+  return Array.from({ length: campaign.questions }, () => {
+    const one = below(stream, campaign.items);
+    let other = below(stream, campaign.items - 1);
+    if (other >= one) other += 1;
+    return [Math.min(one, other), Math.max(one, other)];
+  });
+}
