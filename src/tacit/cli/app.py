@@ -33,6 +33,8 @@ COMMANDS = {
     "replay": "Run a design on recorded data, as it would have run.",
     "device": "Show what a device sends, and what it means.",
     "data": "Describe, download or generate ratings.",
+    "serve": "Serve recommendations over HTTP, with budgets that survive.",
+    "keys": "Give and take back the keys of a service.",
     "ledger": "Show, verify or export what privacy was spent.",
     "doctor": "Check that everything tacit needs works on this machine.",
 }

@@ -11,7 +11,6 @@ plain; a file is named relative to the folder and lies in it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,8 +21,7 @@ from tacit.errors import ConfigError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Guarantee
 from tacit.service.keys import NAME
-
-FILE = "tacit.toml"
+from tacit.service.settings import FILE, SECTION, content_of
 
 
 class Served(Protocol):
@@ -91,21 +89,12 @@ class Deployment:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """The folder's tacit.toml; ConfigError in a sentence for whatever is wrong in it."""
-        path = folder / FILE
-        try:
-            content = tomllib.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            raise ConfigError(
-                f"{path}: is missing. It says what is served; `tacit serve --demo` shows one."
-            ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: is not TOML ({error}).") from None
-        tenant = content.pop("tenant", None)
-        if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
-            raise ConfigError(
-                f'{path}: names no tenant. Its first line:  tenant = "shop"  (a-z, 0-9, _, -).'
-            )
-        return cls(tenant, tuple(_read(path, tenant, content)))
+        content = content_of(folder)
+        path, tenant = folder / FILE, tenant_of(folder)
+        nouns = {
+            noun: tables for noun, tables in content.items() if noun not in ("tenant", SECTION)
+        }
+        return cls(tenant, tuple(_read(path, tenant, nouns)))
 
     def all(self, kind: type[S]) -> dict[str, S]:
         """What is served of one noun, by name."""
@@ -121,6 +110,16 @@ class Deployment:
         return {
             f"{noun_of(thing)}/{name}": tuple(thing.guarantees()) for name, thing in self.served
         }
+
+
+def tenant_of(folder: Path) -> str:
+    """Whose folder it is; ConfigError if its tacit.toml does not say."""
+    tenant = content_of(folder).get("tenant")
+    if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
+        raise ConfigError(
+            f'{folder / FILE}: names no tenant. Its first line:  tenant = "shop"  (a-z, 0-9, _, -).'
+        )
+    return tenant
 
 
 def noun_of(thing: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 from typing import Any, TextIO
@@ -33,10 +34,39 @@ class Logger:
 
     def fault(self, request_id: str, error: BaseException | None) -> None:
         """Something that broke: its kind and its place in the code, never its message."""
-        places = traceback.extract_tb(error.__traceback__) if error is not None else []
-        place = f"{places[-1].filename.rpartition('/')[2]}:{places[-1].lineno}" if places else ""
-        self._log.msg("fault", request_id=request_id, kind=type(error).__name__, place=place)
+        kind = type(error).__name__
+        self._log.msg("fault", request_id=request_id, kind=kind, place=_place(error))
 
     def event(self, what: str, **public: Any) -> None:
         """Start and stop."""
         self._log.msg(what, **public)
+
+    def library(self, name: str, level: str, error: BaseException | None) -> None:
+        """Something that a library reports: who, how bad, and of what kind."""
+        kind = type(error).__name__ if error is not None else ""
+        self._log.msg("library", name=name, level=level, kind=kind, place=_place(error))
+
+
+def adopt(log: Logger) -> None:
+    """From now on the warnings of all libraries come here, without their messages."""
+    root = logging.getLogger()
+    root.handlers[:] = [_Adopted(log)]
+    root.setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+class _Adopted(logging.Handler):
+    """A library's message may hold what it worked on: its name and its kind are kept."""
+
+    def __init__(self, log: Logger) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self._log.library(record.name, record.levelname.lower(), error)
+
+
+def _place(error: BaseException | None) -> str:
+    places = traceback.extract_tb(error.__traceback__) if error is not None else []
+    return f"{places[-1].filename.rpartition('/')[2]}:{places[-1].lineno}" if places else ""

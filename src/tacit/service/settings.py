@@ -1,11 +1,24 @@
-"""How a service runs: files and limits. What it serves stands in its folder's tacit.toml."""
+"""How a service runs: files, address and limits. What it serves stands in its folder's tacit.toml.
+
+A setting comes from the command's flag, or else from the environment (TACIT_PER_SECOND), or else
+from the section [service] of tacit.toml, or else it has its default.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, Self
 
 from tacit.errors import ConfigError
+
+FILE = "tacit.toml"
+SECTION = "service"
+PREFIX = "TACIT_"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True)
@@ -15,27 +28,57 @@ class Settings:
     folder: holds tacit.toml, and by default the keys, the secret and the ledger.
     database: a file, or postgresql://HOST/DATABASE; by default `budgets.db` in the folder.
     second: the second place of the ledger's head; needed for PostgreSQL.
+    port: 0 takes any that is free. workers: processes; each loads what is served.
+    behind_tls: a proxy in front speaks TLS and names the sender's address.
     visitors: whether anybody may ask for a person's key (a demonstration), or the operator alone.
-    most_body: bytes of one request. per_second, burst: requests of one key or one address.
+    most_body: bytes of one request. per_second, burst: requests of one key or one address, counted
+    by each worker for itself. most_waiting: requests that one worker has in hand; more get 503.
     answer_within: seconds after which an answer is given up with 503.
     """
 
     folder: Path
     database: str | None = None
     second: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    behind_tls: bool = False
     visitors: bool = False
     most_body: int = 64 * 1024
     per_second: float = 100.0
     burst: int = 200
+    most_waiting: int = 512
     answer_within: float = 1.8
     threads: int = 64
 
     def __post_init__(self) -> None:
         if not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: is no folder. `tacit serve --demo` needs none.")
-        for name in ("most_body", "per_second", "burst", "answer_within", "threads"):
+        for name in _ABOVE_ZERO:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"The setting {name} is above 0.")
+        if not 0 <= self.port < 65536:
+            raise ConfigError("The setting port is from 0 to 65535.")
+
+    @classmethod
+    def gather(cls, folder: Path, given: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
+        """From flags (`given`; None is not given), the environment, tacit.toml and defaults.
+
+        ConfigError for a value of the wrong kind or a setting that does not exist.
+        """
+        flags = {name: value for name, value in given.items() if value is not None}
+        if not folder.is_dir():
+            return cls(folder)
+        return cls(folder, **{**_in_file(folder), **_in_environment(environment), **flags})
+
+    def environment(self) -> dict[str, str]:
+        """The same settings for the processes that this one starts."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            PREFIX + name.upper(): str(int(value)) if isinstance(value, bool) else str(value)
+            for name, value in values.items()
+            if value is not None
+        }
 
     @property
     def ledger(self) -> str:
@@ -51,3 +94,82 @@ class Settings:
     def secret(self) -> Path:
         """The service's own secret: people's keys hang on it. All workers share it."""
         return self.folder / "service.secret"
+
+    @property
+    def open_to_others(self) -> bool:
+        """Whether keys would travel in the clear beyond this machine."""
+        return self.host not in LOOPBACK and not self.behind_tls
+
+
+_ABOVE_ZERO = (
+    "workers", "most_body", "per_second", "burst", "most_waiting", "answer_within", "threads",
+)  # fmt: skip
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("database", "host"), str),
+    "second": Path,
+    **dict.fromkeys(("behind_tls", "visitors"), bool),
+    **dict.fromkeys(("per_second", "answer_within"), float),
+    **dict.fromkeys(("port", "workers", "most_body", "burst", "most_waiting", "threads"), int),
+}
+
+
+def content_of(folder: Path) -> dict[str, Any]:
+    """The folder's tacit.toml; ConfigError in a sentence where there is none."""
+    path = folder / FILE
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{path}: is missing. It says what is served;  tacit serve --demo {folder.name}-demo  "
+            "writes one to start from."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not TOML ({error}).") from None
+
+
+def _in_file(folder: Path) -> dict[str, Any]:
+    section = content_of(folder).get(SECTION, {})
+    if not isinstance(section, dict):
+        raise ConfigError(f"{FILE}: [{SECTION}] is a section of settings.")
+    found = {name: _checked(name, value) for name, value in section.items()}
+    if "second" in found:
+        found["second"] = folder / found["second"]
+    if "://" not in found.get("database", "://"):
+        found["database"] = str(folder / found["database"])
+    return found
+
+
+def _checked(name: str, value: Any) -> Any:
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise ConfigError(f"{FILE}: [{SECTION}] has no setting '{name}'. See docs/service.md.")
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not kind:
+        raise ConfigError(f"{FILE}: [{SECTION}] {name} is no {_SAID[kind]}.")
+    return value
+
+
+_SAID = {str: "text", Path: "text", bool: "true or false", float: "number", int: "whole number"}
+
+
+def _in_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found = {}
+    for name, kind in _KINDS.items():
+        text = environment.get(PREFIX + name.upper())
+        if text is not None:
+            found[name] = _parsed(name, kind, text)
+    return found
+
+
+def _parsed(name: str, kind: type, text: str) -> Any:
+    try:
+        if kind is not bool:
+            return kind(text)
+        if text.lower() in (*_TRUE, *_FALSE):
+            return text.lower() in _TRUE
+    except ValueError:
+        pass
+    raise ConfigError(f"{PREFIX}{name.upper()} in the environment is no {_SAID[kind]}.")

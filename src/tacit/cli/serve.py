@@ -1,0 +1,140 @@
+"""`tacit serve`: the HTTP service, from a folder or on generated data."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import output
+from tacit.cli.output import JSON
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.service.settings import Settings
+
+app = typer.Typer(help="Serve recommendations over HTTP, with budgets that survive.")
+
+
+@app.command()
+def serve(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Holds tacit.toml, which says what is served. New with --demo."),
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve generated data.")] = False,
+    host: Annotated[str | None, typer.Option(help="Where to listen [127.0.0.1].")] = None,
+    port: Annotated[int | None, typer.Option(help="Where to listen; 0 is any [8000].")] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(help="The ledger: a file, or postgresql://HOST/DATABASE [FOLDER/budgets.db]."),
+    ] = None,
+    second: Annotated[
+        Path | None,
+        typer.Option(help="The second place of the ledger's head; PostgreSQL needs one."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that answer [1].")] = None,
+    visitors: Annotated[
+        bool | None,
+        typer.Option(
+            "--visitors/--no-visitors", help="Whether anybody gets a person's key [only --demo]."
+        ),
+    ] = None,
+    behind_tls: Annotated[
+        bool | None, typer.Option("--behind-tls", help="A proxy in front speaks TLS.")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
+
+    Left out, an option comes from TACIT_PORT and the like in the environment, or from [service] in
+    tacit.toml. The log is written to standard error, as JSON, without names or contents.
+    """
+    from tacit.service.serving import serve as run
+
+    given = {
+        "host": host,
+        "port": port,
+        "database": database,
+        "second": second,
+        "workers": workers,
+        "visitors": visitors if visitors is not None or not demo else True,
+        "behind_tls": behind_tls,
+    }
+    with _folder(folder, demo=demo) as (found, keys):
+        settings = _gathered(found, given)
+        if settings.open_to_others:
+            _warn()
+        run(settings, lambda address: _tell(settings, address, keys, as_json=as_json))
+
+
+def _gathered(folder: Path, given: dict[str, Any]) -> Settings:
+    from tacit.service.settings import Settings
+
+    return Settings.gather(folder.absolute(), given, os.environ)
+
+
+@contextmanager
+def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
+    """The folder, and the keys that were made for a demonstration."""
+    if not demo:
+        if folder is None:
+            raise ConfigError(
+                "Say which folder is served, or  tacit serve --demo  for generated data."
+            )
+        yield folder, {}
+        return
+    from tacit.service.demo import make_demo
+
+    if folder is not None:
+        yield folder, make_demo(folder).keys
+        return
+    with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
+        yield Path(made), make_demo(Path(made)).keys
+
+
+def _warn() -> None:
+    typer.echo(
+        "Warning: keys travel in the clear to whoever listens beyond this machine. Put a proxy "
+        "that speaks TLS in front and say --behind-tls, or listen on 127.0.0.1.",
+        err=True,
+    )
+
+
+def _tell(settings: Settings, address: str, keys: dict[str, str], *, as_json: bool) -> None:
+    result = {
+        "address": address,
+        "openapi": f"{address}/api/openapi.json",
+        "folder": settings.folder,
+        "workers": settings.workers,
+        "process": os.getpid(),
+        "keys": keys,
+    }
+    if as_json:
+        # One line, so that a program that started the service knows where the object ends.
+        sys.stdout.write(json.dumps(output.plain(result)) + "\n")
+    else:
+        _show(result)
+    sys.stdout.flush()
+
+
+def _show(result: dict[str, Any]) -> None:
+    lines = [("page", f"{result['address']}/"), ("interface", result["openapi"])]
+    lines += [(f"key of the {role}", key) for role, key in result["keys"].items()]
+    output.console.print(f"Serving {result['folder']}", soft_wrap=True)
+    for name, value in lines:
+        output.console.print(f"  {name + ':':<21} {value}", soft_wrap=True)
+    if result["keys"]:
+        output.next_step(
+            "Open the page. Or as the operator:  "
+            f'curl -H "Authorization: Bearer KEY" {result["address"]}/api/privacy/budgets'
+        )
+    else:
+        output.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")

@@ -1,0 +1,138 @@
+"""Serving on an address: the only file that knows the server, which is uvicorn."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from tacit.errors import ConfigError
+from tacit.service.app import create_app
+from tacit.service.logs import Logger, adopt
+from tacit.service.running import Service
+from tacit.service.settings import PREFIX, Settings
+from tacit.service.wire import LONGEST_HEAD, Wire
+
+STOPS_WITHIN = 8
+"""Seconds that requests in hand get when the service is told to stop."""
+_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def serve(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT. ready: called once with the address that is listened on.
+
+    ConfigError where the address cannot be taken, or what is served cannot be read.
+    """
+    with _listening(settings) as bound, _stopping_quietly():
+        address = _address(bound)
+        if settings.workers == 1:
+            _serve_here(settings, bound, lambda: ready(address))
+        else:
+            _serve_by_many(settings, bound, lambda: ready(address))
+
+
+def from_environment() -> FastAPI:
+    """The application of one worker: its settings stand in the environment."""
+    folder = Path(os.environ[PREFIX + "FOLDER"])
+    log = Logger()
+    adopt(log)
+    return create_app(Service.open(Settings.gather(folder, {}, os.environ)), log=log)
+
+
+class _Server(uvicorn.Server):
+    """Tells when it is up."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._ready()
+
+
+def _serve_here(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
+    log = Logger()
+    adopt(log)
+    app = create_app(Service.open(settings), log=log)
+    _Server(_config(settings, app), ready).run(sockets=[bound])
+
+
+def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
+    Service.open(settings).close()  # whatever is wrong is told once, and no worker makes the ledger
+    os.environ.update(settings.environment())
+    with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
+        os.environ[_METRICS] = folder
+        workers = Multiprocess(
+            _config(settings, "tacit.service.serving:from_environment", factory=True), [bound]
+        )
+        bound.listen()  # who comes before a worker is up waits
+        ready()
+        workers.run()
+
+
+def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=factory,
+        workers=settings.workers,
+        http=Wire,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.behind_tls,
+        forwarded_allow_ips="127.0.0.1,::1",
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=STOPS_WITHIN,
+        timeout_worker_healthcheck=30,
+    )
+
+
+@contextmanager
+def _listening(settings: Settings) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((settings.host, settings.port))
+    except (OSError, UnicodeError) as error:
+        bound.close()
+        raise ConfigError(
+            f"{settings.host} port {settings.port} cannot be listened on "
+            f"({getattr(error, 'strerror', None) or 'no such address'}). Take another one with "
+            "--port; --port 0 takes any that is free."
+        ) from None
+    try:
+        yield bound
+    finally:
+        bound.close()
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def _stopping_quietly() -> Iterator[None]:
+    """Being told to stop is not an error: the server stops, and then nothing else happens."""
+    asked = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, lambda *_: None) for number in asked}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
