@@ -1,0 +1,68 @@
+"""What is kept of a person, and how it is forgotten: every noun that keeps something says so here.
+
+A served thing keeps what it knows of people in kept states of the ledger. It may offer
+`forget(user)`, which names them; `DELETE /api/users/{user}` then takes her out of each, one
+transaction after the other, and gives a receipt. It may say what cannot be taken back, and which
+budgets are hers. Everything told here is the same whether there is anything of her or not: receipts
+are stored for ever, and must not say what they forgot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.ledger import Holder
+from tacit.randomness import Source
+
+SALT = 16
+"""Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
+every state for ever, and without them what she said could be guessed from it."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Something of one person in one kept state.
+
+    state: its name within the tenant, as `replies.step` takes it. what: in words, for the receipt.
+    without: takes a source and the state, gives the state without her; None leaves it as it is.
+    """
+
+    state: str
+    what: str
+    without: Callable[[Source, bytes | None], bytes | None]
+
+
+def kept_of(thing: Any, user: str) -> Iterable[Kept]:
+    """What a served thing keeps of a person: `forget(self, user) -> Iterable[Kept]`, if it has it.
+
+    Raises nothing for a person it never heard of: it names the states she would be in.
+    """
+    return thing.forget(user) if hasattr(thing, "forget") else ()
+
+
+def released_by(thing: Any) -> str | None:
+    """What it gave away and nobody can take back: `released(self) -> str`, if it has it."""
+    return str(thing.released()) if hasattr(thing, "released") else None
+
+
+def holders_of(thing: Any, user: str) -> Iterable[Holder]:
+    """Budgets that are this person's alone: `holders(self, user) -> Iterable[Holder]`."""
+    return thing.holders(user) if hasattr(thing, "holders") else ()
+
+
+def state_of(kind: str, user: str) -> str:
+    """The name of a state that is one person's alone. Her name may be too long for one itself."""
+    return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
+
+
+def salted(source: Source, content: bytes) -> bytes:
+    """Content of one person's state, so that its SHA-256 tells nothing."""
+    return source.words(SALT // 8).tobytes() + content
+
+
+def unsalted(state: bytes | None) -> bytes | None:
+    """What `salted` was given."""
+    return None if state is None else state[SALT:]
