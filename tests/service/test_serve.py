@@ -1,0 +1,99 @@
+"""`tacit serve` as a process: it starts, says where, stops, and says what is wrong."""
+
+from __future__ import annotations
+
+import socket
+import time
+import urllib.request
+
+import pytest
+
+from tacit.cli.app import main
+
+
+def test_it_answers_and_stops(started):
+    """A started service answers, and SIGTERM ends it within ten seconds with exit code 0."""
+    running = started()
+    with urllib.request.urlopen(f"{running.address}/readyz", timeout=5) as answer:
+        assert answer.status == 200
+    begun = time.monotonic()
+    assert running.stop() == 0
+    assert time.monotonic() - begun < 10
+    assert "Traceback" not in running.log()
+
+
+def test_several_workers(started):
+    """With two workers both answer from one address, and stop together."""
+    running = started("--workers", "2")
+    for _ in range(10):
+        with urllib.request.urlopen(f"{running.address}/readyz", timeout=20) as answer:
+            assert answer.status == 200
+    assert running.stop() == 0
+    assert running.log().count('"event": "started"') == 2
+    assert "Traceback" not in running.log()
+
+
+def test_a_taken_port(folder, capsys):
+    """A port that is taken is a sentence that names another way."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["serve", str(folder), "--port", str(port)]) == 2
+    assert "--port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "is missing"),
+        ("tenant", "is not TOML"),
+        ("", "names no tenant"),
+        ('tenant = "a b"', "names no tenant"),
+        ('tenant = "shop"\n[wonders.x]', "is no section"),
+        ('tenant = "shop"\n[models]\nfilms = 3', "[models.NAME]"),
+        ('tenant = "shop"\n[service]\nport = "x"', "port is no whole number"),
+        ('tenant = "shop"\n[service]\nwonder = 1', "no setting 'wonder'"),
+    ],
+)
+def test_a_wrong_folder(tmp_path, capsys, content, said):
+    """Whatever is wrong with tacit.toml is one sentence that names the file."""
+    if content is not None:
+        (tmp_path / "tacit.toml").write_text(content)
+    assert main(["serve", str(tmp_path), "--port", "0"]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert "tacit.toml" in told
+
+
+def test_no_folder(tmp_path, capsys):
+    """Without a folder, or with one that is not there, the demonstration is named."""
+    assert main(["serve"]) == 2
+    assert "--demo" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path / "nothing")]) == 2
+    assert "--demo" in capsys.readouterr().err
+
+
+def test_a_demonstration_does_not_write_over(tmp_path, capsys):
+    """--demo writes into a new or empty folder only."""
+    (tmp_path / "mine").write_text("x")
+    assert main(["serve", "--demo", str(tmp_path)]) == 2
+    assert "not empty" in capsys.readouterr().err
+
+
+def test_settings_have_an_order(folder, monkeypatch):
+    """A flag goes before the environment, that before tacit.toml, and that before defaults."""
+    from tacit.service import Settings
+
+    toml = folder / "tacit.toml"
+    toml.write_text(toml.read_text() + "\n[service]\nport = 1\nburst = 2\nthreads = 3\n")
+    found = Settings.gather(folder, {"port": 9}, {"TACIT_PORT": "8", "TACIT_BURST": "7"})
+    assert (found.port, found.burst, found.threads, found.workers) == (9, 7, 3, 1)
+
+
+def test_settings_travel_to_workers(folder):
+    """What one process gathered another finds in its environment, unchanged."""
+    from tacit.service import Settings
+
+    settings = Settings(folder, second=folder / "head", visitors=True, per_second=2.5, port=0)
+    assert Settings.gather(folder, {}, settings.environment()) == settings
