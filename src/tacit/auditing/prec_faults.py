@@ -152,8 +152,10 @@ class _NoCut(Law):
 class NoCut(PRec):
     """phi is e^(lambda x) for every share, also below rho."""
 
-    def __init__(self, settings: PRecSettings, *, randomness: Source) -> None:
-        super().__init__(settings, randomness=randomness)
+    def __init__(
+        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
+    ) -> None:
+        super().__init__(settings, randomness=randomness, number=number)
         law = settings.law
         self._law = _NoCut(law.rounds, law.objects, law.radius)
 
@@ -168,8 +170,10 @@ class _ShortWords:
 class ShortWords(PRec):
     """Random words have their first bit at 0, so that no draw ends in the upper half."""
 
-    def __init__(self, settings: PRecSettings, *, randomness: Source) -> None:
-        super().__init__(settings, randomness=randomness)
+    def __init__(
+        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
+    ) -> None:
+        super().__init__(settings, randomness=randomness, number=number)
         self.source = _ShortWords()
 
 

@@ -138,8 +138,7 @@ def walked(
     """Each client is given the outputs of her path, and answers as the pattern says."""
     steering, walks = _Steering(), [Walk() for _ in paths]
     with steering.at_work():
-        server = kind(settings, randomness=secure())
-        server.number = _NUMBER
+        server = kind(settings, randomness=secure(), number=_NUMBER)
         for client in range(len(paths)):
             server.join(client)
         for at in range(votes.rounds):
