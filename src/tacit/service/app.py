@@ -19,7 +19,7 @@ from tacit.service.metrics import Metrics
 from tacit.service.problems import ProblemBody
 from tacit.service.running import Service
 
-RESOURCES = ("health",)
+RESOURCES = ("health", "disclosures")
 """Files of tacit.service.resources; each has a `router`."""
 
 
