@@ -1,0 +1,197 @@
+"""Models that are served: what may be rated, what is recommended, and what is promised.
+
+    [models.films]
+    file = "films.tacit"            # made by  tacit fit ... -o films.tacit
+    curves = "curves.json"          # what privacy costs here; may be left out
+    scale = "1:5:1"                 # where the file does not hold it
+    without_guarantee = false       # true serves a model that promises no privacy
+
+A model file holds items and no people: lists are made from the ratings that a person keeps here, or
+sends with her question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from tacit import container
+from tacit.data.ratings import RatingScale
+from tacit.errors import ConfigError, DataError
+from tacit.ledger import Cap, Holder
+from tacit.privacy import Basis, Guarantee
+from tacit.recommenders import Recommendation, load_model
+from tacit.service.curves import Curve, read_curves
+from tacit.service.deployment import Section
+
+LONGEST_LIST = 100
+KNOWN = {"file", "curves", "scale", "without_guarantee"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of the public catalogue. recommended: it may be in a list; all may be rated."""
+
+    item_id: str
+    title: str | None
+    domain: str | None
+    recommended: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel:
+    """kind, variant: as the model file names them. Ids are texts outside, and the model's inside.
+
+    Threads share one: nothing changes after it is made.
+    """
+
+    name: str
+    kind: str
+    variant: str | None
+    scale: RatingScale
+    model: Any
+    curves: tuple[Curve, ...] = ()
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """The model of a file; ConfigError in a sentence for what is not served, and why."""
+        where = f"models.{section.name}"
+        if unknown := sorted(set(section.values) - KNOWN):
+            raise ConfigError(
+                f"{where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(KNOWN))}."
+            )
+        path = section.file("file")
+        header, _ = container.read(path)
+        kind = str(header.get("recommender"))
+        variant = header.get("settings", {}).get("variant")
+        _check_variant(where, kind, variant)
+        model = load_model(path)
+        _check_promise(where, model.guarantees(), section.values.get("without_guarantee", False))
+        curves = read_curves(section.file("curves")) if "curves" in section.values else ()
+        scale = _scale(where, model, section)
+        made = cls(section.name, kind, variant, scale, model, curves)
+        _ = made.popular, made.places  # made now, not while the first person waits
+        return made
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """None: what the model cost was spent when it was fitted, and lists from it are free."""
+        return iter(())
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """What the model file says."""
+        return tuple(self.model.guarantees())
+
+    def released(self) -> str:
+        """For a receipt."""
+        return (
+            f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
+            "ratings that its makers had; what you rated here never went into it"
+        )
+
+    @cached_property
+    def ids(self) -> Mapping[str, Any]:
+        """Item ids as the model has them, by how they are written."""
+        every = dict.fromkeys(self.model.history_ids_.tolist())
+        every.update(dict.fromkeys(self.model.item_ids_.tolist()))
+        return {str(item): item for item in every}
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The catalogue, in the model's order."""
+        own = list(self.ids.values())
+        recommended = ~np.isnan(self.model.predict(own, history={}))
+        catalogue = getattr(self.model, "catalogue_", None)
+        domains: Mapping[Any, str] = {}
+        if catalogue is not None:
+            pairs = zip(self.model.item_ids_.tolist(), catalogue.domains.tolist(), strict=True)
+            domains = dict(pairs)
+        titles = self.model.titles_
+        return tuple(
+            Item(text, titles.get(item), domains.get(item), bool(listed))
+            for (text, item), listed in zip(self.ids.items(), recommended, strict=True)
+        )
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each item stands in `items`."""
+        return {item.item_id: place for place, item in enumerate(self.items)}
+
+    @cached_property
+    def popular(self) -> tuple[Recommendation, ...]:
+        """The list of somebody who rated nothing. The same for everybody, so it is made once."""
+        return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
+
+    def holds(self, item: str, stars: float) -> bool:
+        """Whether it is an item of the catalogue, and the stars are on the scale."""
+        return item in self.ids and bool(self.scale.holds(np.array([stars]))[0])
+
+    def recommend(self, history: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
+        """The n best for somebody with these ratings, 1 to `LONGEST_LIST`.
+
+        What is not in the catalogue (any more) or off the scale is passed over.
+        """
+        known = {self.ids[item]: stars for item, stars in history.items() if item in self.ids}
+        fits = self.scale.holds(np.array(list(known.values()), dtype=float))
+        own = {item: known[item] for item, good in zip(known, fits, strict=True) if good}
+        if not own:
+            return self.popular[:n]
+        return tuple(self.model.recommend(history=own, n=n))
+
+    def title(self, item: str) -> str | None:
+        """What people call it."""
+        place = self.places.get(item)
+        return None if place is None else self.items[place].title
+
+
+def _check_variant(where: str, kind: str, variant: str | None) -> None:
+    """Before anything is loaded from the file."""
+    if variant == "published":
+        raise ConfigError(
+            f"{where} is the published variant, made to reproduce what a paper got wrong. It is "
+            "not served. Fit it again with  --variant sound."
+        )
+    if kind == "standard-scheme":
+        raise ConfigError(
+            f"{where} is a standard scheme, whose people send obfuscated ratings from their "
+            "devices; a model here is told true ones. Serve it as [disclosures.NAME]."
+        )
+    if variant == "constant":
+        raise ConfigError(
+            f"{where} is the constant variant, made to compare with: its file does not say whether "
+            "its draws came from a seed. It is not served. Fit it again with  --variant sound."
+        )
+
+
+def _check_promise(where: str, cards: Iterable[Guarantee], without: object) -> None:
+    """No privacy only for whoever asks for it by name."""
+    if not isinstance(without, bool):
+        raise ConfigError(f"{where}.without_guarantee is true or false.")
+    found = tuple(cards)
+    if any(card.basis is Basis.REFUTED for card in found):
+        raise ConfigError(f"{where} rests on a claim that is refuted. It is not served.")
+    promises = any(card.epsilon is not None for card in found)
+    if not promises and not without:
+        raise ConfigError(
+            f"{where} promises no privacy to the people it was fitted on. Fit one that does, such "
+            "as  tacit fit xmap, or write  without_guarantee = true  beside its file."
+        )
+
+
+def _scale(where: str, model: Any, section: Section) -> RatingScale:
+    """Of the stars that people may give: the model's own, or else the section's."""
+    own: RatingScale | None = getattr(model, "scale_", None)
+    if "scale" not in section.values:
+        if own is None:
+            raise ConfigError(f'{where}.scale is missing, such as  scale = "1:5:1".')
+        return own
+    try:
+        given = RatingScale.parse(section.text("scale"))
+    except DataError as error:
+        raise ConfigError(f"{where}.scale: {error}") from None
+    if own is not None and own != given:
+        raise ConfigError(f"{where}.scale is {given}, and the model's own is {own}.")
+    return given
