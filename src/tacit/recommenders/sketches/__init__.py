@@ -16,21 +16,42 @@ Deviations, each with its reason in the docs: sensed sets are drawn without putt
 MaxSense and come from an affine permutation; scores are divided by how often an item was asked
 about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
 constants of the bounds, choice of L, confidence of labels, limits that a device pins.
+
+What runs on a device needs the standard library alone; the other names load on first use.
 """
 
-from tacit.recommenders.sketches.campaigns import design
-from tacit.recommenders.sketches.clustering import (
-    Clustering,
-    pair_clusters,
-    publish,
-    score_clusters,
-)
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from tacit.recommenders.sketches.device import Device, Limits, Refused, explain, new_secret
-from tacit.recommenders.sketches.guarantees import cards
-from tacit.recommenders.sketches.manipulation import inspect, manipulation
 from tacit.recommenders.sketches.messages import Campaign, Clusters, MessageError, Report
-from tacit.recommenders.sketches.planner import Plan, plan
-from tacit.recommenders.sketches.server import Receipt, Server, item_counts, pair_counts
+
+if TYPE_CHECKING:
+    from tacit.recommenders.sketches.campaigns import design
+    from tacit.recommenders.sketches.clustering import (
+        Clustering,
+        pair_clusters,
+        publish,
+        score_clusters,
+    )
+    from tacit.recommenders.sketches.guarantees import cards
+    from tacit.recommenders.sketches.manipulation import inspect, manipulation
+    from tacit.recommenders.sketches.planner import Plan, plan
+    from tacit.recommenders.sketches.server import Receipt, Server, item_counts, pair_counts
+
+_HOMES = {
+    "campaigns": ("design",),
+    "clustering": ("Clustering", "pair_clusters", "publish", "score_clusters"),
+    "guarantees": ("cards",),
+    "manipulation": ("inspect", "manipulation"),
+    "planner": ("Plan", "plan"),
+    "server": ("Receipt", "Server", "item_counts", "pair_counts"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Campaign",
@@ -57,3 +78,21 @@ __all__ = [
     "publish",
     "score_clusters",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+class _Package(ModuleType):
+    """Importing the file `manipulation` would put it where the function of that name belongs."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "manipulation" and isinstance(value, ModuleType):
+            value = value.manipulation
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

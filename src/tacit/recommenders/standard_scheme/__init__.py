@@ -21,12 +21,24 @@ cross-validation, shown sets by empirical Bayes within strata of activity, unrou
 are refused, item means are taken out before factorising, a star is drawn once and remembered.
 Added to the paper: several attributes and attributes with more than two values, quantile coupling,
 a differentially private disclosure.
+
+What runs on a device needs the standard library alone; the other names load on first use.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
-from tacit.recommenders.standard_scheme.recommender import Exchange, StandardScheme
-from tacit.recommenders.standard_scheme.server import Profiles, Server
+
+if TYPE_CHECKING:
+    from tacit.recommenders.standard_scheme.recommender import Exchange, StandardScheme
+    from tacit.recommenders.standard_scheme.server import Profiles, Server
+
+_HOMES = {"recommender": ("Exchange", "StandardScheme"), "server": ("Profiles", "Server")}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "RELEASES",
@@ -40,3 +52,9 @@ __all__ = [
     "Server",
     "StandardScheme",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
