@@ -19,7 +19,10 @@ from tacit.service.metrics import Metrics
 from tacit.service.problems import ProblemBody
 from tacit.service.running import Service
 
-RESOURCES = ("health", "disclosures")
+RESOURCES = (
+    *("health", "models", "recommendations", "feedback", "guarantees", "privacy", "curves"),
+    *("users", "people", "disclosures"),
+)
 """Files of tacit.service.resources; each has a `router`."""
 
 

@@ -125,20 +125,17 @@ class ServedModel:
         """The list of somebody who rated nothing. The same for everybody, so it is made once."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
 
-    def holds(self, item: str, stars: float) -> bool:
-        """Whether it is an item of the catalogue, and the stars are on the scale."""
-        return item in self.ids and bool(self.scale.holds(np.array([stars]))[0])
+    def known(self, ratings: Mapping[str, float]) -> dict[str, float]:
+        """Those of an item of the catalogue, with stars on the scale: what a list is made from."""
+        found = {item: stars for item, stars in ratings.items() if item in self.ids}
+        fits = self.scale.holds(np.array(list(found.values()), dtype=float))
+        return {item: found[item] for item, good in zip(found, fits, strict=True) if good}
 
-    def recommend(self, history: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
-        """The n best for somebody with these ratings, 1 to `LONGEST_LIST`.
-
-        What is not in the catalogue (any more) or off the scale is passed over.
-        """
-        known = {self.ids[item]: stars for item, stars in history.items() if item in self.ids}
-        fits = self.scale.holds(np.array(list(known.values()), dtype=float))
-        own = {item: known[item] for item, good in zip(known, fits, strict=True) if good}
-        if not own:
+    def recommend(self, known: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
+        """The n best for somebody with ratings as `known` gives them; n is 1 to `LONGEST_LIST`."""
+        if not known:
             return self.popular[:n]
+        own = {self.ids[item]: stars for item, stars in known.items()}
         return tuple(self.model.recommend(history=own, n=n))
 
     def title(self, item: str) -> str | None:

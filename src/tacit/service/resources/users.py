@@ -1,0 +1,141 @@
+"""Forgetting a person: what is taken out, what cannot be, and what bounds it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from tacit.ledger import canonical
+from tacit.privacy import Guarantee
+from tacit.service.access import Asking, Here, IdempotencyKey, allow, own
+from tacit.service.deployment import noun_of
+from tacit.service.feedback import forget_feedback
+from tacit.service.keys import Caller, Role
+from tacit.service.people import Kept, kept_of, released_by
+from tacit.service.replies import once, reply, step
+from tacit.service.resources.guarantees import NOTHING
+from tacit.service.resources.models import Named
+from tacit.service.running import Service
+
+router = APIRouter(tags=["users"])
+
+OPERATION = "forget a person"
+
+STAYS = (
+    (
+        "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
+        "of each operation, its cost and SHA-256 hashes, and nothing that you said"
+    ),
+    "answers that were stored, so that a request that is repeated is answered with the same bytes",
+    "what was spent of budgets: nothing is ever refunded",
+)
+COPIES = (
+    "copies of the database that its operator made before now, and pages of its file that were not "
+    "written over yet: they hold what was kept until she removes them"
+)
+
+
+class Bound(BaseModel):
+    """How much can be learned about a person from what `of` released. epsilon in nats for one
+    release, lifetime_epsilon for all that ever were; null: no such bound holds, as `sentence` and
+    `lifetime` say. unit: what counts as one change, such as a person's whole profile."""
+
+    of: str
+    sentence: str
+    unit: str | None
+    epsilon: float | None
+    delta: float | None
+    lifetime: str | None
+    lifetime_epsilon: float | None
+    lifetime_delta: float | None
+
+
+class Receipt(BaseModel):
+    """The same whether there was anything of hers or not, so that it may be kept for ever."""
+
+    user: str
+    gone: list[str]
+    cannot_be_recalled: list[str]
+    bounded_by: list[Bound]
+    kept: list[str]
+
+
+@router.delete("/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR))
+def forget(service: Here, caller: Asking, user: Named, key: IdempotencyKey) -> Response:
+    """Forget a person: everything of hers that is kept. Her key still works, and finds nothing.
+
+    Every part is taken out in a transaction of its own. If one fails, the same request again goes
+    on where it stopped; the receipt comes last.
+    """
+    own(caller, user)
+    parts = list(_parts(service, user))
+    for part in parts:
+        _take_out(service, caller, user, key, part)
+    return once(
+        service,
+        caller,
+        OPERATION,
+        key,
+        canonical({"user": user}),
+        draw=lambda _: reply(_receipt(service, user, parts).model_dump()),
+    )
+
+
+def _parts(service: Service, user: str) -> Iterator[Kept]:
+    yield forget_feedback(user)
+    for _, thing in service.deployment.served:
+        yield from kept_of(thing, user)
+
+
+def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept) -> None:
+    """Once for this key: a retry that comes late must not take out what she gave since."""
+    step(
+        service,
+        caller,
+        f"{OPERATION}: {hashlib.sha256(part.state.encode()).hexdigest()[:16]}",
+        key,
+        canonical({"user": user, "state": part.state}),
+        state=part.state,
+        take=lambda source, state: (reply({"done": True}), part.without(source, state)),
+    )
+
+
+def _receipt(service: Service, user: str, parts: list[Kept]) -> Receipt:
+    things = [(f"{noun_of(thing)}/{name}", thing) for name, thing in service.deployment.served]
+    cards = service.deployment.guarantees()
+    released = (released_by(thing) for _, thing in things)
+    return Receipt(
+        user=user,
+        gone=list(dict.fromkeys(part.what for part in parts)),
+        cannot_be_recalled=[*(each for each in released if each is not None), COPIES],
+        bounded_by=[bound for place, _ in things for bound in _bounds(place, cards[place])],
+        kept=list(STAYS),
+    )
+
+
+def _bounds(place: str, cards: tuple[Guarantee, ...]) -> Iterator[Bound]:
+    if not cards:
+        yield Bound(
+            of=place,
+            sentence=NOTHING,
+            unit=None,
+            epsilon=None,
+            delta=None,
+            lifetime=None,
+            lifetime_epsilon=None,
+            lifetime_delta=None,
+        )
+    for card in cards:
+        yield Bound(
+            of=place,
+            sentence=card.sentence,
+            unit=str(card.adjacency),
+            epsilon=card.epsilon,
+            delta=card.delta,
+            lifetime=card.lifetime,
+            lifetime_epsilon=card.lifetime_epsilon,
+            lifetime_delta=card.lifetime_delta,
+        )
