@@ -65,11 +65,16 @@ export class BrowserStore<V> implements Store<V> {
   async write(entries: ReadonlyMap<string, V>): Promise<void> {
     const database = await this.open();
     const change = database.transaction("kept", "readwrite", { durability: "strict" });
-    for (const [key, value] of entries) change.objectStore("kept").put(value, key);
-    await new Promise<void>((resolve, reject) => {
+    const done = new Promise<void>((resolve, reject) => {
       change.oncomplete = () => resolve();
       change.onabort = () => reject(change.error ?? new Error("the browser kept nothing"));
     });
+    try {
+      for (const [key, value] of entries) change.objectStore("kept").put(value, key);
+    } catch {
+      change.abort(); // else what was put before is kept
+    }
+    await done;
   }
 
   private open(): Promise<IDBDatabase> {

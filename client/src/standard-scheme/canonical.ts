@@ -46,11 +46,7 @@ export function content(fields: Readonly<Record<string, Json>>): ReadonlyMap<str
 export function encode(value: Json): Bytes {
   const parts: string[] = [];
   spell(value, parts);
-  try {
-    return utf8(parts.join(""));
-  } catch {
-    throw new MessageError("half a character has no place in a message");
-  }
+  return utf8(parts.join(""));
 }
 
 /** What `build` makes of the content; MessageError for anything but canonical bytes. */
@@ -105,12 +101,15 @@ function spell(value: Json, parts: string[]): void {
   if (value instanceof Real) {
     parts.push(spellReal(value.value));
   } else if (typeof value === "string") {
+    // It would be written as an escape, which Python does not do.
+    require(!/\p{Surrogate}/u.test(value), "half a character has no place in a message");
     parts.push(JSON.stringify(value));
   } else if (Array.isArray(value)) {
     spellAll(value, "[", "]", parts, (entry) => spell(entry as Json, parts));
   } else if (value instanceof Map) {
     spellAll([...value], "{", "}", parts, ([key, entry]) => {
-      parts.push(JSON.stringify(key), ":");
+      spell(key, parts);
+      parts.push(":");
       spell(entry as Json, parts);
     });
   } else {

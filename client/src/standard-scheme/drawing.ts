@@ -4,7 +4,7 @@
  * From a secret, the same stars give the same draws on every device that has it, so that losing the
  * memory does not lead to a second draw that could be averaged with the first. Each draw's word is
  *
- *   root   HMAC(secret, "tacit standard scheme" 0 {"owner":[[attribute,value],...],"rule":...,"scale":...})
+ *   root   HMAC(secret, "tacit standard scheme" 0 {"owner":[[name,value],...],"rule":...,"scale":...})
  *   word   first 8 bytes of HMAC(root, {"draw":n,"earlier":null or [level,released,dice],"item":...})
  *
  * in canonical JSON, n counting the words of one item. `earlier` is what the memory held, so that what

@@ -1,0 +1,126 @@
+/** What the clients make of a vector: the same as Python, or it is a bug. See tools/golden_vectors.py. */
+
+import { fromHex, hex, PassingStore, Refused, sketches, standardScheme } from "../src/index.js";
+import { integerId, type ItemId } from "../src/items.js";
+
+export interface Vector {
+  readonly [name: string]: unknown;
+}
+
+type Tagged = [item: string, stars: number][];
+
+const text = (value: unknown) => new TextEncoder().encode(value as string);
+
+/** "i12" is the integer 12, "s12" the text. */
+export function untagged(item: string): ItemId {
+  return item.startsWith("i") ? integerId(BigInt(item.slice(1))) : item.slice(1);
+}
+
+export function tagged(item: ItemId): string {
+  return `${typeof item === "string" ? "s" : "i"}${item}`;
+}
+
+function untaggedAll(items: unknown): ItemId[] {
+  return (items as string[]).map(untagged);
+}
+
+function historyOf(tags: unknown): Map<ItemId, number> {
+  return new Map((tags as Tagged).map(([item, stars]) => [untagged(item), stars]));
+}
+
+/** One device of sketches, asked one campaign after the other: the last one's report counts. */
+export async function answer(vector: Vector): Promise<Vector> {
+  const limits = vector["limits"] as Record<string, unknown>;
+  const spelled = Object.entries(limits).map(([name, value]) => [camel(name), value]);
+  const secret = fromHex(vector["secret"] as string);
+  const catalogue = untaggedAll(vector["catalogue"]);
+  const history = historyOf(vector["history"]);
+  return outcome("report", async () => {
+    const store = new PassingStore<sketches.Answer>();
+    const device = new sketches.Device(secret, store, Object.fromEntries(spelled));
+    let sent = "";
+    for (const data of vector["campaigns"] as string[]) {
+      const campaign = sketches.Campaign.decode(fromHex(data));
+      sent = hex((await device.report(campaign, catalogue, history)).encode());
+    }
+    return sent;
+  });
+}
+
+/** What a device makes of clusters at home. */
+export async function recommendation(vector: Vector): Promise<Vector> {
+  const clusters = sketches.Clusters.decode(fromHex(vector["clusters"] as string));
+  const likedFrom = vector["liked_from"] as number;
+  return outcome("recommended", async () => {
+    const best = await sketches.recommend(
+      clusters,
+      untaggedAll(vector["catalogue"]),
+      historyOf(vector["history"]),
+      { likedFrom, n: vector["n"] as number },
+    );
+    return best.map(tagged);
+  });
+}
+
+/** One memory of the standard scheme: each visit's disclosure, values and history. */
+export async function release(vector: Vector): Promise<Vector> {
+  const shown = vector["disclosures"] as string[];
+  const secret = fromHex(vector["secret"] as string);
+  return outcome("releases", async () => {
+    const store = new PassingStore<standardScheme.Entry>();
+    const sent: string[] = [];
+    for (const visit of vector["visits"] as Vector[]) {
+      const disclosure = standardScheme.Disclosure.decode(text(shown[visit["disclosure"] as number]));
+      const values = visit["values"] as Record<string, string>;
+      const device = new standardScheme.Device(disclosure, values, store, secret);
+      const released = await device.release(historyOf(visit["history"]));
+      sent.push(new TextDecoder().decode(released.encode()));
+    }
+    return sent;
+  });
+}
+
+/** Predicted stars for the owner. */
+export async function completion(vector: Vector): Promise<Vector> {
+  return outcome("predicted", async () => {
+    const disclosure = standardScheme.Disclosure.decode(text(vector["disclosure"]));
+    const values = vector["values"] as Record<string, string>;
+    const device = new standardScheme.Device(disclosure, values, new PassingStore());
+    const predicted = await device.complete(standardScheme.Scores.decode(text(vector["scores"])));
+    return [...predicted].map(([item, stars]) => [tagged(item), stars]);
+  });
+}
+
+const KINDS = {
+  Campaign: sketches.Campaign,
+  Report: sketches.Report,
+  Clusters: sketches.Clusters,
+  Disclosure: standardScheme.Disclosure,
+  Release: standardScheme.Release,
+  Scores: standardScheme.Scores,
+};
+
+/** Bytes that are read and written again. */
+export async function message(vector: Vector): Promise<Vector> {
+  const kind = KINDS[vector["kind"] as keyof typeof KINDS];
+  const data = fromHex(vector["bytes"] as string);
+  return outcome("encoded", async () => hex(kind.decode(data).encode()));
+}
+
+/** {name: result}, or what Python calls the error, and what it says. */
+async function outcome(name: string, work: () => Promise<unknown>): Promise<Vector> {
+  try {
+    return { [name]: await work() };
+  } catch (error) {
+    if (error instanceof Refused) return { error: "Refused", says: error.message };
+    if (error instanceof RangeError) return { error: "ValueError", says: error.message };
+    const malformed =
+      error instanceof sketches.MessageError || error instanceof standardScheme.MessageError;
+    if (malformed) return { error: "MessageError", says: error.message };
+    throw error;
+  }
+}
+
+function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,112 @@
+"""Golden answers of sketches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from golden_vectors import answer, recommendation, tagged
+
+from tacit.recommenders.sketches import sensing
+from tacit.recommenders.sketches.campaigns import design
+from tacit.recommenders.sketches.device import explain
+from tacit.recommenders.sketches.messages import (
+    METHODS,
+    UNITS,
+    Campaign,
+    Clusters,
+    Report,
+    catalogue_digest,
+    micros,
+)
+
+SEED = bytes(range(16))
+SECRETS = (bytes([7]) * 32, bytes(range(100, 164)))
+NUMBERS: list[Any] = list(range(1, 41))
+TITLES: list[Any] = [f"film {number}" for number in range(60)]
+ODD: list[Any] = [1, "1", "", "é", "😀", "\ud800", "\u202egnp", "a\tb", 2**53, 2**60, -3, "s1"]
+LISTS: tuple[list[Any], ...] = (NUMBERS, TITLES, ODD)
+ASKED: list[dict[str, Any]] = [
+    *(
+        {"method": method, "unit": unit, "questions": questions}
+        for method in METHODS
+        for unit in UNITS
+        for questions in ((1, 3, 6) if method != "pairwise-rated" else (1,))
+    ),
+    {"questions": 32, "theta": 0.1, "rated": 8, "epsilon": 0.000001},
+    {"questions": 1, "epsilon": 12.5, "liked_from": -1.5},
+    {"method": "pairwise-preference", "questions": 32, "epsilon": 3.0},
+]
+_SHORT: tuple[list[Any], ...] = ([], [1, "1"], ["\udfff"])
+LIMITS: dict[str, Any] = {"epsilon": 20.0, "lifetime": 40.0, "units": UNITS, "rated_pairs": True}
+
+
+def asked(items: list[Any], **wanted: Any) -> Campaign:
+    """A campaign about these items; small enough for the shortest list."""
+    fields: dict[str, Any] = {"rated": 6, "epsilon": 1.0, "theta": 0.9, "seed": SEED}
+    return design(items, **(fields | {"closes": 2_000_000_000} | wanted))
+
+
+def stars(items: list[Any], every: int) -> dict[Any, float]:
+    """Half stars from 0.5 to 5 for every so-many-th item, and one item that no list has."""
+    rated = items[::every]
+    return {item: 0.5 + (3 * number) % 10 / 2 for number, item in enumerate(rated)} | {
+        "elsewhere": 5.0
+    }
+
+
+def answers() -> list[dict[str, Any]]:
+    found = []
+    for number, wanted in enumerate(ASKED):
+        items = LISTS[number % len(LISTS)]
+        campaign = asked(items, **wanted)
+        vector = answer(
+            [campaign.encode()],
+            items,
+            stars(items, 1 + number % 3),
+            SECRETS[number % 2],
+            LIMITS,
+        )
+        report = Report.decode(bytes.fromhex(vector["report"]))
+        found.append(vector | {"explained": explain(campaign, report, items)})
+    return found
+
+
+def questions() -> list[dict[str, Any]]:
+    found = []
+    for items, ticket in ((NUMBERS, 0), (TITLES, 2**64 - 1), (ODD, 0x0123456789ABCDEF)):
+        wanted: dict[str, Any]
+        for wanted in ({"questions": 3}, {"method": "pairwise-preference", "questions": 32}):
+            campaign = asked(items, **wanted)
+            known = {"campaign": campaign.encode().hex(), "ticket": f"{ticket:016x}"}
+            sets: Any = sensing.sensed_sets if campaign.senses else sensing.pairs
+            found.append(known | {"asked": [list(one) for one in sets(campaign, ticket)]})
+    return found
+
+
+def recommendations() -> list[dict[str, Any]]:
+    found = []
+    for number, items in enumerate(LISTS):
+        labels = bytes((7 * item) % 3 * 127 for item in range(len(items)))
+        scores = tuple((item * 1_000_003) % 11 - 5 for item in range(len(items)))
+        name = asked(items).digest
+        clusters = Clusters(name, catalogue_digest(items), labels, scores).encode()
+        for every, n in ((2, 5), (3, 100), (100, 0)):
+            history = stars(items, every)
+            found.append(recommendation(clusters, items, history, liked_from=3.5 - number, n=n))
+    return found
+
+
+def content() -> dict[str, list[Any]]:
+    return {
+        "catalogues": [
+            {"items": [tagged(item) for item in items], "digest": catalogue_digest(items).hex()}
+            for items in (*LISTS, *_SHORT)
+        ],
+        "limits": [
+            {"nats": nats, "micros": micros(nats)}
+            for nats in (0, 0.1, 0.3, 1 / 3, 1.0, 2.000001, 1e-7, 12345.678901, 1e-300, 2**0.5)
+        ],
+        "questions": questions(),
+        "answers": answers(),
+        "recommendations": recommendations(),
+    }
