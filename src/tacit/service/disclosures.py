@@ -46,7 +46,9 @@ class ServedDisclosure:
         except TacitError as error:
             raise ConfigError(f"{FILE}: {section.name}.file cannot be served. {error}") from None
         _check(section.name, model)
-        return cls(section.name, model)
+        served = cls(section.name, model)
+        served._warm()
+        return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
         """None: a release is made on the device and has no epsilon."""
@@ -102,6 +104,11 @@ class ServedDisclosure:
         if not fits:
             raise _UNREAD
         return self.model.server_.score(release).encode()
+
+    def _warm(self) -> None:
+        """Compile what scores, before anybody waits for it."""
+        told = self.disclosure
+        self.scores(Release(told.digest, tuple((item, 0) for item in told.items[:1])).encode())
 
     @property
     def _highest(self) -> int:

@@ -1,0 +1,232 @@
+"""Campaigns of the sketches as they are served: a public question out, noisy bits in, counts kept.
+
+Runs at    the recommender, which nobody has to trust.
+Sees       reports of randomised bits, and whose key they came with. Never a rating.
+Keeps      counts by item or pair. For each person who reported: that she did, the second, and a
+           keyed hash of her report; the report itself is added to the counts and gone.
+Charges    the person's own budget, with what her report costs for everything she rated. Her device
+           spent that whether or not anybody writes it down: the ledger is the one place where the
+           sum over all campaigns is kept, and where it ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, CapChanged, Charge, Cost, Holder
+from tacit.privacy import Guarantee
+from tacit.recommenders.sketches import Campaign, Limits, MessageError, Report, cards
+from tacit.recommenders.sketches.campaigns import NEVER
+from tacit.recommenders.sketches.messages import (
+    MICRO,
+    NO_NOISE,
+    UNITS,
+    ItemId,
+    catalogue_digest,
+)
+from tacit.service import strict_json
+from tacit.service.campaign_counts import CampaignCounts, described_clusters
+from tacit.service.deployment import Section
+from tacit.service.problems import Problem
+from tacit.service.replies import Reply, refusal, reply
+from tacit.service.running import Service
+from tacit.service.settings import FILE
+
+LARGEST_STATE = 2 * 2**20
+"""Bytes of counts: they are written with every report."""
+_UNREAD = Problem(422, "This is not a report for this campaign. Fetch the campaign again.")
+_CLOSED = "This campaign takes no more reports."
+
+
+@dataclass(frozen=True)
+class ServedCampaign:
+    """One campaign. lifetime: nats that a person's own budget is opened with, at her first report
+    to any campaign; it is for life, so a later campaign's does not change it.
+    """
+
+    tenant: str
+    name: str
+    campaign: Campaign = field(repr=False)
+    items: tuple[ItemId, ...] = field(repr=False)
+    lifetime: float = Limits.lifetime
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """From `campaign`, a campaign's bytes, `items`, its ids as JSON, and perhaps `lifetime`."""
+        campaign = _campaign(section.name, section.file("campaign"))
+        items = _items(section.name, section.file("items"), campaign)
+        served = cls(
+            section.tenant,
+            section.name,
+            campaign,
+            items,
+            section.number("lifetime", Limits.lifetime),
+        )
+        if served.cost.amount > served.cap.amount:
+            raise ConfigError(
+                f"{FILE}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
+                f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
+                "report."
+            )
+        served._warm()
+        return served
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """None of a data set: every person has her own, opened at her first report."""
+        return iter(())
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """One card for each unit, the campaign's own first."""
+        by_unit = dict(zip(UNITS, cards(self.campaign), strict=True))
+        return (by_unit.pop(self.campaign.unit), *by_unit.values())
+
+    def released(self) -> str:
+        """What nobody can take back."""
+        return (
+            f"a report to the campaign {self.name}, if there was one: it was added to counts that "
+            f"hold no names, and costs at most epsilon {self.cost.amount / MICRO:g} for everything "
+            "you rated, by the noise your device put in"
+        )
+
+    @cached_property
+    def state(self) -> str:
+        """Of the counts. Another campaign under the same name has others."""
+        return f"campaigns/{self.campaign.id.hex()}"
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Of one report, for everything a person rated, whatever unit the campaign states."""
+        everything = dict(zip(UNITS, cards(self.campaign), strict=True))["user"].epsilon
+        assert everything is not None
+        stated = Fraction(self.campaign.epsilon, MICRO)
+        exact = stated if self.campaign.unit == "user" else Fraction(everything)
+        return Cost.pure(max(stated, exact))
+
+    @cached_property
+    def cap(self) -> Cap:
+        """That a person's budget is opened with."""
+        return Cap.pure(self.lifetime)
+
+    @property
+    def until(self) -> int | None:
+        """Unix seconds after which reports are refused; None for a campaign that stays open."""
+        return None if self.campaign.closes >= NEVER else self.campaign.closes
+
+    def described(self, kept: bytes | None) -> dict[str, Any]:
+        """For the list, in JSON's values."""
+        asks, now = self.campaign, self.counts(kept)
+        return {
+            "name": self.name,
+            "id": asks.id.hex(),
+            "method": asks.method,
+            "unit": asks.unit,
+            "items": asks.items,
+            "questions": asks.questions,
+            "epsilon": asks.epsilon / MICRO,
+            "liked_from": asks.liked_from / 1000,
+            "until": self.until,
+            "closed": now.closed,
+            "clusters": bool(now.clusters),
+            "guarantee": self.guarantees()[0].sentence,
+        }
+
+    def counts(self, kept: bytes | None) -> CampaignCounts:
+        """The state that was kept."""
+        return CampaignCounts.decode(self.campaign, kept)
+
+    def check(self, data: bytes) -> None:
+        """Problem 422 unless these bytes are a report that counts for this campaign."""
+        try:
+            report = Report.decode(data)
+        except MessageError:
+            raise _UNREAD from None
+        asked = self.campaign
+        if (
+            report.campaign != asked.id
+            or report.ticket == 0
+            or report.bits >> asked.questions
+            or report.pair is not None
+        ):
+            raise _UNREAD
+
+    def charge(self, user: str) -> Charge:
+        """What a report takes from its person's budget."""
+        return Charge(Holder.subject(self.tenant, user), self.cost)
+
+    def open_budget(self, service: Service, user: str) -> None:
+        """The person's budget, before her first report to any campaign. An open one stays."""
+        try:
+            service.ledger.open_budget(Holder.subject(self.tenant, user), self.cap)
+        except CapChanged:
+            return
+
+    # Steps: each takes what was kept and gives the answer and what to keep
+
+    def take(self, report: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        """Count a report that was checked. The clock refuses late ones and does nothing else."""
+        after = self.counts(kept).with_report(report, int(time.time()))
+        if after is None:
+            return refusal(409, _CLOSED), None
+        return reply({"counted": True}), after.encode()
+
+    def close(self, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        """Take no more reports; closed again, the same."""
+        now = self.counts(kept)
+        closed = CampaignCounts(now.counts, True, now.clusters).encode()
+        return reply({"reports": now.counts.reports}), closed
+
+    def keep_clusters(self, made: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        """Put the clusters of a closed campaign beside its counts, unless they are there."""
+        now = self.counts(kept)
+        clusters = now.clusters or made
+        answer = {"reports": now.counts.reports, **described_clusters(clusters)}
+        return reply(answer), CampaignCounts(now.counts, True, clusters).encode()
+
+    def _warm(self) -> None:
+        """Compile what counts, before anybody waits for it."""
+        self.take(Report(self.campaign.id, 1, 0).encode(), None)
+
+
+def _campaign(name: str, path: Path) -> Campaign:
+    try:
+        campaign = Campaign.decode(path.read_bytes())
+    except MessageError as error:
+        raise ConfigError(f"{FILE}: {name}.campaign is no campaign: {error}.") from None
+    if campaign.epsilon == NO_NOISE:
+        raise ConfigError(
+            f"{FILE}: {name} has no noise, and devices refuse it. It is for experiments and is not "
+            "served."
+        )
+    if campaign.method == "pairwise-rated":
+        raise ConfigError(
+            f"{FILE}: {name} has people name pairs of items they rated, which no budget can count. "
+            "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
+        )
+    places = campaign.modulus if campaign.senses else campaign.items * (campaign.items - 1) // 2
+    if 16 * places > LARGEST_STATE:
+        raise ConfigError(
+            f"{FILE}: {name} counts {places} places, and at most {LARGEST_STATE // 16} are served."
+            " Sense sets, or ask about fewer items."
+        )
+    return campaign
+
+
+def _items(name: str, path: Path, campaign: Campaign) -> tuple[ItemId, ...]:
+    try:
+        items = strict_json.parse(path.read_bytes())
+    except strict_json.Refused as error:
+        raise ConfigError(f"{FILE}: {name}.items is not read: {error}.") from None
+    known = isinstance(items, list) and all(type(item) in (int, str) for item in items)
+    if not known or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:
+        raise ConfigError(
+            f"{FILE}: {name}.items is not the catalogue that the campaign was designed for: a JSON "
+            "list of its item ids in their order."
+        )
+    return tuple(items)
