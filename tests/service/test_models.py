@@ -1,0 +1,228 @@
+"""Which models are served, which are refused, and their public catalogues."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.data.ratings import RatingScale
+from tacit.data.synthetic import generate
+from tacit.data.synthetic_domains import generate_domains
+from tacit.errors import ConfigError, ModelFileError
+from tacit.recommenders.baselines import ItemKNN, Popularity
+from tacit.recommenders.standard_scheme import StandardScheme
+from tacit.recommenders.xmap import XMap
+from tacit.service.deployment import Deployment, Section
+from tacit.service.models import LONGEST_LIST, ServedModel
+
+SLOW = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return generate(users=60, items=25, ratings=1500, seed=3)
+
+
+def section(folder, **values):
+    return Section("shop", "films", folder, values)
+
+
+def saved(folder, model):
+    model.save(folder / "m.tacit")
+    return section(folder, file="m.tacit")
+
+
+def test_it_says_what_is_served(shared_shop):
+    """Anybody sees each model's kind, variant, domains, scale and number of items."""
+    (films,) = shared_shop.get(None, "/api/models").json()["models"]
+    served = shared_shop.service.deployment.all(ServedModel)["films"]
+    assert films == {
+        "name": "films",
+        "kind": "xmap",
+        "variant": "sound",
+        "items": len(served.model.item_ids_),
+        "recommends": ["films"],
+        "learns_from": ["books", "films"],
+        "scale": {"minimum": 1.0, "maximum": 5.0, "step": 1.0},
+    }
+
+
+@SLOW
+@given(limit=st.integers(1, 500))
+def test_pages_are_the_catalogue(shared_shop, limit):
+    """Pages of any size, one after the other, are the model's catalogue with titles, each once."""
+    found, after = [], {}
+    while after is not None:
+        page = shared_shop.get(
+            None, "/api/models/films/items", params={"limit": limit, **after}
+        ).json()
+        assert len(page["items"]) <= limit
+        found += page["items"]
+        after = None if page["next"] is None else {"after": page["next"]}
+    model = shared_shop.service.deployment.all(ServedModel)["films"].model
+    domains = model.catalogue_.domains.tolist()
+    assert found == [
+        {
+            "item_id": str(item),
+            "title": model.titles_[item],
+            "domain": domain,
+            "recommended": domain == "films",
+        }
+        for item, domain in zip(model.item_ids_.tolist(), domains, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/models/books/items", 404),
+        ("/api/models/Films/items", 422),
+        ("/api/models/films/items?after=0", 422),
+        ("/api/models/films/items?limit=0", 422),
+        ("/api/models/films/items?limit=501", 422),
+        ("/api/models/films/items?after=" + "9" * 201, 422),
+    ],
+)
+def test_what_is_not_there(shared_shop, path, status):
+    """Unknown models, unknown places and pages that are too long are refused."""
+    assert shared_shop.get(None, path).status_code == status
+
+
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+def test_the_published_x_map_is_refused(tmp_path, epsilon):
+    """No budget makes the published variant one that is served."""
+    made = generate_domains(40, (10, 10), 8, seed=0)
+    model = XMap(source="source", target="target", variant="published", epsilon=epsilon)
+    with pytest.raises(ConfigError, match="is the published variant"):
+        ServedModel.from_section(saved(tmp_path, model.fit(made)))
+
+
+def test_the_constant_x_map_is_refused(tmp_path):
+    """Its file does not say whether its draws came from a seed."""
+    made = generate_domains(40, (10, 10), 8, seed=0)
+    model = XMap(source="source", target="target", variant="constant", k=5).fit(made)
+    with pytest.raises(ConfigError, match="from a seed"):
+        ServedModel.from_section(saved(tmp_path, model))
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"), [("published", "is the published variant"), ("sound", r"\[disclosures")]
+)
+def test_a_standard_scheme_is_refused(tmp_path, ratings, variant, said):
+    """Its people send obfuscated ratings, and here they would send true ones."""
+    model = StandardScheme(variant=variant, factors=2).fit(ratings)
+    with pytest.raises(ConfigError, match=said):
+        ServedModel.from_section(saved(tmp_path, model))
+
+
+@pytest.mark.parametrize(
+    "model", [Popularity(), XMap(source="source", target="target", epsilon=math.inf)]
+)
+def test_no_privacy_is_asked_for_by_name(tmp_path, model):
+    """A model that promises nothing is served only where tacit.toml says so."""
+    asked = saved(tmp_path, model.fit(generate_domains(40, (10, 10), 8, seed=0)))
+    with pytest.raises(ConfigError, match="promises no privacy"):
+        ServedModel.from_section(asked)
+    by_name = section(tmp_path, file="m.tacit", without_guarantee=True, scale="1:5:1")
+    assert all(card.epsilon is None for card in ServedModel.from_section(by_name).guarantees())
+
+
+def test_a_scale_is_named_where_the_file_has_none(tmp_path, ratings):
+    """Baselines know no scale, so the section gives it, and ratings off it are passed over."""
+    asked = {"file": "m.tacit", "without_guarantee": True}
+    Popularity().fit(ratings).save(tmp_path / "m.tacit")
+    with pytest.raises(ConfigError, match="scale is missing"):
+        ServedModel.from_section(section(tmp_path, **asked))
+    served = ServedModel.from_section(section(tmp_path, **asked, scale="0:10:0"))
+    assert served.scale == RatingScale(0, 10, 0)
+    assert served.known({"1": 9.5, "2": 11.0, "no": 1.0}) == {"1": 9.5}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "file is missing"),
+        ({"file": "other.tacit"}, "no file in the folder"),
+        ({"file": "../m.tacit"}, "outside of the folder"),
+        ({"file": "films.tacit", "epsilon": 3}, "no setting 'epsilon'"),
+        ({"file": "films.tacit", "scale": "1:10:1"}, "the model's own is 1:5:1"),
+        ({"file": "films.tacit", "scale": "much"}, "MIN:MAX:STEP"),
+        ({"file": "films.tacit", "without_guarantee": "yes"}, "true or false"),
+        ({"file": "films.tacit", "curves": "none.json"}, "no file in the folder"),
+    ],
+)
+def test_a_wrong_section_is_a_sentence(folder, values, said):
+    """Whatever is wrong in a section is told before anybody is answered."""
+    with pytest.raises(ConfigError, match=said):
+        ServedModel.from_section(section(folder, **values))
+
+
+def test_a_file_that_is_no_model_is_refused(folder):
+    """A damaged file is not served, and nothing of it is used."""
+    content = bytearray((folder / "films.tacit").read_bytes())
+    content[-40] ^= 1
+    (folder / "films.tacit").write_bytes(content)
+    with pytest.raises(ModelFileError, match="damaged"):
+        Deployment.read(folder)
+
+
+def test_texts_as_ids(tmp_path, ratings):
+    """A model whose ids are texts has them as they are; its lists are the model's own."""
+    renamed = generate(users=60, items=25, ratings=1500, seed=3)
+    ids = np.array([f"é {number}" for number in renamed.item_ids], dtype=object)
+    object.__setattr__(renamed, "item_ids", ids)
+    model = ItemKNN(k=5).fit(renamed)
+    model.save(tmp_path / "m.tacit")
+    served = ServedModel.from_section(
+        section(tmp_path, file="m.tacit", without_guarantee=True, scale="1:5:1")
+    )
+    assert [item.item_id for item in served.items] == ids.tolist()
+    history = {"é 3": 5.0, "é 7": 1.0}
+    wanted = [(r.item_id, r.score) for r in model.recommend(history=history, n=5)]
+    assert [(r.item_id, r.score) for r in served.recommend(history, 5)] == wanted
+
+
+def test_the_list_of_nobody_is_a_prefix_of_the_longest(shared_shop):
+    """The list that is made once for everybody is the model's, at any length."""
+    served = shared_shop.service.deployment.all(ServedModel)["films"]
+    for n in (1, 10, LONGEST_LIST):
+        wanted = [(r.item_id, r.score, r.rank) for r in served.model.recommend(history={}, n=n)]
+        assert [(r.item_id, r.score, r.rank) for r in served.recommend({}, n)] == wanted
+
+
+def test_two_models(demo, folder, shops):
+    """Models are told apart by name; the first one is asked where none is named."""
+    shutil.copy(folder / "films.tacit", folder / "again.tacit")
+    text = (folder / "tacit.toml").read_text()
+    (folder / "tacit.toml").write_text(text + '\n[models.again]\nfile = "again.tacit"\n')
+    with shops(demo, folder) as shop:
+        rating = {"model": "again", "item": "1", "stars": 5}
+        assert shop.post("subject", "/api/feedback", json=rating).status_code == 200
+        told = [
+            shop.get("subject", f"/api/recommend/ann{asked}").json()
+            for asked in ("", "?model=films", "?model=again")
+        ]
+        assert [(one["model"], one["personal"]) for one in told] == [
+            ("films", False),
+            ("films", False),
+            ("again", True),
+        ]
+        curves = shop.get("operator", "/api/curves").json()["curves"]
+        assert {one["model"] for one in curves} == {"films"}
+
+
+def test_the_curves_of_the_demonstration_are_checked(folder):
+    """A file of curves that does not fit is refused when the deployment is read."""
+    curves = json.loads((folder / "curves.json").read_text())
+    curves[0]["points"][0]["epsilon"] = 0
+    (folder / "curves.json").write_text(json.dumps(curves))
+    with pytest.raises(ConfigError, match=r"0\.points\.0\.epsilon"):
+        Deployment.read(folder)
