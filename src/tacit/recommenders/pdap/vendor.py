@@ -1,7 +1,8 @@
 """A vendor: a policy for its own users, one for guests, names of videos, and other vendors.
 
-A visit   choose() -> offered() if another vendor is to be asked -> clicked(), rewarded(), in any
-          order, or never. Bytes in, bytes out: nothing but `messages.py` crosses.
+A visit   choose(), or begin() and forwarded() -> offered() if another vendor is to be asked ->
+          clicked(), rewarded(), in any order, or never. Bytes in, bytes out: nothing but
+          `messages.py` crosses.
 A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
 Users     are nobody here: somebody new needs nothing, and no id is asked for unless a Forwarder
           keeps budgets or answers.
@@ -201,31 +202,61 @@ class Vendor:
         context: NDArray[np.float64],
         *,
         videos: Sequence[str] | None = None,
+        peers: Sequence[str] | None = None,
         person: Hashable = None,
     ) -> Visit:
-        """videos: those that can be shown now, by name; None: all. Raises DataError as policies do.
+        """`begin`, and what is sent if a neighbour is to be asked. person: stays here.
 
-        person: asked for by a Forwarder that keeps budgets or answers; stays here.
+        It is asked for by a Forwarder that keeps budgets or answers.
+        """
+        visit = self.begin(context, videos=videos, peers=peers)
+        if visit.peer is None:
+            return visit
+        assert self._forwarder is not None
+        self.forwarded(visit, self._forwarder.forward(context, person))
+        return visit
+
+    def begin(
+        self,
+        context: NDArray[np.float64],
+        *,
+        videos: Sequence[str] | None = None,
+        peers: Sequence[str] | None = None,
+    ) -> Visit:
+        """Own video or neighbour. Raises DataError as policies do.
+
+        videos, peers: those that can be shown, or asked, now, by name; None: all. Which ones must
+        not follow from other visits.
         """
         self.visits += 1
         self._pass_time()
         own = self._named(videos)
-        open_to = [arm for arm, name in self._peers.items() if self._known[name].open(self.visits)]
+        reached = set(self._known if peers is None else peers)
+        open_to = [
+            arm
+            for arm, name in self._peers.items()
+            if name in reached and self._known[name].open(self.visits)
+        ]
         if not own and not open_to:
             raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
         everything = videos is None and len(open_to) == len(self._peers)
         choice = self.home.select(context, None if everything else own + open_to)
         visit = Visit(context, choice, self._videos.get(choice.arm), number=self.visits)
         visit.allowed = None if videos is None else frozenset(videos)
-        if visit.video is not None:
-            return visit
-        assert self._forwarder is not None
-        message = self._forwarder.forward(context, person)
-        if message is None:  # her budget is spent: nothing leaves
-            return self._locally(visit, own)
-        visit.forward, visit.request = message.encode(), message.request
-        self._send(visit, self._peers[choice.arm])
+        visit.peer = self._peers.get(choice.arm)
         return visit
+
+    def forwarded(self, visit: Visit, message: Forward | None) -> None:
+        """What leaves for the neighbour of `begin`; None: her budget is spent, nothing leaves."""
+        if visit.peer is None:
+            raise ConfigError("This visit waits for no neighbour.")
+        if message is None:
+            self._locally(visit, self._shown_at(visit))
+            return
+        visit.forward, visit.request = message.encode(), message.request
+        if (known := self._known.get(visit.peer)) is not None:
+            known.asked()
+        self._waiting[visit.peer, visit.request] = visit
 
     def offered(
         self, visit: Visit, answer: bytes | None, *, videos: Sequence[str] | None = None
@@ -250,9 +281,8 @@ class Vendor:
         if known is not None:
             known.failed(self.visits)
         self._waiting.pop((peer, visit.request), None)
-        if videos is None and visit.allowed is not None:
-            videos = [name for name in self._videos.values() if name in visit.allowed]
-        return self._locally(visit, self._named(videos)).video or ""
+        own = self._shown_at(visit) if videos is None else self._named(videos)
+        return self._locally(visit, own).video or ""
 
     def clicked(self, visit: Visit, reward: float) -> None:
         """Learn what home saw itself, whoever's video it was. reward: 0 or 1, or between."""
@@ -393,10 +423,10 @@ class Vendor:
             raise ConfigError("A video that is to be shown is none of this vendor's.")
         return own
 
-    def _send(self, visit: Visit, peer: str) -> None:
-        self._known[peer].asked()
-        visit.peer = peer
-        self._waiting[peer, visit.request] = visit
+    def _shown_at(self, visit: Visit) -> list[int]:
+        """Own videos that could be shown when it began, and have not left since."""
+        allowed = visit.allowed
+        return [arm for arm, name in self._videos.items() if allowed is None or name in allowed]
 
     def _locally(self, visit: Visit, own: list[int]) -> Visit:
         """An own video instead. A second choice of the same visit: the first is not learned."""

@@ -1,0 +1,173 @@
+"""Vendors: visits and what came of them, and what vendors send one another."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.service import vendor_visits, vendor_words
+from tacit.service.access import Asking, Here, IdempotencyKey, allow
+from tacit.service.keys import NAME, Caller, Role
+from tacit.service.octets import Octets, allow_octets
+from tacit.service.problems import Problem
+from tacit.service.running import Service
+from tacit.service.vendor_settings import MOST_FEATURES
+from tacit.service.vendors import ServedVendor
+
+router = APIRouter(prefix="/api/vendors", tags=["vendors"])
+Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
+VisitId = Annotated[str, Path(pattern=r"^[0-9]{1,15}\.[0-9a-f]{32}$", max_length=48)]
+Reference = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", max_length=32)]
+
+
+class Body(BaseModel):
+    """Nothing but what is named."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Context(Body):
+    """Where a visitor stands: as many features as the vendor has."""
+
+    context: Annotated[
+        list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=MOST_FEATURES)
+    ]
+
+
+class Click(Body):
+    """What came of a visit."""
+
+    clicked: bool
+
+
+class Shown(Body):
+    """visit: for its reward. vendor: whose video it is. reference: what that one knows it by."""
+
+    visit: str
+    video: str
+    source: Literal["own", "neighbour"]
+    vendor: str
+    reference: str | None
+
+
+class Described(Body):
+    """What everybody may know of a vendor."""
+
+    name: str
+    features: int
+    epsilon: float
+    lifetime: float
+    neighbours: list[str]
+    forward_epsilon: float | None
+
+
+class Vendors(Body):
+    """All of them."""
+
+    vendors: list[Described]
+
+
+class Received(Body):
+    """The same whatever was made of it."""
+
+    received: Literal[True]
+
+
+@router.get("", response_model=Vendors, **allow(Role.ANONYMOUS))
+def vendors(service: Here) -> dict[str, Any]:
+    """The vendors that are served here."""
+    found = service.deployment.all(ServedVendor).values()
+    return {"vendors": [vendor.described() for vendor in found]}
+
+
+@router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
+async def visits(
+    name: Name, body: Context, service: Here, caller: Asking, key: IdempotencyKey
+) -> Response:
+    """A video for one visit, the vendor's own or a neighbour's."""
+    vendor = _vendor(service, caller, name)
+    if len(body.context) != vendor.settings.features:
+        raise Problem(422, "A context has as many features as GET /api/vendors says.")
+    return await vendor_visits.visit(service, vendor, caller, key, body.context)
+
+
+@router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
+def visit_reward(
+    name: Name, visit: VisitId, body: Click, service: Here, caller: Asking, key: IdempotencyKey
+) -> Response:
+    """Whether she clicked. Of a visit the first time counts."""
+    vendor = _vendor(service, caller, name)
+    number = vendor_visits.number_of(service, vendor, caller, visit)
+    return vendor_words.visit_clicked(service, vendor, caller, key, number, clicked=body.clicked)
+
+
+@router.post("/{name}/guests/{reference}/reward", response_model=Received, **allow(Role.OPERATOR))
+async def guest_reward(
+    name: Name,
+    reference: Reference,
+    body: Click,
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,
+) -> Response:
+    """Whether a neighbour's user clicked: noised, once, and told to that neighbour.
+
+    From the vendor's own player, which got the reference with the visit.
+    """
+    vendor = _vendor(service, caller, name)
+    return await vendor_words.guest_clicked(
+        service, vendor, caller, key, reference, clicked=body.clicked
+    )
+
+
+@router.post(
+    "/{name}/forwards",
+    **allow_octets(
+        Role.VENDOR,
+        takes="A Forward, signed: a context that was randomised at home.",
+        gives="An Offer or a Refusal, signed.",
+    ),
+)
+def forwards(
+    name: Name,
+    request: Request,
+    forward: Octets,
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,
+) -> Response:
+    """A neighbour asks for a video for one of its users. It is never passed on to a third."""
+    vendor = _vendor(service, caller, name)
+    vendor_words.check(request, vendor, caller, forward)
+    return vendor_words.forwarded(service, vendor, caller, key, forward)
+
+
+@router.post(
+    "/{name}/rewards",
+    **allow_octets(
+        Role.VENDOR,
+        takes="A Reward, signed: noised by the neighbour whose video it was.",
+        gives="Nothing, signed.",
+    ),
+)
+def rewards(
+    name: Name,
+    request: Request,
+    reward: Octets,
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,
+) -> Response:
+    """A neighbour's word about a visit that was forwarded to it."""
+    vendor = _vendor(service, caller, name)
+    vendor_words.check(request, vendor, caller, reward)
+    return vendor_words.rewarded(service, vendor, caller, key, reward)
+
+
+def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
+    found = service.deployment.all(ServedVendor).get(name)
+    if found is None or caller.tenant != found.tenant:
+        raise Problem(404, "There is nothing at this address.")
+    return found

@@ -1,0 +1,239 @@
+"""A vendor at work: its learner, and the visits and guests that wait for an answer.
+
+Everything here is what one transaction of the ledger begins with and ends with. Visits and guests
+are remembered by their number alone, in rings: the oldest gives way, whoever waits. So what is kept
+has one size, and when something is forgotten tells of nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.recommenders.pdap import storing
+from tacit.recommenders.pdap.hosting import Host
+from tacit.recommenders.pdap.joint import Joint
+from tacit.recommenders.pdap.messages import REQUEST_BYTES, Forward, MessageError, Reward
+from tacit.recommenders.pdap.partition import Cell
+from tacit.recommenders.pdap.policy import Choice, Phase
+from tacit.recommenders.pdap.vendor import Vendor, Visit
+from tacit.service.vendor_packing import pack, unpack
+
+KEPT = 2048
+"""Visits, and guests, that an answer is waited for."""
+_PHASES: tuple[Phase, ...] = get_args(Phase)
+_VISIT = np.dtype(
+    [
+        ("number", "<i8"),
+        ("turn", "<i8"),
+        ("word", "<f8"),
+        ("arm", "<i4"),
+        ("cell", "<i4"),
+        ("peer", "<i4"),
+        ("phase", "|u1"),
+        ("click", "|u1"),
+        ("learned", "|u1"),
+        ("came", "|u1"),
+        ("shown", "|u1"),
+        ("request", "|u1", REQUEST_BYTES),
+    ]
+)
+"""turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
+_GUEST = np.dtype([("peer", "<i4"), ("request", "|u1", REQUEST_BYTES)])
+_NOWHERE = Cell(0, ())
+Row = Any
+"""One row of a structured array."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """peer: whom to ask; None: `video` is shown. number: of the visit, 0 if it is not learned."""
+
+    number: int
+    video: str | None
+    peer: str | None
+
+
+@dataclass
+class Desk:
+    """names: every neighbour there ever was; rows name them by their place. guests_so_far: all."""
+
+    vendor: Vendor
+    visits: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _VISIT))
+    guests: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _GUEST))
+    names: list[str] = field(default_factory=list)
+    guests_so_far: int = 0
+
+    def encode(self, settings: str) -> bytes:
+        """settings: what must be the same for whoever goes on from here."""
+        numbers, arrays = storing.saved(self.vendor)
+        numbers |= {"settings": settings, "names": self.names, "guests": self.guests_so_far}
+        rows = {"visit_rows": _bytes(self.visits), "guest_rows": _bytes(self.guests)}
+        return pack(numbers, arrays | rows)
+
+    @classmethod
+    def decode(cls, data: bytes, vendor: Vendor, settings: str) -> Desk | None:
+        """vendor: of the same settings; becomes the kept one. None if those are others."""
+        numbers, arrays = unpack(data)
+        if numbers["settings"] != settings:
+            return None
+        storing.restore(vendor, numbers, arrays)
+        return cls(
+            vendor,
+            arrays["visit_rows"].reshape(-1).view(_VISIT).copy(),
+            arrays["guest_rows"].reshape(-1).view(_GUEST).copy(),
+            numbers["names"],
+            numbers["guests"],
+        )
+
+    def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
+        """What joined and left the settings since; the last video leaves when others have come."""
+        for name in videos:
+            if name not in self.vendor.videos:
+                self.vendor.add_video(name)
+        for name in set(self.vendor.videos) - set(videos):
+            self.vendor.remove_video(name)
+        for name in peers:
+            if name not in self.vendor.peers:
+                self.vendor.meet(name)
+        for name in set(self.vendor.peers) - set(peers):
+            self.vendor.part(name)
+
+    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Begun:
+        """One visit more. reached: neighbours that can be asked now."""
+        visit = self.vendor.begin(context, peers=reached)
+        self._note(visit)
+        return Begun(visit.number, visit.video, visit.peer)
+
+    def unlearned(self, context: NDArray[np.float64]) -> str:
+        """An own video for somebody of whom nothing more is learned; no visit of its own."""
+        return self.vendor._videos[self._home.serve(context).arm]
+
+    def finish(
+        self,
+        number: int,
+        context: NDArray[np.float64],
+        forward: bytes | None,
+        answer: bytes | None,
+    ) -> tuple[str, bool]:
+        """The video, and whether it is the neighbour's. forward: None: nothing was sent.
+
+        A visit whose row was given to another meanwhile gets an own video, and is not learned.
+        """
+        visit = self._visit(number, context)
+        if visit is None or visit.peer is None:
+            return self.unlearned(context), False
+        self.vendor.forwarded(visit, None if forward is None else Forward.decode(forward))
+        if forward is not None:
+            self.vendor.offered(visit, answer)
+        self._note(visit)
+        self.vendor._waiting.clear()
+        assert visit.video is not None
+        return visit.video, visit.peer is not None
+
+    def clicked(self, number: int, reward: float) -> None:
+        """What came of a visit; the first time counts. One that is forgotten teaches nothing."""
+        visit = self._visit(number)
+        if visit is not None and visit.video is not None:
+            self.vendor.clicked(visit, reward)
+            self._note(visit)
+
+    def word(self, peer: str, data: bytes) -> None:
+        """A neighbour's word about a visit; of no use, or again: nothing happens."""
+        try:
+            request = Reward.decode(data).request
+        except MessageError:
+            return
+        for row in self.visits[_where(self.visits, request)]:
+            visit = self._visit(int(row["number"]))
+            if visit is None or visit.peer != peer or visit.word is not None:
+                continue
+            self.vendor._waiting[peer, request] = visit
+            self.vendor.rewarded(peer, data)
+            self.vendor._waiting.clear()
+            self._note(visit)
+
+    def serve(self, peer: str, data: bytes) -> bytes:
+        """The answer to a neighbour's Forward."""
+        answer = self.vendor.serve(peer, data)
+        for name, request in self.vendor._open_guests:
+            row = self.guests[self.guests_so_far % len(self.guests)]
+            row["peer"], row["request"] = self._place(name), np.frombuffer(request, np.uint8)
+            self.guests_so_far += 1
+        self.vendor._open_guests.clear()
+        return answer
+
+    def guest_clicked(self, request: bytes, reward: float) -> tuple[str, bytes] | None:
+        """Whom to send what, noised; once for each guest. None: no such guest, or answered."""
+        found = _where(self.guests, request)
+        host = self.vendor.guests
+        if not len(found) or not isinstance(host, Host):
+            return None
+        peer = self.names[int(self.guests[found[-1]]["peer"])]
+        self.guests["request"][found] = 0
+        told = host.answer(Choice(0, "exploit", _NOWHERE), reward)
+        return peer, Reward.of(request, told).encode()
+
+    @property
+    def _home(self) -> Joint:
+        assert isinstance(self.vendor.home, Joint)
+        return self.vendor.home
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            self.names.append(name)
+        return self.names.index(name)
+
+    def _note(self, visit: Visit) -> None:
+        row = self.visits[visit.number % len(self.visits)]
+        choice = visit.choice
+        assert isinstance(choice, Choice)
+        row["number"], row["turn"] = visit.number, -1 if choice.visit is None else choice.visit
+        row["word"] = math.nan if visit.word is None else visit.word
+        row["arm"], row["cell"] = choice.arm, self._home.grid.number(choice.cell)
+        row["peer"] = -1 if visit.peer is None else self._place(visit.peer)
+        row["phase"] = _PHASES.index(choice.phase)
+        row["click"] = 0 if visit.click is None else 1 + int(visit.click)
+        row["learned"], row["came"] = visit.learned, visit.came
+        row["shown"] = visit.video is not None
+        row["request"] = np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8)
+
+    def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
+        """A visit as it was noted; its context is told again, or stands for its cell's middle."""
+        row: Row = self.visits[number % len(self.visits)]
+        if number < 1 or row["number"] != number:
+            return None
+        grid, peer = self._home.grid, int(row["peer"])
+        middle = grid.centres[int(row["cell"])]
+        turn = int(row["turn"])
+        phase = _PHASES[int(row["phase"])]
+        choice = Choice(int(row["arm"]), phase, grid.cell(middle), None, None if turn < 0 else turn)
+        return Visit(
+            middle if context is None else context,
+            choice,
+            "shown" if row["shown"] else None,
+            peer=None if peer < 0 else self.names[peer],
+            request=row["request"].tobytes(),
+            click=None if row["click"] == 0 else float(row["click"] - 1),
+            word=None if math.isnan(row["word"]) else float(row["word"]),
+            learned=bool(row["learned"]),
+            number=number,
+            came=bool(row["came"]),
+        )
+
+
+def _where(rows: NDArray[Any], request: bytes) -> NDArray[np.int64]:
+    """Rows of this request; zeros are nobody's."""
+    if request == bytes(REQUEST_BYTES):
+        return np.zeros(0, dtype=np.int64)
+    same = (rows["request"] == np.frombuffer(request, np.uint8)).all(axis=1)
+    return np.flatnonzero(same)
+
+
+def _bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:
+    return rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)

@@ -1,0 +1,231 @@
+"""Signed messages between vendors: HTTP Message Signatures with Ed25519, one form of them only.
+
+Source    RFC 9421, with the digest of RFC 9530; the key id is the sender's name.
+Covered   of a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
+          and Tacit-Audience (the receiver's name). Of an answer: status, digest, and the nonce of
+          the request that it answers.
+Refused   whatever is not spelled as it is written here: one signature, all of this and nothing
+          else, made by a known key, for this receiver, not older than `LASTS` seconds and not from
+          the future, give or take `SKEW`. A second use of a nonce is the ledger's to notice.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from tacit.errors import ConfigError
+
+LASTS = 60
+SKEW = 30
+OCTETS = "application/octet-stream"
+AUDIENCE = "tacit-audience"
+_REQUEST = (
+    "@method",
+    "@path",
+    "content-digest",
+    "content-type",
+    "idempotency-key",
+    AUDIENCE,
+)
+_ANSWER = ("@status", "content-digest", "content-type")
+_TAGS = {_REQUEST: "tacit-vendors", _ANSWER: "tacit-vendors-answer"}
+_PARAMETERS = re.compile(
+    r"(?P<covered>\([a-z@\" -]*\));created=(?P<created>[1-9][0-9]{0,11})"
+    r';nonce="(?P<nonce>[A-Za-z0-9._~-]{8,128})"'
+    r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="(?P<tag>[a-z-]{1,64})"'
+)
+_SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
+Values = Mapping[str, str]
+
+
+class NotSigned(ValueError):
+    """A message that is not signed as it has to be. Why is nobody's business."""
+
+
+def sign_request(
+    key: Ed25519PrivateKey,
+    *,
+    sender: str,
+    audience: str,
+    path: str,
+    body: bytes,
+    nonce: str,
+    now: float,
+) -> dict[str, str]:
+    """Headers of a POST."""
+    own = {
+        "content-type": OCTETS,
+        "content-digest": digest(body),
+        "idempotency-key": nonce,
+        AUDIENCE: audience,
+    }
+    values = {"@method": "POST", "@path": path, **own}
+    return {**own, **_signed(key, _REQUEST, values, sender, nonce, now)}
+
+
+def check_request(
+    headers: Sequence[tuple[str, str]],
+    *,
+    senders: Mapping[str, Ed25519PublicKey],
+    audience: str,
+    path: str,
+    body: bytes,
+    now: float,
+) -> tuple[str, str]:
+    """Sender and nonce of a POST; NotSigned. headers: all of them, names in small letters."""
+    given = {name: _one(headers, name) for name in _REQUEST if not name.startswith("@")}
+    expected = {"content-digest": digest(body), "content-type": OCTETS, AUDIENCE: audience}
+    if any(given[name] != value for name, value in expected.items()):
+        raise NotSigned
+    values = {"@method": "POST", "@path": path, **given}
+    sender, nonce = _checked(headers, _REQUEST, values, senders, now)
+    if nonce != given["idempotency-key"]:
+        raise NotSigned
+    return sender, nonce
+
+
+def sign_answer(
+    key: Ed25519PrivateKey, *, sender: str, status: int, body: bytes, nonce: str, now: float
+) -> dict[str, str]:
+    """Headers of the answer to a request with this nonce."""
+    own = {"content-digest": digest(body)}
+    values = {"@status": str(status), "content-type": OCTETS, **own}
+    return {**own, **_signed(key, _ANSWER, values, sender, nonce, now)}
+
+
+def check_answer(
+    headers: Sequence[tuple[str, str]],
+    *,
+    sender: str,
+    key: Ed25519PublicKey,
+    status: int,
+    body: bytes,
+    nonce: str,
+    now: float,
+) -> None:
+    """NotSigned unless this sender answers this request so."""
+    given = {name: _one(headers, name) for name in ("content-digest", "content-type")}
+    if given != {"content-digest": digest(body), "content-type": OCTETS}:
+        raise NotSigned
+    values = {"@status": str(status), **given}
+    _, found = _checked(headers, _ANSWER, values, {sender: key}, now)
+    if found != nonce:
+        raise NotSigned
+
+
+def digest(body: bytes) -> str:
+    """The content-digest of these bytes."""
+    return f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
+
+
+def base_of(covered: Sequence[str], values: Values, parameters: str) -> bytes:
+    """What is signed (RFC 9421, 2.5)."""
+    lines = [f'"{name}": {values[name]}' for name in covered]
+    return "\n".join([*lines, f'"@signature-params": {parameters}']).encode("ascii")
+
+
+def new_vendor_key(path: Path) -> str:
+    """Make a private key that its owner alone can read; gives the public one, for tacit.toml."""
+    key = Ed25519PrivateKey.generate()
+    content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        raise ConfigError(f"{path}: is there already. A key is made once.") from None
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    return public_text(key)
+
+
+def read_private_key(path: Path) -> Ed25519PrivateKey:
+    """ConfigError if the file holds no such key."""
+    try:
+        key = load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ConfigError(f"{path}: holds no private key of a vendor (Ed25519, PEM).")
+    return key
+
+
+def public_text(key: Ed25519PrivateKey) -> str:
+    """The public half, as it stands in a neighbour's tacit.toml."""
+    raw = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return base64.b64encode(raw).decode()
+
+
+def read_public_key(text: str) -> Ed25519PublicKey:
+    """ConfigError unless it is 32 bytes in base64."""
+    try:
+        return Ed25519PublicKey.from_public_bytes(base64.b64decode(text, validate=True))
+    except ValueError:
+        raise ConfigError("A neighbour's public key is 32 bytes in base64.") from None
+
+
+def _signed(
+    key: Ed25519PrivateKey,
+    covered: tuple[str, ...],
+    values: Values,
+    sender: str,
+    nonce: str,
+    now: float,
+) -> dict[str, str]:
+    parameters = (
+        f"{_listed(covered)};created={int(now)}"
+        f';nonce="{nonce}";keyid="{sender}";alg="ed25519";tag="{_TAGS[covered]}"'
+    )
+    signature = base64.b64encode(key.sign(base_of(covered, values, parameters))).decode()
+    return {"signature-input": f"tacit={parameters}", "signature": f"tacit=:{signature}:"}
+
+
+def _checked(
+    headers: Sequence[tuple[str, str]],
+    covered: tuple[str, ...],
+    values: Values,
+    senders: Mapping[str, Ed25519PublicKey],
+    now: float,
+) -> tuple[str, str]:
+    label, _, parameters = _one(headers, "signature-input").partition("=")
+    found = _PARAMETERS.fullmatch(parameters)
+    signature = _SIGNATURE.fullmatch(_one(headers, "signature"))
+    if label != "tacit" or found is None or signature is None:
+        raise NotSigned
+    if found["covered"] != _listed(covered) or found["tag"] != _TAGS[covered]:
+        raise NotSigned
+    key = senders.get(found["keyid"])
+    age = now - int(found["created"])
+    if key is None or not -SKEW <= age <= LASTS + SKEW:
+        raise NotSigned
+    try:
+        key.verify(base64.b64decode(signature[1]), base_of(covered, values, parameters))
+    except InvalidSignature:
+        raise NotSigned from None
+    return found["keyid"], found["nonce"]
+
+
+def _listed(covered: Sequence[str]) -> str:
+    names = " ".join(f'"{name}"' for name in covered)
+    return f"({names})"
+
+
+def _one(headers: Sequence[tuple[str, str]], name: str) -> str:
+    """A header that is there once, of printable signs."""
+    found = [value for known, value in headers if known == name]
+    if len(found) != 1 or not found[0].isascii() or not found[0].isprintable():
+        raise NotSigned
+    return found[0]

@@ -1,0 +1,171 @@
+"""What came of a visit, and what vendors send one another: once each, whoever repeats it.
+
+A nonce is the Idempotency-Key of its release: one that comes again gets the bytes that are stored,
+for as long as there is a ledger, and nothing is done a second time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from anyio import to_thread
+from fastapi import Request, Response
+
+from tacit.recommenders.pdap.messages import Forward, MessageError, Reward
+from tacit.service import replies
+from tacit.service.keys import Caller
+from tacit.service.problems import Problem
+from tacit.service.replies import OCTETS, Reply, reply
+from tacit.service.running import Service
+from tacit.service.vendor_desk import Desk
+from tacit.service.vendor_signatures import NotSigned, check_request, sign_answer
+from tacit.service.vendors import ServedVendor
+
+RECEIVED = {"received": True}
+"""Whether it was of use is told to nobody: that depends on what others did."""
+
+
+def visit_clicked(
+    service: Service, vendor: ServedVendor, caller: Caller, key: str, number: int, *, clicked: bool
+) -> Response:
+    """A visitor says what came of her visit."""
+
+    def take(desk: Desk) -> Reply:
+        desk.clicked(number, float(clicked))
+        return reply(RECEIVED)
+
+    payload = f"{vendor.name} {number} {int(clicked)}".encode()
+    return _step(service, vendor, caller, "POST /api/vendors/visits/reward", key, payload, take)
+
+
+async def guest_clicked(
+    service: Service,
+    vendor: ServedVendor,
+    caller: Caller,
+    key: str,
+    reference: str,
+    *,
+    clicked: bool,
+) -> Response:
+    """The vendor itself says what came of a guest: the word is fixed first, and then sent.
+
+    A retry sends the same bytes again. Whether they arrive makes no difference to the answer.
+    """
+    fixed = await to_thread.run_sync(_word, service, vendor, caller, key, reference, clicked)
+    word = json.loads(bytes(fixed.body))
+    peer = vendor.neighbours.get(word.get("peer"))
+    if peer is not None and vendor.calls is not None:
+        await vendor.calls.tell(peer, bytes.fromhex(word["word"]), reference)
+    return reply(RECEIVED).response(repeated="idempotency-replayed" in fixed.headers)
+
+
+def _word(
+    service: Service,
+    vendor: ServedVendor,
+    caller: Caller,
+    key: str,
+    reference: str,
+    clicked: bool,
+) -> Response:
+    def take(desk: Desk) -> Reply:
+        told = desk.guest_clicked(bytes.fromhex(reference), float(clicked))
+        return reply({} if told is None else {"peer": told[0], "word": told[1].hex()})
+
+    payload = f"{vendor.name} {reference} {int(clicked)}".encode()
+    return _step(service, vendor, caller, "POST /api/vendors/guests/reward", key, payload, take)
+
+
+def check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
+    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now."""
+    try:
+        sender, _ = check_request(
+            [
+                (name.decode("latin-1"), value.decode("latin-1"))
+                for name, value in request.headers.raw
+            ],
+            senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
+            audience=vendor.name,
+            path=request.url.path,
+            body=body,
+            now=time.time(),
+        )
+    except NotSigned:
+        sender = None
+    if sender is None or sender != caller.name:
+        raise Problem(401, "This is not signed as messages of a neighbour have to be.")
+
+
+def forwarded(
+    service: Service, vendor: ServedVendor, caller: Caller, key: str, body: bytes
+) -> Response:
+    """An offer for a neighbour's user."""
+    _numbered(Forward.decode, body, key)
+
+    def take(desk: Desk) -> Reply:
+        return Reply(200, OCTETS, desk.serve(caller.name, body))
+
+    operation = "POST /api/vendors/forwards"
+    return _signed(vendor, key, _step(service, vendor, caller, operation, key, body, take))
+
+
+def rewarded(
+    service: Service, vendor: ServedVendor, caller: Caller, key: str, body: bytes
+) -> Response:
+    """A neighbour's word."""
+    _numbered(Reward.decode, body, key)
+
+    def take(desk: Desk) -> Reply:
+        desk.word(caller.name, body)
+        return Reply(200, OCTETS, b"")
+
+    operation = "POST /api/vendors/rewards"
+    return _signed(vendor, key, _step(service, vendor, caller, operation, key, body, take))
+
+
+def _numbered(
+    decode: Callable[[bytes], Forward] | Callable[[bytes], Reward], body: bytes, key: str
+) -> None:
+    """A message is sent under its own number, so that no number is ever used for two."""
+    try:
+        message = decode(body)
+    except MessageError:
+        raise Problem(422, "This is no message of this kind.") from None
+    if message.request.hex() != key:
+        raise Problem(422, "A message is sent with its own number as Idempotency-Key.")
+
+
+def _signed(vendor: ServedVendor, nonce: str, answer: Response) -> Response:
+    if answer.status_code == 200 and vendor.calls is not None:
+        answer.headers.update(
+            sign_answer(
+                vendor.calls.key,
+                sender=vendor.name,
+                status=200,
+                body=bytes(answer.body),
+                nonce=nonce,
+                now=time.time(),
+            )
+        )
+    return answer
+
+
+def _step(
+    service: Service,
+    vendor: ServedVendor,
+    caller: Caller,
+    operation: str,
+    key: str,
+    payload: bytes,
+    take: Callable[[Desk], Reply],
+) -> Response:
+    return replies.step(
+        service,
+        caller,
+        operation,
+        key,
+        vendor.name.encode() + b"\x00" + payload,
+        state=vendor.state,
+        take=vendor.keeper.step(take),
+    )

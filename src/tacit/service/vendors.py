@@ -1,0 +1,173 @@
+"""A vendor as it is served: its settings, its neighbours, and its state in the ledger."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, Charge, Holder, Ledger
+from tacit.privacy import Guarantee
+from tacit.randomness import Source
+from tacit.recommenders.pdap import sound_guarantees
+from tacit.recommenders.pdap.forwarding_card import forwarded
+from tacit.recommenders.pdap.trust_card import learned_about_neighbours
+from tacit.recommenders.pdap.vendor import Vendor
+from tacit.service.deployment import Section
+from tacit.service.replies import Reply, Step, refusal
+from tacit.service.settings import FILE
+from tacit.service.vendor_calls import Calls
+from tacit.service.vendor_desk import Desk
+from tacit.service.vendor_peers import Neighbour
+from tacit.service.vendor_reach import Reach
+from tacit.service.vendor_settings import VendorSettings, peers_of
+from tacit.service.vendor_signatures import read_private_key
+
+OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
+_REMEMBERED = 100_000
+"""People whose budget is known to be open."""
+
+
+@dataclass(frozen=True)
+class ServedVendor:
+    """One [vendors.NAME]. calls, reach: only with neighbours."""
+
+    tenant: str
+    name: str
+    settings: VendorSettings
+    neighbours: Mapping[str, Neighbour] = field(repr=False)
+    calls: Calls | None = field(repr=False)
+    reach: Reach | None = field(repr=False)
+    keeper: Keeper = field(repr=False)
+    opened: set[str] = field(repr=False, default_factory=set)
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """ConfigError for what cannot be served."""
+        tables = peers_of(section)
+        settings = VendorSettings.read(section)
+        neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
+        if section.name in neighbours:
+            raise ConfigError(f"{FILE}: {section.name} is no neighbour of its own.")
+        calls = reach = None
+        if neighbours:
+            calls = Calls(section.name, read_private_key(section.file("key")))
+            reach = Reach(calls, tuple(neighbours.values()))
+        keeper = Keeper(settings)
+        return cls(section.tenant, section.name, settings, neighbours, calls, reach, keeper)
+
+    @property
+    def state(self) -> str:
+        """The name of its kept state."""
+        return f"vendors/{self.name}"
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """None of a data set: every person has her own."""
+        return iter(())
+
+    def holder(self, user: str) -> Holder:
+        """Her budget here."""
+        return Holder.subject(self.tenant, f"vendors/{self.name}/{user}")
+
+    def holders(self, user: str) -> Iterable[Holder]:
+        """The same, for whoever lists hers."""
+        return (self.holder(user),)
+
+    def open_budget(self, ledger: Ledger, user: str) -> None:
+        """Once for each person and process."""
+        if user in self.opened:
+            return
+        ledger.open_budget(self.holder(user), self.settings.cap)
+        if len(self.opened) >= _REMEMBERED:
+            self.opened.clear()
+        self.opened.add(user)
+
+    def released(self) -> str:
+        """What cannot be taken back."""
+        settings = self.settings
+        told = (
+            f"; contexts that neighbours were told at random, each at epsilon "
+            f"{settings.forward_epsilon:g}"
+            if self.neighbours
+            else ""
+        )
+        return (
+            f"noisy sums that hold visits of all, each at epsilon {settings.epsilon:g}{told}; all "
+            f"of one person's within {settings.lifetime:g}. No visit is kept under a name"
+        )
+
+    def learning(self, user: str) -> list[Charge]:
+        """What a visit is charged."""
+        return [Charge(self.holder(user), self.settings.learning)]
+
+    def asking(self, user: str) -> list[Charge]:
+        """And what it is charged on top before anything is forwarded."""
+        return [Charge(self.holder(user), self.settings.asking)]
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """For its own users, and for guests."""
+        s = self.settings
+        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_learned)]
+        if self.neighbours:
+            asked = s.most_asked or None
+            cards += [
+                forwarded(s.agreement, visits=asked),
+                learned_about_neighbours(s.caution, visits_per_person=asked),
+                sound_guarantees.answer(s.answer_epsilon),
+            ]
+        return tuple(cards)
+
+    def described(self) -> dict[str, Any]:
+        """For everybody: nothing of its videos, which are shown one at a time."""
+        return {
+            "name": self.name,
+            "features": self.settings.features,
+            "epsilon": self.settings.epsilon,
+            "lifetime": self.settings.lifetime,
+            "neighbours": sorted(self.neighbours),
+            "forward_epsilon": self.settings.forward_epsilon if self.neighbours else None,
+        }
+
+
+class Keeper:
+    """Opens the kept state for one transaction, and closes it again.
+
+    The desk that was made last is gone on from if its bytes are those that are kept: then nothing
+    was changed by another worker, and no transaction was undone.
+    """
+
+    def __init__(self, settings: VendorSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._last: tuple[bytes, Desk] | None = None
+        self._made: Vendor | None = None
+
+    def step(self, take: Callable[[Desk], Reply]) -> Step:
+        """For `replies.step`: what `take` does with the desk, and the desk after it."""
+
+        def run(_: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
+            with self._lock:
+                desk = self._open(kept)
+                if desk is None:
+                    return refusal(409, OTHERS), None
+                answer = take(desk)
+                new = desk.encode(self._settings.told)
+                self._last = new, desk
+                return answer, new
+
+        return run
+
+    def _open(self, kept: bytes | None) -> Desk | None:
+        last, self._last = self._last, None  # whatever fails from here on, it is not used again
+        if kept is None:
+            return Desk(self._settings.vendor())
+        if last is not None and last[0] == kept:
+            return last[1]
+        if self._made is None:
+            self._made = self._settings.vendor()
+        desk = Desk.decode(kept, self._made, self._settings.told)
+        if desk is not None:
+            desk.rename(self._settings.videos, self._settings.peers)
+        return desk
