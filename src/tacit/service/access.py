@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, Request
@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from tacit.errors import ConfigError
 from tacit.service.keys import ANONYMOUS, Caller, Role
-from tacit.service.problems import Problem, ProblemBody
+from tacit.service.problems import MEDIA_TYPE, TITLES, Problem, ProblemBody
 from tacit.service.running import Service, running
 
 EXTENSION = "x-tacit-roles"
@@ -45,25 +45,33 @@ def allow(*roles: Role) -> dict[str, Any]:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    from tacit.service.problems import MEDIA_TYPE, TITLES
-
     schema = {"$ref": "#/components/schemas/ProblemBody"}
     return {"description": TITLES[status], "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
-def _check(roles: frozenset[Role]) -> Callable[[Request], None]:
-    def check(request: Request) -> None:
+def _check(roles: frozenset[Role]) -> Callable[[Request], Awaitable[None]]:
+    async def check(request: Request) -> None:  # not in a thread: there is nothing to wait for
         caller: Caller = request.state.caller
-        if caller.role in roles or Role.ANONYMOUS in roles:
-            return
-        if caller.role is Role.ANONYMOUS:
-            raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
-        raise Problem(403, "The role of this key does not do this.")
+        if caller.role not in roles and Role.ANONYMOUS not in roles:
+            if caller.role is Role.ANONYMOUS:
+                raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
+            raise Problem(403, "The role of this key does not do this.")
+        _check_query(request)
 
     return check
 
 
-def asking(request: Request) -> Caller:
+def _check_query(request: Request) -> None:
+    """What is not known is not passed over: it would be taken for something that had an effect."""
+    given = [name for name, _ in request.query_params.multi_items()]
+    known = request.app.state.interface.queries(request.scope["route"].path, request.method)
+    if len(set(given)) != len(given):
+        raise Problem(400, "A parameter of the query is given once.")
+    if not known.issuperset(given):
+        raise Problem(422, "Wrong or missing: a parameter of the query that is not known.")
+
+
+async def asking(request: Request) -> Caller:
     """Who asks; found at the door."""
     caller: Caller = request.state.caller
     return caller
@@ -87,6 +95,38 @@ def check_all_guarded(app: FastAPI) -> None:
 
 def _routes(app: FastAPI) -> Iterator[APIRoute]:
     return (route for route in app.routes if isinstance(route, APIRoute))
+
+
+class Interface:
+    """The OpenAPI document, asked for names."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._queries = {
+            (path, method.upper()): frozenset(
+                one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"
+            )
+            for path, operations in document["paths"].items()
+            for method, operation in operations.items()
+        }
+        self.names = frozenset(_names(document))
+        """Of all parameters and fields: what an error may repeat, since we made it up."""
+
+    def queries(self, path: str, method: str) -> frozenset[str]:
+        """The parameters that an operation takes in the query."""
+        return self._queries.get((path, method), frozenset())
+
+
+def _names(part: object) -> Iterator[str]:
+    if isinstance(part, list):
+        for one in part:
+            yield from _names(one)
+    elif isinstance(part, dict):
+        if "in" in part and "name" in part:
+            yield part["name"]
+        if isinstance(part.get("properties"), dict):
+            yield from part["properties"]
+        for one in part.values():
+            yield from _names(one)
 
 
 __all__ = ["ANONYMOUS", "Asking", "Here", "IdempotencyKey", "ProblemBody", "allow", "own"]

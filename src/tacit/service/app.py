@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from tacit import __version__
 from tacit.service import problems
-from tacit.service.access import check_all_guarded
+from tacit.service.access import Interface, check_all_guarded
 from tacit.service.door import Door
 from tacit.service.logs import Logger
 from tacit.service.metrics import Metrics
@@ -20,8 +20,8 @@ from tacit.service.problems import ProblemBody
 from tacit.service.running import Service
 
 RESOURCES = (
-    *("health", "models", "recommendations", "feedback", "guarantees", "privacy", "curves"),
-    *("users", "people", "disclosures"),
+    *("health", "problems", "models", "recommendations", "feedback", "guarantees"),
+    *("privacy", "curves", "users", "people", "disclosures", "campaigns"),
 )
 """Files of tacit.service.resources; each has a `router`."""
 
@@ -46,6 +46,7 @@ def create_app(service: Service, *, log: Logger | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page fetches scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # an address has one spelling
         lifespan=lifespan,
     )
     app.state.service = service
@@ -53,8 +54,9 @@ def create_app(service: Service, *, log: Logger | None = None) -> FastAPI:
     for name in RESOURCES:
         app.include_router(import_module(f"tacit.service.resources.{name}").router)
     check_all_guarded(app)
-    problems.install(app)
     _describe(app)
+    app.state.interface = Interface(app.openapi())
+    problems.install(app, logger, app.state.interface.names)
     app.add_middleware(
         Door, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
     )

@@ -71,7 +71,7 @@ class KeyRing:
         self._secret = secret
         self._tenant = tenant
         self._entries: Mapping[str, Entry] = {}
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, int, int] | None = None
         self._refresh()
 
     def caller(self, key: str | None) -> Caller | None:
@@ -87,7 +87,9 @@ class KeyRing:
         entry = self._entries.get(found[1])
         digest = hashlib.sha256(found[2].encode()).hexdigest()
         known = entry.sha256 if entry is not None else "0" * 64
-        if not hmac.compare_digest(digest, known) or entry is None or entry.revoked:
+        if not hmac.compare_digest(digest, known) or entry is None:
+            return None
+        if entry.revoked or entry.tenant != self._tenant:
             return None
         return Caller(entry.tenant, Role(entry.role), entry.name)
 
@@ -111,13 +113,15 @@ class KeyRing:
         return self.digest(f"person {self._tenant}", name.encode()).hex()
 
     def _refresh(self) -> None:
+        """A file that cannot be read now lets nobody in: whoever was revoked in it stays out."""
         try:
             found = self._path.stat()
         except FileNotFoundError:
             self._entries, self._stamp = {}, None
             return
-        stamp = (found.st_mtime_ns, found.st_size)
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         if stamp != self._stamp:
+            self._entries, self._stamp = {}, None
             self._entries, self._stamp = {e.name: e for e in read_keys(self._path)}, stamp
 
 
@@ -179,6 +183,11 @@ def read_secret(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
+        if path.stat().st_mode & 0o077:
+            raise ConfigError(
+                f"{path}: can be read by others than its owner, and whoever reads it has the keys "
+                f"of all people. Close it:  chmod 600 {path}"
+            ) from None
         return path.read_bytes()
     with os.fdopen(descriptor, "wb") as file:
         file.write(secrets.token_bytes(32))

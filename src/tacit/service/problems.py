@@ -6,7 +6,8 @@ the value that was wrong, never whose budget, never an amount.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -15,36 +16,74 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError, TacitError
-from tacit.ledger import BudgetExhausted, KeyReused, LedgerRefused, LedgerUnavailable
+from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
+from tacit.ledger import BudgetExhausted, DrawFailed, KeyReused, LedgerRefused, LedgerUnavailable
+from tacit.service.logs import Logger
 
 MEDIA_TYPE = "application/problem+json"
+ADDRESS = "/api/problems"
+"""Where all kinds are listed; a problem's `type` is this with the kind's name behind a #."""
 
-TITLES = {
-    400: "The request cannot be read",
-    401: "Nobody is known by this key",
-    403: "Not for this role",
-    404: "Nothing here",
-    405: "Not with this method",
-    408: "The request took too long to arrive",
-    409: "Not now, or not any more",
-    413: "The request is too large",
-    415: "Not a kind of content that is read here",
-    422: "The request does not hold together",
-    429: "Too many requests",
-    500: "A fault of the service",
-    503: "Not available now",
-}
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of problem. do: what who asked can do about it."""
+
+    name: str
+    status: int
+    title: str
+    do: str
+
+
+KINDS = (
+    Kind("unreadable", 400, "The request cannot be read", "Mend what the detail names."),
+    Kind("unknown-key", 401, "Nobody is known by this key", "Send a key that is in use."),
+    Kind("not-this-role", 403, "Not for this role", "Use a key whose role may do this."),
+    Kind("nothing-here", 404, "Nothing here", "Check the address; what exists is in the lists."),
+    Kind("not-this-method", 405, "Not with this method", "See the header Allow."),
+    Kind("too-slow", 408, "The request took too long to arrive", "Send it again."),
+    Kind("not-now", 409, "Not now, or not any more", "See the detail."),
+    Kind("budget-exhausted", 409, "A budget is spent", "Ask for earlier answers by their keys."),
+    Kind("too-large", 413, "The request is too large", "Send less at once."),
+    Kind("unknown-content", 415, "Not a kind of content that is read here", "See the detail."),
+    Kind("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),
+    Kind("key-reused", 422, "This Idempotency-Key was used before", "Use a new one."),
+    Kind("too-many", 429, "Too many requests", "Wait as long as Retry-After says."),
+    Kind("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
+    Kind("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
+)
+_BY_NAME = {kind.name: kind for kind in KINDS}
+_BY_STATUS = {kind.status: kind for kind in reversed(KINDS)}
+TITLES = {kind.status: kind.title for kind in reversed(KINDS)}
 
 
 class Problem(Exception):
-    """Raised by a resource; `detail` is a fixed sentence."""
+    """Raised by a resource; `detail` is a fixed sentence.
 
-    def __init__(self, status: int, detail: str, *, retry_after: int | None = None) -> None:
+    kind: a name in KINDS, by default the first of the status. last: the connection ends with it,
+    since the rest of the request is not read.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        kind: str | None = None,
+        retry_after: int | None = None,
+        last: bool = False,
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
-        self.retry_after = retry_after
+        self.kind = kind
+        self.headers: dict[str, str] = {}
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
+        if status == 401:
+            self.headers["WWW-Authenticate"] = "Bearer"
+        if last:
+            self.headers["Connection"] = "close"
 
 
 class ProblemBody(BaseModel):
@@ -56,72 +95,65 @@ class ProblemBody(BaseModel):
     detail: str
 
 
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    detail: str
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-LATER = {"Retry-After": "1"}
-UNAVAILABLE = _Answer(
-    503,
-    "The record of budgets cannot be reached now. Nothing was released. Ask again with the same "
-    "Idempotency-Key.",
-    LATER,
-)
-EXHAUSTED = _Answer(
-    409,
-    "A budget of this request does not cover its cost. Nothing was spent. Earlier answers can be "
-    "asked for with their own keys.",
-)
-REUSED = _Answer(
-    422,
-    "This Idempotency-Key was used for another request. Use a new one for a new request.",
-)
-FAULT = _Answer(500, "Something broke here. It was recorded without your data.")
-
-
-def body(status: int, detail: str) -> dict[str, Any]:
+def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
     """The members of a problem, in their order."""
+    known = _BY_NAME[kind] if kind is not None else _BY_STATUS[status]
     return {
-        "type": "about:blank",
-        "title": TITLES.get(status, "Not done"),
+        "type": f"{ADDRESS}#{known.name}",
+        "title": known.title,
         "status": status,
         "detail": detail,
     }
 
 
-def response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def response_of(problem: Problem) -> JSONResponse:
     """A problem as a response."""
     return JSONResponse(
-        body(status, detail), status_code=status, headers=headers, media_type=MEDIA_TYPE
+        body(problem.status, problem.detail, problem.kind),
+        status_code=problem.status,
+        headers=problem.headers,
+        media_type=MEDIA_TYPE,
     )
 
 
-def install(app: FastAPI) -> None:
-    """Every error of the application as a problem."""
+def unavailable() -> Problem:
+    """The ledger did not answer, or not in time."""
+    return Problem(
+        503,
+        "The record of budgets cannot be reached now. Nothing was released. Ask again with the "
+        "same Idempotency-Key.",
+        retry_after=1,
+    )
+
+
+def fault() -> Problem:
+    """Something that should not be."""
+    return Problem(500, "Something broke here. It was recorded without your data.")
+
+
+def install(app: FastAPI, log: Logger, names: Collection[str]) -> None:
+    """Every error of the application as a problem. names: what a problem may call wrong."""
 
     @app.exception_handler(Problem)
-    def _own(_: Request, problem: Problem) -> JSONResponse:
-        headers = None
-        if problem.retry_after is not None:
-            headers = {"Retry-After": str(problem.retry_after)}
-        return response(problem.status, problem.detail, headers)
+    async def _own(_: Request, problem: Problem) -> JSONResponse:
+        return response_of(problem)
 
     @app.exception_handler(HTTPException)
-    def _routing(_: Request, error: HTTPException) -> JSONResponse:
-        status = error.status_code
-        return response(status, _ROUTING.get(status, "Not done."), dict(error.headers or {}))
+    async def _routing(_: Request, error: HTTPException) -> JSONResponse:
+        found = Problem(error.status_code, _ROUTING.get(error.status_code, "This is not read."))
+        found.headers.update(error.headers or {})
+        return response_of(found)
 
     @app.exception_handler(RequestValidationError)
-    def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return response(422, _where(error))
+    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return response_of(Problem(422, _where(error, names)))
 
     @app.exception_handler(TacitError)
-    def _told(_: Request, error: TacitError) -> JSONResponse:
-        answer = of_error(error)
-        return response(answer.status, answer.detail, answer.headers)
+    async def _told(_: Request, error: TacitError) -> JSONResponse:
+        found = of_error(error)
+        if found.status == 500:
+            log.fault("", error)
+        return response_of(found)
 
 
 _ROUTING = {
@@ -130,34 +162,51 @@ _ROUTING = {
 }
 
 
-def of_error(error: TacitError) -> _Answer:
+def of_error(error: TacitError) -> Problem:
     """What an error of the library becomes; its own sentence may name things and stays inside."""
-    for kind, answer in _ERRORS:
-        if isinstance(error, kind):
-            return answer
-    return FAULT
+    if isinstance(error, LedgerUnavailable):
+        return unavailable()
+    for known, status, detail, kind in _ERRORS:
+        if isinstance(error, known):
+            return Problem(status, detail, kind=kind)
+    return fault()
 
 
-_ERRORS: tuple[tuple[type[TacitError], _Answer], ...] = (
-    (LedgerUnavailable, UNAVAILABLE),
-    (LedgerRefused, _Answer(503, "The record of budgets is not used any more: tell the operator.")),
-    (BudgetExhausted, EXHAUSTED),
-    (KeyReused, REUSED),
-    (PrivacyError, _Answer(409, "Doing this would break a stated guarantee.")),
-    (NotFittedError, FAULT),
-    (DataError, _Answer(422, "The content of the request does not fit what is served here.")),
-    (ConfigError, _Answer(422, "The request does not fit what is served here.")),
+_ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
+    (LedgerRefused, 503, "The record of budgets is not used any more: tell the operator.", None),
+    (
+        BudgetExhausted,
+        409,
+        (
+            "A budget of this request does not cover its cost. Nothing was spent. Earlier answers "
+            "can be asked for with their own keys."
+        ),
+        "budget-exhausted",
+    ),
+    (
+        KeyReused,
+        422,
+        "This Idempotency-Key was used for another request. Use a new one for a new request.",
+        "key-reused",
+    ),
+    (DrawFailed, 409, "This could not be done. Asking again with a new key may help.", None),
+    (PrivacyError, 409, "Doing this would break a stated guarantee.", None),
+    (DataError, 422, "The content of the request does not fit what is served here.", None),
+    (ConfigError, 422, "The request does not fit what is served here.", None),
 )
 
 
-def _where(error: RequestValidationError) -> str:
-    """Which known fields are wrong; names that the sender made up are not repeated."""
-    places = {_place(one) for one in error.errors()}
+def _where(error: RequestValidationError, names: Collection[str]) -> str:
+    """Which fields are wrong, by the names they have in the OpenAPI document.
+
+    A place may also hold what the sender made up, such as a key of an object: not repeated.
+    """
+    places = {_place(one, names) for one in error.errors()}
     return f"Wrong or missing: {', '.join(sorted(places))}. See /api/openapi.json."
 
 
-def _place(one: dict[str, Any]) -> str:
+def _place(one: dict[str, Any], names: Collection[str]) -> str:
     if one["type"] == "extra_forbidden":
         return "a field that is not known"
-    named = [part for part in one["loc"] if isinstance(part, str)]
-    return named[-1] if named else "the body"
+    named = [part for part in one["loc"][1:] if isinstance(part, str) and part in names]
+    return named[0] if named else "the body"

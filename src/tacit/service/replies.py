@@ -53,9 +53,9 @@ def reply(content: Any, status: int = 200) -> Reply:
     return Reply(status, JSON, text.encode("ascii"))
 
 
-def refusal(status: int, detail: str) -> Reply:
+def refusal(status: int, detail: str, kind: str | None = None) -> Reply:
     """A problem that is stored like any answer."""
-    text = json.dumps(problems.body(status, detail), separators=(",", ":"))
+    text = json.dumps(problems.body(status, detail, kind), separators=(",", ":"))
     return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
 
 

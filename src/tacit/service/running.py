@@ -41,7 +41,7 @@ class Service:
         self.ledger.close()
 
 
-def running(request: Request) -> Service:
+async def running(request: Request) -> Service:
     """The service that a request came to."""
     service: Service = request.app.state.service
     return service

@@ -33,7 +33,8 @@ class Settings:
     visitors: whether anybody may ask for a person's key (a demonstration), or the operator alone.
     most_body: bytes of one request. per_second, burst: requests of one key or one address, counted
     by each worker for itself. most_waiting: requests that one worker has in hand; more get 503.
-    answer_within: seconds after which an answer is given up with 503.
+    answer_within: seconds after which an answer is given up with 503. threads: that answer.
+    grid: seconds; answers start at multiples of it after their request. 0 is at once.
     """
 
     folder: Path
@@ -50,6 +51,7 @@ class Settings:
     most_waiting: int = 512
     answer_within: float = 1.8
     threads: int = 64
+    grid: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.folder.is_dir():
@@ -57,6 +59,8 @@ class Settings:
         for name in _ABOVE_ZERO:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"The setting {name} is above 0.")
+        if not 0 <= self.grid < self.answer_within:
+            raise ConfigError("The setting grid is from 0 to below answer_within.")
         if not 0 <= self.port < 65536:
             raise ConfigError("The setting port is from 0 to 65535.")
 
@@ -108,7 +112,7 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("database", "host"), str),
     "second": Path,
     **dict.fromkeys(("behind_tls", "visitors"), bool),
-    **dict.fromkeys(("per_second", "answer_within"), float),
+    **dict.fromkeys(("per_second", "answer_within", "grid"), float),
     **dict.fromkeys(("port", "workers", "most_body", "burst", "most_waiting", "threads"), int),
 }
 

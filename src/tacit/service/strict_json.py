@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
 import unicodedata
 from typing import Any
 
 DEEPEST = 32
 MOST_DIGITS = 300
+LARGEST = 2**63 - 1
+SMALLEST = sys.float_info.min
+"""Of full precision; nearer to zero is zero."""
 LONGEST_TEXT = 4096
+_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+"""A text as one piece, or a bracket. From every quote it finds an end, so it never goes back."""
 
 
 class Refused(ValueError):
@@ -46,20 +53,17 @@ def parse(data: bytes) -> Any:
     return value
 
 
+def spelled(value: Any) -> bytes:
+    """A value that was parsed, written again: whoever reads it next reads what was checked."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
 def _check_depth(text: str) -> None:
     """Before the parser sees it: parsers recurse."""
-    depth, inside, escaped = 0, False, False
-    for sign in text:
-        if inside:
-            if escaped:
-                escaped = False
-            elif sign == "\\":
-                escaped = True
-            elif sign == '"':
-                inside = False
-        elif sign == '"':
-            inside = True
-        elif sign in "[{":
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        sign = text[found.start()]
+        if sign in "[{":
             depth += 1
             if depth > DEEPEST:
                 raise Refused(f"JSON is at most {DEEPEST} levels deep")
@@ -81,7 +85,10 @@ def _no_constant(_: str) -> Any:
 def _integer(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise Refused(f"a number has at most {MOST_DIGITS} digits")
-    return int(digits)
+    number = int(digits)
+    if not -LARGEST - 1 <= number <= LARGEST:
+        raise Refused("a whole number has at most 64 bits")
+    return number
 
 
 def _number(digits: str) -> float:
@@ -90,7 +97,7 @@ def _number(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise Refused("numbers are finite")
-    return number + 0.0 if number else 0.0  # minus zero is zero
+    return number if abs(number) >= SMALLEST else 0.0  # also instead of minus zero
 
 
 def _check_texts(value: Any) -> None:
@@ -111,7 +118,9 @@ def check_text(text: str) -> None:
     """Bounded, in Unicode's composed form, without control signs; Refused otherwise."""
     if len(text) > LONGEST_TEXT:
         raise Refused(f"a text has at most {LONGEST_TEXT} signs")
-    if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+    if text.isascii() and text.isprintable():
+        return
+    if not unicodedata.is_normalized("NFC", text):
         raise Refused("texts are in Unicode's composed form (NFC)")
     if any(unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Cn", "Co") for sign in text):
         raise Refused("texts hold no control signs")

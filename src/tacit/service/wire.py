@@ -1,7 +1,8 @@
 """HTTP as it comes from the wire: what is no request at all, or does not come to an end.
 
 uvicorn reads with h11, which refuses two lengths, a length beside chunks and over-long heads. Added
-here: a head must arrive in time, and a refusal has the form of every other.
+here: a request arrives in time or its connection ends, there is a bound on connections, and a
+refusal has the form of every other.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tacit.service import problems
 
-HEAD_WITHIN = 10.0
-"""Seconds from the first byte of a request, or from connecting, to the end of its head."""
+ARRIVES_WITHIN = 15.0
+"""Seconds from connecting, or from the first byte of a request, to its last. A body alone has less
+time, and then a problem is answered; here the connection just ends."""
 LONGEST_HEAD = 16 * 1024
 """Bytes of a request's line and headers together."""
+MOST_CONNECTIONS = 800
+"""Of one worker. Below the 1024 files that a process commonly may open."""
+_ARRIVING = (h11.IDLE, h11.SEND_BODY)
 
 
 class Wire(H11Protocol):
@@ -28,24 +33,28 @@ class Wire(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._expect_head()
+        self._wait()
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_arrived()
+        self._wait_no_more()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._deadline is None and self._between_requests():
-            self._expect_head()
+        if self._deadline is None:
+            self._wait()
         super().data_received(data)
-        if not self._between_requests():
-            self._head_arrived()
+        if self.conn.their_state not in _ARRIVING:
+            self._wait_no_more()
 
     def send_400_response(self, msg: str) -> None:
         """In the form of every problem; `msg` is uvicorn's own and says less."""
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.close()
-            return
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._refuse()
+        self.transport.close()
+
+    def _refuse(self) -> None:
         body = json.dumps(problems.body(400, "This is not a request of HTTP/1.1.")).encode()
         headers = [
             (b"content-type", problems.MEDIA_TYPE.encode()),
@@ -58,15 +67,11 @@ class Wire(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
 
-    def _between_requests(self) -> bool:
-        return self.conn.their_state is h11.IDLE
+    def _wait(self) -> None:
+        self._deadline = self.loop.call_later(ARRIVES_WITHIN, self._too_slow)
 
-    def _expect_head(self) -> None:
-        self._deadline = self.loop.call_later(HEAD_WITHIN, self._too_slow)
-
-    def _head_arrived(self) -> None:
+    def _wait_no_more(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

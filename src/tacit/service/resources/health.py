@@ -16,7 +16,7 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", **allow(Role.ANONYMOUS))
-def healthz() -> dict[str, str]:
+async def healthz() -> dict[str, str]:
     """The process lives."""
     return {"status": "lives"}
 

@@ -1,0 +1,67 @@
+"""What is refused of a request before anybody looks at what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope
+
+from tacit.service import strict_json
+from tacit.service.problems import Problem
+
+ARRIVES_WITHIN = 10.0
+"""Seconds for the whole body of a request."""
+READ = ("application/json", "application/octet-stream")
+_ONCE = ("authorization", "content-encoding", "content-type", "idempotency-key")
+"""Headers that two of would have two meanings."""
+
+
+async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
+    """The body, whole; JSON comes out in one spelling, whatever it came in. Problem otherwise."""
+    headers = Headers(scope=scope)
+    for name in _ONCE:
+        if len(headers.getlist(name)) > 1:
+            raise Problem(400, f"The header {name} is given once.")
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise Problem(415, "Requests are sent without compression.")
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) > most:
+        raise _too_large(most)
+    try:
+        async with asyncio.timeout(ARRIVES_WITHIN):
+            body = await _read(receive, most)
+    except TimeoutError:
+        raise Problem(408, "The request did not arrive in time.", last=True) from None
+    return _checked(headers, body) if body else b""
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem(400, "The request ended too early.")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise _too_large(most)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(413, f"A request has at most {most} bytes.", last=True)
+
+
+def _checked(headers: Headers, body: bytes) -> bytes:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in READ:
+        raise Problem(415, f"Content is one of: {', '.join(READ)}.")
+    if kind != "application/json":
+        return body
+    try:
+        return strict_json.spelled(strict_json.parse(body))
+    except strict_json.Refused as refused:
+        raise Problem(400, f"The body is not read: {refused}.") from None
