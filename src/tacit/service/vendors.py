@@ -55,6 +55,7 @@ class ServedVendor:
         if neighbours:
             calls = Calls(section.name, read_private_key(section.file("key")))
             reach = Reach(calls, tuple(neighbours.values()))
+        settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
         keeper = Keeper(settings)
         return cls(section.tenant, section.name, settings, neighbours, calls, reach, keeper)
 
