@@ -16,7 +16,7 @@ ifneq ($(TACIT_DATA),)
   export TACIT_DATA
 endif
 
-.PHONY: help setup demo test test-long check bench docs lock clean
+.PHONY: help setup page demo test test-long check bench docs lock clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
@@ -26,6 +26,9 @@ setup: ## make the virtual environment .venv (nothing to do the second time)
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "No '$(PYTHON)' on this machine. Install Python 3.11 or newer, or name one:  make setup PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) tools/set_up.py
+
+page: ## build the page of `tacit serve` (needs Node 20; nothing to do the second time)
+	@$(PYTHON) tools/build_page.py
 
 demo: setup ## set up, then run the main job on generated data (offline)
 	@$(BIN)/tacit demo
@@ -58,5 +61,5 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	@$(PYTHON) tools/check_text.py
 
 clean: ## remove .venv and everything built
-	@rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv build dist docs/_build src/tacit/service/page client/node_modules client/page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests tools benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,72 @@
+/** Every budget, page by page. */
+
+import { useEffect, useState } from "preact/hooks";
+
+import { Trouble } from "../parts/draft";
+import { told } from "../service/asking";
+import { budgets, type HeldBudget } from "../service/operating";
+
+export function Budgets({ apiKey }: { apiKey: string }) {
+  const [found, setFound] = useState<readonly HeldBudget[]>();
+  const [next, setNext] = useState<number | null>(0);
+  const [trouble, setTrouble] = useState<string>();
+  const more = async (after: number) => {
+    try {
+      const page = await budgets(apiKey, after);
+      setFound((before) => [...(before ?? []), ...page.budgets]);
+      setNext(page.next);
+      setTrouble(undefined);
+    } catch (error) {
+      setTrouble(told(error));
+    }
+  };
+  useEffect(() => void more(0), [apiKey]);
+  if (trouble !== undefined) return <Trouble>{trouble}</Trouble>;
+  if (found === undefined) return <p class="waiting">One moment …</p>;
+  if (found.length === 0) return <p>No budget was opened yet.</p>;
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Budgets, a wide table">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">Of</th>
+              <th scope="col">Counted in</th>
+              <th scope="col" class="number">
+                Spent
+              </th>
+              <th scope="col" class="number">
+                At most
+              </th>
+              <th scope="col">Share</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.map(({ number, kind, name, budget }) => (
+              <tr key={number}>
+                <th scope="row">
+                  {name} <span class="noun">{kind}</span>
+                </th>
+                <td>{budget.counted_in}</td>
+                <td class="number">{budget.spent}</td>
+                <td class="number">{budget.cap}</td>
+                <td>
+                  <progress
+                    value={Number(budget.spent)}
+                    max={Number(budget.cap)}
+                    aria-label={`Share of ${name} that is spent`}
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {next !== null && (
+        <button type="button" class="quiet" onClick={() => void more(next)}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+/** The frame: a visitor's four steps, or the operator's view. */
+
+import { useEffect, useRef } from "preact/hooks";
+
+import { Operator } from "./operator/operator";
+import { useRoute } from "./route";
+import { VisitorSteps } from "./visitor/steps";
+import { useVisit } from "./visitor/visit";
+
+export function Page() {
+  const route = useRoute();
+  const begun = useVisit(route !== "operator");
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  useEffect(() => {
+    document.title = `${TITLES[route]} · tacit`;
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    // Whoever cannot see that the page changed is taken to its heading.
+    scrollTo(0, 0);
+    main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+  }, [route]);
+  return (
+    <>
+      <a class="skip" href={`#${route}`} onClick={(event) => skip(event, main.current)}>
+        Skip to the content
+      </a>
+      <header class="top">
+        <div class="wide">
+          <a class="mark" href="#rate">
+            <Mark />
+            tacit
+          </a>
+          <nav aria-label="Views">
+            <a href="#rate" aria-current={route === "operator" ? undefined : "true"}>
+              Visit
+            </a>
+            <a href="#operator" aria-current={route === "operator" ? "true" : undefined}>
+              Operate
+            </a>
+          </nav>
+        </div>
+      </header>
+      <main ref={main} class="wide">
+        {route === "operator" ? <Operator /> : <VisitorSteps step={route} begun={begun} />}
+      </main>
+      <footer>
+        <div class="wide">
+          This page talks to the service it came from and to nobody else.{" "}
+          <a href="/api/openapi.json">What the service answers</a>
+        </div>
+      </footer>
+    </>
+  );
+}
+
+const TITLES = {
+  rate: "Rate",
+  hide: "Hide",
+  send: "What leaves",
+  list: "Your list",
+  operator: "Operate",
+};
+
+function skip(event: MouseEvent, main: HTMLElement | null): void {
+  event.preventDefault();
+  main?.querySelector<HTMLElement>("h1")?.focus();
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+      <rect width="32" height="32" rx="8" fill="#1f5c57" />
+      <path d="M9 11h14" stroke="#fff" stroke-width="3.2" stroke-linecap="round" />
+      <path d="M16 11v12" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-dasharray="0.1 5.6" />
+    </svg>
+  );
+}

@@ -1,0 +1,43 @@
+/** Something that takes a moment: it is there, or on its way, or there is a sentence why not. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { told } from "../service/asking";
+
+export interface Draft<T> {
+  readonly value?: T;
+  readonly trouble?: string;
+}
+
+/** Made again when what it depends on changes. */
+export function useDraft<T>(make: () => Promise<T>, depends: readonly unknown[]): Draft<T> {
+  const [draft, setDraft] = useState<Draft<T>>({});
+  useEffect(() => {
+    let wanted = true;
+    setDraft({});
+    make()
+      .then((value) => wanted && setDraft({ value }))
+      .catch((error: unknown) => wanted && setDraft({ trouble: told(error) }));
+    return () => void (wanted = false);
+  }, depends);
+  return draft;
+}
+
+export function Drafted<T>(given: {
+  draft: Draft<T>;
+  children: (value: T) => ComponentChildren;
+}) {
+  const { value, trouble } = given.draft;
+  if (trouble !== undefined) return <Trouble>{trouble}</Trouble>;
+  if (value === undefined) return <p class="waiting">One moment …</p>;
+  return <>{given.children(value)}</>;
+}
+
+export function Trouble({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="trouble" role="alert">
+      {children}
+    </p>
+  );
+}

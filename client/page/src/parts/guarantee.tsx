@@ -1,0 +1,101 @@
+/** A guarantee: its sentence, and the full card behind it. */
+
+import { guaranteeOf, type Card, type Guarantee } from "../service/cards";
+import { Drafted, useDraft } from "./draft";
+
+/** thing: for example `disclosures/films`. */
+export function GuaranteeOf({ thing }: { thing: string }) {
+  const draft = useDraft(() => guaranteeOf(thing), [thing]);
+  return (
+    <aside class="guarantee" aria-label="What is promised">
+      <Drafted draft={draft}>{(found) => <GuaranteeShown guarantee={found} />}</Drafted>
+    </aside>
+  );
+}
+
+export function GuaranteeShown({ guarantee: { sentence, cards } }: { guarantee: Guarantee }) {
+  return (
+    <>
+      <p class="promise">{sentence}</p>
+      {cards.length > 0 && (
+        <details>
+          <summary>{cards.length === 1 ? "The full card" : `The ${cards.length} cards in full`}</summary>
+          {cards.map((card) => (
+            <CardShown key={card.name} card={card} />
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
+
+function CardShown({ card }: { card: Card }) {
+  return (
+    <section class="card">
+      <h3>{card.name}</h3>
+      <p>{card.sentence}</p>
+      <dl>
+        <Row name="Protects">{card.protects}</Row>
+        <Row name="Against">{card.against}</Row>
+        <Row name="Trusted">{card.trust}</Row>
+        <Row name="Compared are">{`${card.adjacency.unit}: ${card.adjacency.change}`}</Row>
+        <Row name="Rests on">{BASIS[card.basis] ?? card.basis}</Row>
+        <Row name="Once">{amount(card.epsilon, card.delta)}</Row>
+        <Row name="Over a lifetime">
+          {card.lifetime_epsilon !== null && `${amount(card.lifetime_epsilon, card.lifetime_delta)}; `}
+          {card.lifetime}
+        </Row>
+        <Several name="Assumes" texts={card.assumptions} />
+        <Several name="Does not cover" texts={card.not_covered} />
+        <Several
+          name="Attacks"
+          texts={card.measurements.map(
+            (one) =>
+              `${one.attack}, trained on ${one.trained_on} data, against ${one.release}: AUC ` +
+              `${one.auc.toFixed(3)} (95 % interval ${one.low.toFixed(3)} to ${one.high.toFixed(3)}; ` +
+              `0.5 is guessing), on ${one.data}`,
+          )}
+        />
+        <Several name="Claims" texts={card.claims.map(({ text, verdict }) => `${text}: ${verdict}`)} />
+        <Several name="Sources" texts={card.sources} />
+      </dl>
+    </section>
+  );
+}
+
+const BASIS: Record<string, string> = {
+  proved: "a proof",
+  exact: "an exact calculation",
+  conditional: "a proof, if the assumptions hold",
+  refuted: "nothing: the claim is refuted",
+  measured: "measured attacks, not a proof",
+  none: "nothing",
+};
+
+function amount(epsilon: number | null, delta: number | null): string {
+  if (epsilon === null) return "no epsilon";
+  const short = Number(epsilon.toPrecision(4));
+  return delta ? `epsilon ${short}, delta ${delta}` : `epsilon ${short}`;
+}
+
+function Row({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Several({ name, texts }: { name: string; texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <Row name={name}>
+      <ul>
+        {texts.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Row>
+  );
+}

@@ -1,0 +1,56 @@
+/** Guarantee cards as the service gives them. */
+
+import { askJson } from "./asking";
+
+export interface Measurement {
+  readonly attack: string;
+  readonly trained_on: string;
+  readonly release: string;
+  readonly auc: number;
+  readonly low: number;
+  readonly high: number;
+  readonly data: string;
+}
+
+export interface Claim {
+  readonly text: string;
+  readonly verdict: string;
+  readonly evidence: readonly string[];
+}
+
+export interface Card {
+  readonly name: string;
+  readonly sentence: string;
+  readonly protects: string;
+  readonly adjacency: { readonly unit: string; readonly change: string };
+  readonly against: string;
+  readonly trust: string;
+  readonly basis: string;
+  readonly epsilon: number | null;
+  readonly delta: number | null;
+  readonly lifetime: string;
+  readonly lifetime_epsilon: number | null;
+  readonly lifetime_delta: number | null;
+  readonly assumptions: readonly string[];
+  readonly not_covered: readonly string[];
+  readonly sources: readonly string[];
+  readonly claims: readonly Claim[];
+  readonly measurements: readonly Measurement[];
+}
+
+/** What is promised about one served thing. noun, name: for example `disclosures`, `films`. */
+export interface Guarantee {
+  readonly noun: string;
+  readonly name: string;
+  readonly sentence: string;
+  readonly cards: readonly Card[];
+}
+
+/** thing: for example `disclosures/films`. */
+export function guaranteeOf(thing: string): Promise<Guarantee> {
+  return askJson(`/api/guarantees/${thing}`);
+}
+
+export async function allGuarantees(): Promise<readonly Guarantee[]> {
+  return (await askJson<{ guarantees: Guarantee[] }>("/api/guarantees")).guarantees;
+}

@@ -1,0 +1,105 @@
+/** What the service offers to anybody: the same for everybody, fetched whole. */
+
+import type { ItemId } from "../../../src/items.js";
+import { Campaign } from "../../../src/sketches/messages.js";
+import { shown } from "../../../src/sketches/spelling.js";
+import { Disclosure } from "../../../src/standard-scheme/messages.js";
+import { askJson, askOctets } from "./asking";
+
+export type Titles = (item: ItemId) => string;
+
+/** A disclosure that devices may answer with disguised stars. */
+export interface Offer {
+  readonly name: string;
+  readonly disclosure: Disclosure;
+  readonly titles: Titles;
+}
+
+/** A campaign that devices may answer with a few randomised bits. */
+export interface Question {
+  readonly name: string;
+  readonly campaign: Campaign;
+  readonly catalogue: readonly ItemId[];
+  readonly titles: Titles;
+  /** Whether it takes no more reports, and whether its clusters are there. */
+  readonly closed: boolean;
+  readonly clustered: boolean;
+}
+
+export interface Offers {
+  readonly offers: readonly Offer[];
+  readonly questions: readonly Question[];
+}
+
+interface Named {
+  readonly name: string;
+}
+
+interface Listed extends Named {
+  readonly closed: boolean;
+  readonly clusters: boolean;
+}
+
+interface ItemPage {
+  readonly items: readonly { readonly item_id: string; readonly title: string | null }[];
+  readonly next: string | null;
+}
+
+type Catalogue = ReadonlyMap<string, string | null>;
+
+export async function fetchOffers(): Promise<Offers> {
+  const catalogues = await fetchCatalogues();
+  const [offers, questions] = await Promise.all([
+    fetchDisclosures(catalogues),
+    fetchCampaigns(catalogues),
+  ]);
+  return { offers, questions };
+}
+
+async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer[]> {
+  const { disclosures } = await askJson<{ disclosures: readonly Named[] }>("/api/disclosures");
+  return Promise.all(
+    disclosures.map(async ({ name }) => {
+      const disclosure = Disclosure.decode(await askOctets(`/api/disclosures/${name}`));
+      return { name, disclosure, titles: titlesOf(disclosure.items, catalogues) };
+    }),
+  );
+}
+
+async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Question[]> {
+  const { campaigns } = await askJson<{ campaigns: readonly Listed[] }>("/api/campaigns");
+  return Promise.all(
+    campaigns.map(async ({ name, closed, clusters: clustered }) => {
+      const [bytes, { items }] = await Promise.all([
+        askOctets(`/api/campaigns/${name}`),
+        askJson<{ items: ItemId[] }>(`/api/campaigns/${name}/catalogue`),
+      ]);
+      const titles = titlesOf(items, catalogues);
+      const campaign = Campaign.decode(bytes);
+      return { name, campaign, catalogue: items, titles, closed, clustered };
+    }),
+  );
+}
+
+/** Titles by the first catalogue that has all these items; by their ids where there is none. */
+function titlesOf(items: readonly ItemId[], catalogues: readonly Catalogue[]): Titles {
+  const found = catalogues.find((one) => items.every((item) => one.has(String(item))));
+  return (item) => shown(found?.get(String(item)) ?? `Film ${item}`);
+}
+
+/** Whole catalogues, and not the titles of some items: which are asked for would tell something. */
+async function fetchCatalogues(): Promise<Catalogue[]> {
+  const { models } = await askJson<{ models: readonly Named[] }>("/api/models");
+  return Promise.all(
+    models.map(async ({ name }) => {
+      const catalogue = new Map<string, string | null>();
+      for (let after: string | null = ""; after !== null; ) {
+        const place: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
+        const page: ItemPage = await askJson(`/api/models/${name}/items?limit=500${place}`);
+        for (const { item_id, title } of page.items) catalogue.set(item_id, title);
+        after = page.next;
+      }
+      return catalogue;
+    }),
+  );
+}

@@ -1,0 +1,52 @@
+/**
+ * One code of 32 random bytes, from which all else of a visitor is made: the token that the service
+ * gets, and the secrets that no one gets. The same code on another device sends the same bytes.
+ */
+
+import type { Bytes } from "../../../src/bytes.js";
+import { hmac, keyOf, newSecret } from "../../../src/randomness.js";
+
+const KEPT_AS = "tacit.code";
+const WELL_FORMED = /^[A-Za-z0-9_-]{43}$/;
+
+export interface Identity {
+  readonly code: string;
+  /** Goes to the service, which makes a name of it. It says nothing about the code. */
+  readonly token: string;
+  readonly schemeSecret: Bytes;
+  readonly sketchSecret: Bytes;
+}
+
+/** This browser's visitor, made now if there is none. */
+export async function identity(): Promise<Identity> {
+  let code = localStorage.getItem(KEPT_AS);
+  if (code === null || !WELL_FORMED.test(code)) {
+    code = base64url(newSecret());
+    localStorage.setItem(KEPT_AS, code);
+  }
+  const key = await keyOf(fromBase64url(code));
+  const [token, schemeSecret, sketchSecret] = await Promise.all([
+    hmac(key, "tacit page token"),
+    hmac(key, "tacit page standard scheme"),
+    hmac(key, "tacit page sketches"),
+  ]);
+  return { code, token: base64url(token), schemeSecret, sketchSecret };
+}
+
+/** Whether a text is a code; then this browser is that visitor from now on. */
+export function adopt(text: string): boolean {
+  const code = text.trim();
+  const fits = WELL_FORMED.test(code) && base64url(fromBase64url(code)) === code;
+  if (fits) localStorage.setItem(KEPT_AS, code);
+  return fits;
+}
+
+function base64url(bytes: Uint8Array): string {
+  const plain = btoa(String.fromCharCode(...bytes));
+  return plain.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function fromBase64url(text: string): Bytes {
+  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(plain, (sign) => sign.charCodeAt(0));
+}

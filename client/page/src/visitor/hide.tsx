@@ -1,0 +1,116 @@
+/** Step 2: what the service must not learn, and the visitor's own answer, which stays here. */
+
+import type { ItemId } from "../../../src/items.js";
+import { MICRO, numberOf, type AttributeTable } from "../../../src/standard-scheme/messages.js";
+import { Lock } from "../parts/lock";
+import { releasePath } from "./letters";
+import { isAnswered, type Visit } from "./visit";
+
+export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
+  const { offer, offers, values, setValues, choose } = visit;
+  const { attributes } = offer.disclosure;
+  return (
+    <section aria-labelledby="hide">
+      <div class="lead">
+        <h1 id="hide" tabIndex={-1}>
+          What should stay yours?
+        </h1>
+        <p>
+          What people watch, and how they rate it, tells a lot about them. Choose what nobody should
+          read from your stars.
+        </p>
+      </div>
+      <fieldset class="choices">
+        <legend>Hide my</legend>
+        {offers.offers.map(({ name, disclosure }) => (
+          <Choice
+            key={name}
+            group="what"
+            label={disclosure.attributes.map((table) => table.name).join(" and ")}
+            checked={name === offer.name}
+            onChoose={() => choose(name)}
+          />
+        ))}
+      </fieldset>
+      {attributes.map((table) => (
+        <fieldset key={table.name} class="choices">
+          <legend>My {table.name} is</legend>
+          {table.values.map((value) => (
+            <Choice
+              key={value}
+              group={`own-${table.name}`}
+              label={valueText(value)}
+              checked={values[table.name] === value}
+              onChoose={() => setValues({ ...values, [table.name]: value })}
+            />
+          ))}
+          <p class="stays">
+            <Lock /> This answer never leaves your device. It is needed here, to take its traces out
+            of your stars.
+          </p>
+          {visit.sent[releasePath(offer.name)] !== undefined && (
+            <p class="stays">
+              You sent stars that were disguised under one answer. Under another one your device
+              sends no more: the two together could tell which is true.
+            </p>
+          )}
+        </fieldset>
+      ))}
+      <div class="hold">
+        {isAnswered(visit) && attributes.map((table) => <Traces key={table.name} table={table} visit={visit} />)}
+      </div>
+      <div class="bar">
+        <p role="status">{isAnswered(visit) ? "Kept here" : "Not answered yet"}</p>
+        <button type="button" disabled={!isAnswered(visit)} onClick={onNext}>
+          Next: what leaves
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Choice(given: { group: string; label: string; checked: boolean; onChoose: () => void }) {
+  return (
+    <label class="choice">
+      <input type="radio" name={given.group} checked={given.checked} onChange={given.onChoose} />
+      <span>{given.label}</span>
+    </label>
+  );
+}
+
+/** The rated films in whose stars the answer would show most, by the public tables. */
+function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
+  const { offer, stars, values } = visit;
+  const { itemNumber, step } = offer.disclosure;
+  const own = table.offsets[table.values.indexOf(values[table.name] as string)] ?? [];
+  const gap = (item: ItemId) =>
+    ((own[itemNumber.get(item) as number] ?? 0) / MICRO) * numberOf(step);
+  const loudest = [...stars.keys()]
+    .filter((item) => itemNumber.has(item))
+    .sort((one, other) => Math.abs(gap(other)) - Math.abs(gap(one)))
+    .slice(0, 3);
+  return (
+    <div class="traces">
+      <h2>Where it would show</h2>
+      <p>
+        On average, people who answer as you do rate these films otherwise than people as a whole.
+        Your device evens that out, and holds some films back.
+      </p>
+      <ul>
+        {loudest.map((item) => (
+          <li key={String(item)}>
+            <span>{offer.titles(item)}</span>
+            <span class="gap">
+              {`${Math.abs(gap(item)).toFixed(2)} stars ${gap(item) < 0 ? "lower" : "higher"}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Codes of well-known data sets, written out. */
+function valueText(value: string): string {
+  return { F: "female", M: "male" }[value] ?? value;
+}

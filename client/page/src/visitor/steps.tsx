@@ -1,0 +1,76 @@
+/** The four steps of a visit, in their order; every one can be gone back to. */
+
+import { Trouble } from "../parts/draft";
+import { go, STEPS, type Step } from "../route";
+import { Hide } from "./hide";
+import { List } from "./list";
+import { Rate } from "./rate";
+import { Receipt } from "./receipt";
+import { Send } from "./send";
+import { FEWEST, isAnswered, type Begun, type Visit } from "./visit";
+
+const NAMES: Record<Step, string> = {
+  rate: "Rate",
+  hide: "Hide",
+  send: "What leaves",
+  list: "Your list",
+};
+
+export function VisitorSteps({ step, begun }: { step: Step; begun: Begun }) {
+  const { visit, trouble, receipt } = begun;
+  if (receipt !== undefined) return <Receipt receipt={receipt} />;
+  if (trouble !== undefined) {
+    return (
+      <section class="lead">
+        <h1 tabIndex={-1}>The visit cannot begin</h1>
+        <Trouble>{trouble}</Trouble>
+        <button type="button" onClick={() => location.reload()}>
+          Try again
+        </button>
+      </section>
+    );
+  }
+  if (visit === undefined) {
+    return (
+      <section class="lead waiting" aria-busy="true">
+        <h1 tabIndex={-1}>What have you watched?</h1>
+        <p role="status">Fetching the list of films …</p>
+      </section>
+    );
+  }
+  return (
+    <>
+      <Progress step={step} visit={visit} />
+      {step === "rate" && <Rate visit={visit} onNext={() => go("hide")} />}
+      {step === "hide" && <Hide visit={visit} onNext={() => go("send")} />}
+      {step === "send" && <Send visit={visit} onNext={() => go("list")} />}
+      {step === "list" && <List visit={visit} />}
+    </>
+  );
+}
+
+function Progress({ step, visit }: { step: Step; visit: Visit }) {
+  const done: Record<Step, boolean> = {
+    rate: visit.stars.size >= FEWEST,
+    hide: isAnswered(visit),
+    send: visit.predictions !== undefined,
+    list: false,
+  };
+  return (
+    <nav class="progress" aria-label="Steps of the visit">
+      <ol>
+        {STEPS.map((each, at) => (
+          <li key={each} class={done[each] ? "done" : undefined}>
+            <a href={`#${each}`} aria-current={each === step ? "step" : undefined}>
+              <span class="number" aria-hidden="true">
+                {done[each] && each !== step ? "✓" : at + 1}
+              </span>
+              <span class="name">{NAMES[each]}</span>
+              {done[each] && <span class="unseen">, done</span>}
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
