@@ -1,0 +1,214 @@
+"""Requests to one service: bounded, repeated with the same bytes, and never led elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import ipaddress
+import json
+import ssl
+import time
+from collections.abc import Callable
+from email.message import Message
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+from tacit.client.strict_json import read_json
+from tacit.errors import ConfigError, TacitError
+
+BYTES = "application/octet-stream"
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers after which the same request may work."""
+_LONGEST_PAUSE = 30.0
+_CHUNK = 1 << 16
+
+
+class ServiceError(TacitError):
+    """The service cannot be reached, refuses, or answers with what is no answer.
+
+    status: of the HTTP response, None where there was none.
+    """
+
+    exit_code = 1
+
+    def __init__(self, sentence: str, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(sentence)
+
+
+class _Passing(Exception):  # never leaves this file
+    """Worth another attempt, after so many seconds if the service says so."""
+
+    def __init__(self, error: ServiceError, pause: float | None = None) -> None:
+        self.error = error
+        self.pause = pause
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """What was meant for one address, and its key, does not go to another."""
+
+    def redirect_request(
+        self, req: Request, fp: Any, code: int, msg: str, headers: Message, newurl: str
+    ) -> None:
+        return None
+
+
+class Transport:
+    """One service and one key.
+
+    url: https, or http on this machine. key: printed after `Bearer`. timeout: seconds for one
+    attempt, also where an answer trickles in. largest: bytes of an answer that are read at most.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        timeout: float = 10.0,
+        attempts: int = 3,
+        largest: int = 64 << 20,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._url, here = _checked(url)
+        if not (key.isascii() and key.isprintable() and key and " " not in key):
+            raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
+        if not (timeout > 0 and attempts >= 1 and largest >= 1):
+            raise ConfigError("timeout, attempts and largest are above 0.")
+        self._key = key
+        self._timeout = timeout
+        self._attempts = attempts
+        self._largest = largest
+        self._sleep = sleep
+        # A proxy of the environment is for other machines.
+        self._opener = build_opener(_NoRedirects(), ProxyHandler({} if here else None))
+
+    def get(self, path: str) -> bytes:
+        """The body of an answer."""
+        return self._again(Request(self._url + path, headers=self._headers()))
+
+    def post(self, path: str, body: bytes) -> bytes:
+        """Send a message; a retry, also by another process, has the same bytes and the same key."""
+        headers = {"Content-Type": BYTES, "Idempotency-Key": idempotency_key(path, body)}
+        request = Request(self._url + path, body, self._headers() | headers, method="POST")
+        return self._again(request)
+
+    def json(self, data: bytes) -> Any:
+        """What an answer says; ServiceError if it is no strict JSON."""
+        try:
+            return read_json(data)
+        except ValueError as error:
+            raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}", "User-Agent": "tacit-client"}
+
+    def _again(self, request: Request) -> bytes:
+        for attempt in range(1, self._attempts + 1):
+            try:
+                return self._once(request)
+            except _Passing as passing:
+                if attempt == self._attempts:
+                    raise passing.error from None
+                pause = 0.5 * 2 ** (attempt - 1) if passing.pause is None else passing.pause
+            self._sleep(min(pause, _LONGEST_PAUSE))
+        raise AssertionError  # the last attempt returns or raises
+
+    def _once(self, request: Request) -> bytes:
+        deadline = time.monotonic() + self._timeout
+        try:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                return self._read(response, deadline)
+        except HTTPError as answer:
+            with answer:
+                raise self._refusal(answer, deadline) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = error.reason if isinstance(error, URLError) else error
+            failure = ServiceError(f"{self._url} cannot be reached: {_plain(str(reason))}.")
+            if isinstance(reason, ssl.SSLCertVerificationError):
+                raise failure from None  # it would not be more trustworthy a second later
+            raise _Passing(failure) from None
+
+    def _read(self, response: Any, deadline: float) -> bytes:
+        parts, size = [], 0
+        while part := response.read1(_CHUNK):
+            size += len(part)
+            if size > self._largest:
+                limit = f"{self._largest:,} bytes"
+                raise ServiceError(f"{self._url} answered with more than {limit}; none was used.")
+            if time.monotonic() > deadline:
+                raise TimeoutError("timed out")
+            parts.append(part)
+        announced = response.headers.get("Content-Length")
+        if announced is not None and announced != str(size):
+            raise http.client.IncompleteRead(b"".join(parts))
+        return b"".join(parts)
+
+    def _refusal(self, answer: HTTPError, deadline: float) -> Exception:
+        status = answer.code
+        if 300 <= status < 400:
+            return ServiceError(
+                f"{self._url} points to another address, which is not followed. If the service "
+                "moved, give its new address.",
+                status,
+            )
+        error = ServiceError(
+            f"{self._url} answered {status}: {self._said(answer, deadline)}", status
+        )
+        if status not in _PASSING:
+            return error
+        after = answer.headers.get("Retry-After", "")
+        return _Passing(error, float(after) if after.isdecimal() and len(after) < 9 else None)
+
+    def _said(self, answer: HTTPError, deadline: float) -> str:
+        """Title and detail of an RFC 9457 problem, as far as they can be shown."""
+        try:
+            problem = json.loads(self._read(answer, deadline))
+            said = [str(problem[name]) for name in ("title", "detail") if name in problem]
+        except (ValueError, TypeError, KeyError, RecursionError, OSError, ServiceError):
+            said = []
+        except http.client.HTTPException:
+            said = []
+        return _plain(" - ".join(said)) or "it does not say why."
+
+
+def idempotency_key(path: str, body: bytes) -> str:
+    """Names a message to an address, and tells nothing that the message does not."""
+    return hashlib.sha256(path.encode() + b"\0" + body).hexdigest()[:32]
+
+
+def _checked(url: str) -> tuple[str, bool]:
+    """The address without a slash at the end, and whether it is on this machine."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ConfigError(f"{_plain(url)} is no address of a service.") from None
+    extra = parts.username or parts.password or parts.query or parts.fragment
+    if not host or parts.scheme not in ("http", "https") or extra:
+        raise ConfigError(
+            f"{_plain(url)} is no address of a service: give  https://HOST  without key or query."
+        )
+    here = _is_here(host)
+    if parts.scheme == "http" and not here:
+        raise ConfigError(
+            f"{_plain(url)} would send key and messages in the clear: give an https address."
+        )
+    return url.rstrip("/"), here
+
+
+def _is_here(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _plain(text: str) -> str:
+    """What another machine says, on one line, without what a terminal would obey."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text[:300])
+    return " ".join(shown.split()).rstrip(".")

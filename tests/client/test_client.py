@@ -1,0 +1,449 @@
+"""What leaves over HTTP, in which order, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import tacit.client
+from tacit.client import Client, FileMemory, Limits, PassingMemory, ServiceError
+from tacit.client.transport import Transport, idempotency_key
+from tacit.errors import ConfigError, PrivacyError
+from tacit.recommenders.sketches.device import Device
+from tacit.recommenders.sketches.messages import Campaign, Report
+from tacit.recommenders.standard_scheme.messages import Disclosure, Release, Scores
+
+REPORTS = "/api/campaigns/films/reports"
+PROFILES = "/api/disclosures/gender/profiles"
+HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0}
+STARS = {12: 5.0, "12": 1.0, "é": 3.0, 40: 2.0, "elsewhere": 4.0}
+OWN = {"gender": "F"}
+
+
+def posts(service):
+    return [
+        (path, body, headers) for method, path, body, headers in service.asked if method == "POST"
+    ]
+
+
+def everything(service):
+    """Every byte that left, headers and paths too."""
+    return b"\n".join(
+        path.encode() + body + json.dumps(headers).encode()
+        for _, path, body, headers in service.asked
+    )
+
+
+def test_needs_the_standard_library_alone():
+    """`import tacit.client` loads nothing from outside the standard library, and no other part of
+    tacit than device halves, messages and errors."""
+    code = (
+        "import sys; before = set(sys.modules); import tacit.client; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = answer.stdout.split()
+    roots = {module.partition(".")[0] for module in loaded}
+    assert {root for root in roots if root not in sys.stdlib_module_names} == {"tacit"}
+    ours = {m for m in loaded if m.startswith("tacit.") and not m.startswith("tacit.client")}
+    kinds = ("device", "messages", "canonical", "sensing", "sketches", "standard_scheme")
+    others = {module for module in ours if module.rpartition(".")[2] not in kinds}
+    assert others == {"tacit.errors", "tacit.recommenders"}
+
+
+def test_imports_by_name():
+    """Wherever in a file, the client imports device halves, messages and errors alone."""
+    folder = Path(tacit.client.__file__).parent
+    for file in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit"):
+                names = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+                allowed = ("tacit.client", "tacit.errors", "tacit.recommenders.sketches")
+                assert all(
+                    name.startswith((*allowed, "tacit.recommenders.standard")) for name in names
+                )
+                assert not any("server" in name or "recommender." in name for name in names)
+
+
+def test_report(service, client):
+    """A report is what the device half makes of it all; the receipt comes back."""
+    sent = client().report("films", HISTORY)
+    campaign = Campaign.decode(service.answers["/api/campaigns/films"])
+    items = json.loads(service.answers["/api/campaigns/films/catalogue"])["items"]
+    assert sent.data == Device(bytes(range(32)), {}).report(campaign, items, HISTORY).encode()
+    assert sent.receipt == {"counted": True}
+    assert sent.meaning[0] == ["01", "version of the message"]
+    [(path, body, headers)] = posts(service)
+    assert (path, body) == (REPORTS, sent.data)
+    assert headers["Content-Type"] == "application/octet-stream"
+    assert headers["Authorization"] == "Bearer tacit_1_abc"
+
+
+def test_report_again(service, client):
+    """Another visit sends the same bytes under the same key, whatever the stars are then."""
+    memory = PassingMemory()
+    for history in (HISTORY, {}, {"film 1": 5.0}):
+        client(memory).report("films", history)
+    [first, *others] = [(body, headers["Idempotency-Key"]) for _, body, headers in posts(service)]
+    assert others == [first, first]
+
+
+def test_two_devices_of_one_secret(service, client):
+    """Devices that share the secret and nothing else send the same bytes for the same stars."""
+    for _ in range(2):
+        client().report("films", HISTORY)
+        client().predict("gender", OWN, STARS)
+    sent = posts(service)
+    assert sent[0][:2] == sent[2][:2]
+    assert sent[1][:2] == sent[3][:2]
+
+
+def test_predict(service, client):
+    """Predictions are the service's scores and the owner's own offsets."""
+    predicted = client().predict("gender", OWN, STARS)
+    disclosure = Disclosure.decode(service.answers["/api/disclosures/gender"])
+    offsets = disclosure.attributes[0].offsets[0]
+    assert predicted == {
+        item: 1.0 + (1_500_000 + offset) / 1_000_000
+        for item, offset in zip(disclosure.items, offsets, strict=True)
+    }
+    [(path, body, _)] = posts(service)
+    assert path == PROFILES
+    assert {item for item, _ in Release.decode(body).ratings} <= set(STARS) - {"elsewhere"}
+
+
+def test_the_attribute_does_not_leave(service, client):
+    """No request has the attribute's value, a star or the secret in it."""
+    memory = PassingMemory()
+    device = client(memory)
+    device.predict("gender", {"gender": "F"}, STARS)
+    device.report("films", HISTORY)
+    device.recommend("films", HISTORY, liked_from=4.0)
+    left = everything(service)
+    for secret in (b'"F"', b"gender=", b"4.5", bytes(range(32)), bytes(range(32)).hex().encode()):
+        assert secret not in left
+
+
+def test_recommend_sends_nothing(service, client):
+    """Lists are made at home: nothing but public files is fetched."""
+    best = client().recommend("films", HISTORY, liked_from=4.0, n=3)
+    assert best == ["film 59", "film 58", "film 57"]
+    assert posts(service) == []
+
+
+def test_lists(service, client):
+    """What the service says about campaigns and disclosures is handed on."""
+    assert client().campaigns() == [{"name": "films"}]
+    assert client().disclosures() == [{"name": "gender"}]
+
+
+def test_remembered_before_it_is_sent(service, client, tmp_path):
+    """When the first byte arrives, the memory's file holds the message already."""
+    memory = FileMemory(tmp_path / "memory")
+    seen = {}
+
+    def look(name, answer):
+        def looked(body):
+            with memory.turn() as kept:
+                seen[name] = (body, kept)
+            return answer(body)
+
+        return looked
+
+    for path in (REPORTS, PROFILES):
+        service.answers[path] = look(path, service.answers[path])
+    client(memory).report("films", HISTORY)
+    client(memory).predict("gender", OWN, STARS)
+    body, kept = seen[REPORTS]
+    assert [sent for _, sent in kept.reports.values()] == [body]
+    body, kept = seen[PROFILES]
+    shown = {item: entry[1] for item, entry in kept.releases.items() if entry[1] is not None}
+    assert dict(Release.decode(body).ratings).items() <= shown.items()
+
+
+def test_a_memory_that_cannot_be_written(service, client):
+    """What cannot be remembered is not sent."""
+
+    class Full(PassingMemory):
+        def turn(self):
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="full"):
+        client(Full()).report("films", HISTORY)
+    assert posts(service) == []
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (503, {}, b""),
+        (503, {"Retry-After": "7"}, b"{}"),
+        (429, {"Retry-After": "Wed"}, b""),
+        (500, {}, b"<html>"),
+        ("drop", {}, b""),
+        (200, {"Content-Length": "90"}, b"short"),
+    ],
+    ids=lambda failure: f"{failure[0]} {failure[1]}",
+)
+def test_retries_have_the_same_bytes(service, client, failure):
+    """After an answer that may pass, or none, the same bytes go out under the same key."""
+    waits = []
+    transport = Transport(service.url, "key", sleep=waits.append)
+    service.failures.extend([failure] * 2)
+    assert transport.post(REPORTS, b"x") == b'{"counted": true}'
+    sent = posts(service)
+    assert len(sent) == 3
+    assert {(path, body) for path, body, _ in sent} == {(REPORTS, b"x")}
+    assert {headers["Idempotency-Key"] for *_, headers in sent} == {idempotency_key(REPORTS, b"x")}
+    assert waits == ([7.0, 7.0] if "7" in failure[1].values() else [0.5, 1.0])
+
+
+def test_attempts_end(service, client):
+    """After so many attempts the last failure is told, with its status and reason."""
+    problem = b'{"title": "Busy", "detail": "Try later.\\u001b[2J", "status": 503}'
+    service.failures.extend([(503, {}, problem)] * 3)
+    with pytest.raises(ServiceError, match=r"503: Busy - Try later\. \[2J$") as raised:
+        client().campaigns()
+    assert raised.value.status == 503
+    assert len(service.asked) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422])
+def test_refusals_are_final(service, client, status):
+    """What the service refuses is not repeated."""
+    service.failures.append((status, {}, b'{"title": "No"}'))
+    with pytest.raises(ServiceError, match="No") as raised:
+        client().campaigns()
+    assert raised.value.status == status
+    assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed(service, client, status):
+    """The key and the message go to the given address alone."""
+    service.failures.append((status, {"Location": f"{service.url}/api/disclosures"}, b""))
+    with pytest.raises(ServiceError, match="another address"):
+        client().campaigns()
+    assert [path for _, path, *_ in service.asked] == ["/api/campaigns"]
+
+
+def test_answers_are_bounded(service, client):
+    """An answer longer than allowed is not read to its end."""
+    service.answers["/api/campaigns"] = b"[" + b"1," * 5000 + b"1]"
+    assert len(client(largest=10_003).campaigns()) == 5001
+    with pytest.raises(ServiceError, match="more than 10,002 bytes"):
+        client(largest=10_002).campaigns()
+
+
+def test_slow_services_are_left(service, client):
+    """A service that does not answer in time is one that cannot be reached."""
+    stop = threading.Event()
+
+    def slow(body):
+        stop.wait(5)
+        return b"{}"
+
+    service.answers[REPORTS] = slow
+    try:
+        with pytest.raises(ServiceError, match="timed out"):
+            client(timeout=0.1, attempts=2).report("films", HISTORY)
+    finally:
+        stop.set()
+
+
+def test_nobody_there():
+    """Nothing at the address is an error in one sentence."""
+    settings = {"secret": bytes(32), "memory": PassingMemory(), "sleep": lambda seconds: None}
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        Client("http://127.0.0.1:9", "key", **settings).campaigns()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org",
+        "http://192.0.2.1/",
+        "http://localhost.example.org",
+        "ftp://127.0.0.1",
+        "file:///etc/passwd",
+        "https://",
+        "https://who:pass@example.org",
+        "https://example.org/?key=1",
+        "https://example.org/#x",
+        "https://[::1",
+        "https://host:port",
+        "",
+    ],
+)
+def test_addresses_that_are_refused(url):
+    """Messages travel encrypted, or stay on this machine."""
+    with pytest.raises(ConfigError):
+        Client(url, "key", secret=bytes(32), memory=PassingMemory())
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org/films/", "http://localhost:1", "http://[::1]:1"]
+)
+def test_addresses_that_are_taken(url):
+    """https anywhere, http on this machine."""
+    Client(url, "key", secret=bytes(32), memory=PassingMemory())
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a\r\nHost: x", "ключ"])
+def test_keys_that_are_refused(key):
+    """A key cannot add lines to a request."""
+    with pytest.raises(ConfigError, match="key"):
+        Client("https://example.org", key, secret=bytes(32), memory=PassingMemory())
+
+
+def test_short_secrets_are_refused():
+    """A secret that could be guessed is none."""
+    with pytest.raises(ConfigError, match="32 bytes"):
+        Client("https://example.org", "key", secret=bytes(31), memory=PassingMemory())
+
+
+def test_limits(service, client):
+    """What is beyond the owner's limits is refused, and nothing is sent."""
+    with pytest.raises(PrivacyError, match=r"at most 0\.5 .*Nothing was sent"):
+        client(limits=Limits(epsilon=0.5)).report("films", HISTORY)
+    assert posts(service) == []
+
+
+def test_pins(service, client):
+    """Another campaign or disclosure than the expected one is refused before anything is made."""
+    campaign = Campaign.decode(service.answers["/api/campaigns/films"])
+    disclosure = Disclosure.decode(service.answers["/api/disclosures/gender"])
+    client().report("films", HISTORY, digest=campaign.digest.hex())
+    client().predict("gender", OWN, STARS, digest=disclosure.digest)
+    service.asked.clear()
+    with pytest.raises(PrivacyError, match="not the expected one"):
+        client().report("films", HISTORY, digest="00" * 32)
+    with pytest.raises(PrivacyError, match="not the expected one"):
+        client().predict("gender", OWN, STARS, digest="00" * 8)
+    assert posts(service) == []
+
+
+@pytest.mark.parametrize(
+    ("history", "values"),
+    [({12: 9.0}, OWN), ({12: 2.5}, OWN), (STARS, {}), (STARS, {"gender": "X"})],
+)
+def test_wrong_input(service, client, history, values):
+    """Stars off the scale and unknown values are configuration errors; nothing is sent or kept."""
+    memory = PassingMemory()
+    with pytest.raises(ConfigError, match="Nothing was sent"):
+        client(memory).predict("gender", values, history)
+    assert posts(service) == []
+    with memory.turn() as kept:
+        assert kept.releases == {}
+
+
+def test_another_attribute_value(service, client):
+    """A memory made under another value is refused, not used."""
+    memory = PassingMemory()
+    client(memory).predict("gender", OWN, STARS)
+    with pytest.raises(PrivacyError, match="another rule, scale or attribute value"):
+        client(memory).predict("gender", {"gender": "M"}, STARS)
+    assert len(posts(service)) == 1
+
+
+NOT_ANSWERS = [b"", b"null", b"{", b'{"items": 1}', b'{"items": [1.5]}', b'{"items": [true]}']
+NOT_ANSWERS += [
+    b"[" * 100_000,
+    b'{"items": [NaN]}',
+    b'{"items": [1], "items": [1]}',
+    b"\xff",
+    b"[1]",
+]
+
+
+@pytest.mark.parametrize("data", NOT_ANSWERS, ids=lambda data: data[:20].hex())
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/campaigns/films",
+        "/api/campaigns/films/catalogue",
+        "/api/campaigns/films/clusters",
+        "/api/disclosures/gender",
+        PROFILES,
+    ],
+)
+def test_answers_that_are_none(service, client, path, data):
+    """Whatever a service sends instead of a message is its error, in one sentence."""
+    service.answers[path] = lambda body: data
+    if path != PROFILES:
+        service.answers[path] = data
+    device = client()
+    if "disclosures" in path:
+        visit = partial(device.predict, "gender", OWN, STARS)
+    elif "clusters" in path:
+        visit = partial(device.recommend, "films", HISTORY, liked_from=4.0)
+    else:
+        visit = partial(device.report, "films", HISTORY)
+    with pytest.raises(ServiceError):
+        visit()
+
+
+def test_another_catalogue(service, client):
+    """A list that the campaign does not name is refused before anything is made, also later on."""
+    memory = PassingMemory()
+    client(memory).report("films", HISTORY)
+    service.answers["/api/campaigns/films/catalogue"] = b'{"items": ["film 0"]}'
+    with pytest.raises(ServiceError, match="not the list"):
+        client(memory).report("films", HISTORY)
+    assert len(posts(service)) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [Scores("0123456789abcdef", ()).encode(), None],
+    ids=["another disclosure", "an unknown item"],
+)
+def test_scores_that_cannot_be_used(service, client, wrong):
+    """Scores for another disclosure, or for unknown items, are the service's error."""
+    shown = Disclosure.decode(service.answers["/api/disclosures/gender"])
+    data = wrong or Scores(shown.digest, (("elsewhere", 0),)).encode()
+    service.answers[PROFILES] = lambda body: data
+    with pytest.raises(ServiceError, match="cannot be used"):
+        client().predict("gender", OWN, STARS)
+
+
+def test_a_scale_beyond_numbers(service, client):
+    """A scale with an integer that no float holds is no disclosure."""
+    data = service.answers["/api/disclosures/gender"]
+    huge = data.replace(b'"minimum":1.0', b'"minimum":1' + b"0" * 400)
+    assert huge != data
+    service.answers["/api/disclosures/gender"] = huge
+    with pytest.raises(ServiceError, match="no message"):
+        client().predict("gender", OWN, STARS)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "a?b", "a b", "é"])
+def test_names_are_one_part_of_a_path(service, client, name):
+    """A name cannot lead to another address of the service."""
+    with pytest.raises(ServiceError):
+        client().campaign(name)
+    [(_, path, *_)] = service.asked
+    assert path.count("/") == 3
+    assert "?" not in path
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_names_that_are_none(client, name):
+    """What would be taken for a folder is refused."""
+    with pytest.raises(ConfigError):
+        client().campaign(name)
+
+
+def test_report_is_the_message_that_was_sent(service, client):
+    """What the person is shown is what went out."""
+    sent = client().report("films", HISTORY)
+    assert Report.decode(sent.data).encode() == posts(service)[0][1]

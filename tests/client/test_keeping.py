@@ -1,0 +1,160 @@
+"""What a device keeps is there after a crash, for its owner alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tacit.client import FileMemory, PassingMemory, secret_in
+from tacit.errors import DataError, OutputError
+
+ENTRY = (3_000_000, None, (5, 7), "0123456789abcdef")
+
+
+@pytest.fixture(params=["file", "passing"])
+def memory(request, tmp_path):
+    """A memory of either kind."""
+    return FileMemory(tmp_path / "memory") if request.param == "file" else PassingMemory()
+
+
+def test_round_trip(memory):
+    """What was kept comes back, with ids of both types and any size."""
+    releases = {1: ENTRY, "1": (0, 4, (), "x"), 2**70: ENTRY, "\ud800": ENTRY}
+    with memory.turn() as kept:
+        kept.reports["ab"] = (10**6, b"\x00\xff")
+        kept.releases |= releases
+    with memory.turn() as kept:
+        assert kept.reports == {"ab": (10**6, b"\x00\xff")}
+        assert kept.releases == releases
+
+
+def test_nothing_is_kept_after_an_error(memory):
+    """A turn that fails leaves what was there before."""
+    with memory.turn() as kept:
+        kept.reports["ab"] = (1, b"x")
+
+    def failing():
+        with memory.turn() as kept:
+            kept.reports["cd"] = (2, b"y")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    with memory.turn() as kept:
+        assert set(kept.reports) == {"ab"}
+
+
+def test_devices_take_turns(memory):
+    """Threads that count at the same moment lose nothing."""
+
+    def count():
+        for _ in range(5):
+            with memory.turn() as kept:
+                spent, _ = kept.reports.get("ab", (0, b""))
+                kept.reports["ab"] = (spent + 1, b"")
+
+    threads = [threading.Thread(target=count) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with memory.turn() as kept:
+        assert kept.reports["ab"][0] == 30
+
+
+def test_killed_at_any_moment(tmp_path):
+    """A process that is killed while it keeps leaves the old memory or the new one."""
+    path = tmp_path / "memory"
+    code = (
+        "import sys; from tacit.client import FileMemory; memory = FileMemory(sys.argv[1])\n"
+        "for number in range(10**6):\n"
+        "    with memory.turn() as kept: kept.reports = {f'{number}': (number, b'x' * 20000)}\n"
+        "    print(number, flush=True)\n"
+    )
+    for _ in range(5):
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            done = int(process.stdout.readline())
+            for _ in range(20):
+                done = int(process.stdout.readline())
+            process.send_signal(signal.SIGKILL)
+            *_, last = [done, *map(int, process.stdout.read().split())]
+        with FileMemory(path).turn() as kept:
+            [(name, (number, sent))] = kept.reports.items()
+        assert name == str(number)
+        assert number in (last, last + 1)
+        assert len(sent) == 20000
+
+
+def test_only_the_owner_reads(tmp_path):
+    """Files are made for their owner alone, whatever the habits of the account are."""
+    before = os.umask(0)
+    try:
+        with FileMemory(tmp_path / "memory").turn() as kept:
+            kept.releases[1] = ENTRY
+        secret_in(tmp_path / "secret")
+    finally:
+        os.umask(before)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes == {"memory": 0o600, "memory.lock": 0o600, "secret": 0o600}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "{}",
+        '{"version":2,"reports":{},"releases":[]}',
+        '{"version":1,"reports":{"ab":[1]},"releases":[]}',
+        '{"version":1,"reports":{"ab":[1,"xy"]},"releases":[]}',
+        '{"version":1,"reports":{"ab":[NaN,"00"]},"releases":[]}',
+        '{"version":1,"reports":{"ab":[true,"00"]},"releases":[]}',
+        '{"version":1,"reports":{},"releases":[[1,2]]}',
+        '{"version":1,"reports":{},"releases":[[1.5,2,3,[],"x"]]}',
+        '{"version":1,"reports":{},"reports":{},"releases":[]}',
+    ],
+)
+def test_other_files_are_refused(tmp_path, text):
+    """What is no memory is neither used nor replaced."""
+    path = tmp_path / "memory"
+    path.write_text(text)
+    with pytest.raises(DataError, match="no memory"), FileMemory(path).turn():
+        pass
+    assert path.read_text() == text
+
+
+def test_secret(tmp_path):
+    """A secret is made once, and another file has another one."""
+    first = secret_in(tmp_path / "one")
+    assert len(first) == 32
+    assert secret_in(tmp_path / "one") == first
+    assert secret_in(tmp_path / "two") != first
+
+
+@pytest.mark.parametrize("text", ["", "xyz", "00" * 31, "é"])
+def test_what_is_no_secret(tmp_path, text):
+    """A file that holds no secret is not replaced by a new one."""
+    path = tmp_path / "secret"
+    path.write_text(text)
+    with pytest.raises(DataError, match="no secret"):
+        secret_in(path)
+    assert path.read_text() == text
+
+
+def test_no_folder(tmp_path):
+    """A folder that is not there is said in one sentence."""
+    with pytest.raises(OutputError, match="nothing can be kept"):
+        secret_in(tmp_path / "no" / "secret")
+    with (
+        pytest.raises(OutputError, match="nothing can be kept"),
+        FileMemory(tmp_path / "no" / "memory").turn(),
+    ):
+        pass
