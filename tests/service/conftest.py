@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -50,9 +51,9 @@ class Shop:
     logged: io.StringIO
 
     def ask(self, role: str | None, method: str, path: str, **given: Any) -> Any:
-        """A response; a new Idempotency-Key unless `key` names one. role None: nobody."""
+        """A response; a new Idempotency-Key unless `key` names one. role None: anonymous."""
         headers = dict(given.pop("headers", {}))
-        if role is not None:
+        if role not in (None, "anonymous"):
             headers["authorization"] = f"Bearer {self.keys[role]}"
         if method in ("POST", "DELETE"):
             headers["idempotency-key"] = given.pop("key", secrets.token_hex(8))
@@ -70,8 +71,18 @@ class Shop:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """The demonstration's folder, made once. Not to be served from: `folder` is a copy of it."""
-    return make_demo(tmp_path_factory.mktemp("demo") / "shop")
+    """The demonstration's folder, made once, also where tests run side by side in processes.
+
+    Not to be served from: `folder` is a copy of it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    keys = base / "demo-keys.json"
+    with (base / "demo-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not keys.exists():
+            keys.write_text(json.dumps(make_demo(base / "demo").keys))
+    return Demo(base / "demo", json.loads(keys.read_text()))
 
 
 @pytest.fixture
@@ -204,3 +215,146 @@ def wait_until() -> Callable[..., None]:
             time.sleep(0.02)
 
     return wait
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the interface, as the OpenAPI document describes it."""
+
+    method: str
+    path: str
+    content: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return frozenset(self.content["x-tacit-roles"])
+
+    @property
+    def changes(self) -> bool:
+        """Whether it takes an Idempotency-Key."""
+        return any(one["name"] == "Idempotency-Key" for one in self.content.get("parameters", ()))
+
+    @property
+    def body(self) -> str | None:
+        """The kind of content that it takes."""
+        kinds = list(self.content.get("requestBody", {}).get("content", {}))
+        return kinds[0] if kinds else None
+
+
+def operations_of(app: FastAPI) -> list[Operation]:
+    return [
+        Operation(method.upper(), path, content)
+        for path, methods in app.openapi()["paths"].items()
+        for method, content in methods.items()
+    ]
+
+
+@pytest.fixture
+def operations(shared_shop: Shop) -> list[Operation]:
+    """All operations of the interface."""
+    return operations_of(shared_shop.app)
+
+
+@dataclass(frozen=True)
+class Valid:
+    """A request that is answered with success. by: the role that it is made for."""
+
+    by: str
+    path: str
+    given: dict[str, Any] = field(default_factory=dict)
+    before: tuple[Valid, ...] = ()
+    """What has to be asked first."""
+
+    def ask(self, shop: Shop, method: str, **more: Any) -> Any:
+        for one in self.before:
+            answer = one.ask(shop, "POST")
+            assert answer.status_code < 300, answer.text
+        return shop.ask(self.by, method, self.path, **{**self.given, **more})
+
+
+@pytest.fixture(scope="session")
+def valid(demo: Demo) -> Callable[[str], Valid]:
+    """A valid request of an operation, such as `valid("POST /api/feedback")`.
+
+    A new operation needs a line here: without one the tests of all operations fail.
+    """
+    return valid_requests(demo).__getitem__
+
+
+def valid_requests(demo: Demo) -> dict[str, Valid]:
+    token = "t" * 43
+    return {
+        "GET /healthz": Valid("anonymous", "/healthz"),
+        "GET /readyz": Valid("anonymous", "/readyz"),
+        "GET /metrics": Valid("operator", "/metrics"),
+        "GET /api/problems": Valid("anonymous", "/api/problems"),
+        "GET /api/models": Valid("anonymous", "/api/models"),
+        "GET /api/models/{model}/items": Valid("anonymous", "/api/models/films/items"),
+        "GET /api/recommend/{user}": Valid("subject", "/api/recommend/ann?n=3"),
+        "POST /api/recommend": Valid(
+            "subject",
+            "/api/recommend",
+            {"json": {"model": "films", "history": {"1001": 4.0}, "n": 3}},
+        ),
+        "POST /api/feedback": _feedback(),
+        "GET /api/feedback": Valid("subject", "/api/feedback"),
+        "DELETE /api/feedback": Valid("subject", "/api/feedback", before=(_feedback(),)),
+        "GET /api/guarantees": Valid("anonymous", "/api/guarantees"),
+        "GET /api/guarantees/{noun}/{name}": Valid("anonymous", "/api/guarantees/models/films"),
+        "GET /api/privacy/budget": Valid("subject", "/api/privacy/budget"),
+        "GET /api/privacy/budgets": Valid("operator", "/api/privacy/budgets"),
+        "GET /api/privacy/ledger": Valid("auditor", "/api/privacy/ledger"),
+        "GET /api/curves": Valid("analyst", "/api/curves"),
+        "DELETE /api/users/{user}": Valid("subject", "/api/users/ann", before=(_feedback(),)),
+        "POST /api/people": Valid("operator", "/api/people", {"json": {"name": "cleo"}}),
+        "POST /api/visitors": Valid("anonymous", "/api/visitors", {"json": {"token": token}}),
+        "GET /api/disclosures": Valid("anonymous", "/api/disclosures"),
+        "GET /api/disclosures/{name}": Valid("anonymous", "/api/disclosures/gender"),
+        "POST /api/disclosures/{name}/profiles": Valid(
+            "subject", "/api/disclosures/gender/profiles", _octets(_release(demo))
+        ),
+        "GET /api/campaigns": Valid("anonymous", "/api/campaigns"),
+        "GET /api/campaigns/{name}": Valid("anonymous", "/api/campaigns/taste"),
+        "GET /api/campaigns/{name}/catalogue": Valid("anonymous", "/api/campaigns/taste/catalogue"),
+        "GET /api/campaigns/{name}/clusters": Valid(
+            "anonymous", "/api/campaigns/taste/clusters", before=(_close(demo),)
+        ),
+        "POST /api/campaigns/{name}/reports": _report(demo),
+        "POST /api/campaigns/{name}/close": _close(demo),
+        "GET /api/campaigns/{name}/counts": Valid("analyst", "/api/campaigns/taste/counts"),
+    }
+
+
+def _feedback() -> Valid:
+    rating = {"model": "films", "item": "1001", "stars": 4.0}
+    return Valid("subject", "/api/feedback", {"json": rating})
+
+
+def _octets(content: bytes) -> dict[str, Any]:
+    return {"content": content, "headers": {"content-type": "application/octet-stream"}}
+
+
+def _release(demo: Demo) -> bytes:
+    from tacit.service.deployment import Section
+    from tacit.service.disclosures import ServedDisclosure
+
+    section = Section(TENANT, "gender", demo.folder, {"file": "gender.tacit"})
+    device = ServedDisclosure.from_section(section).model.device({"gender": "F"})
+    return bytes(device.release({1: 5.0, 2: 3.0, 5: 1.0}).encode())
+
+
+def _report(demo: Demo) -> Valid:
+    from tacit.recommenders.sketches import Campaign, Device, new_secret
+
+    campaign = Campaign.decode((demo.folder / "taste.campaign").read_bytes())
+    items = json.loads((demo.folder / "taste.items.json").read_text())
+    report = Device(new_secret(), {}).report(campaign, items, {1: 5.0, 7: 4.0}).encode()
+    return Valid("subject", "/api/campaigns/taste/reports", _octets(report))
+
+
+def _close(demo: Demo) -> Valid:
+    return Valid("operator", "/api/campaigns/taste/close", before=(_report(demo),))
