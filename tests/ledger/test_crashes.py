@@ -9,8 +9,9 @@ import time
 import pytest
 from sqlalchemy import event
 
-from tacit.ledger import BudgetExhausted, Cap, open_ledger
-from tacit.testing.ledgers import FILMS, ask, fork
+from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
+from tacit.ledger.statements import Statement
+from tacit.testing.ledgers import FILMS, ask, fork, refused
 
 
 def child(work):
@@ -30,19 +31,30 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def before_statement(ledger, step, act):
+    """Do something before statement number `step` of this process, whoever runs it."""
+    seen = iter(range(10_000))
+    run = Statement.run
+
+    def count(*_):
+        if next(seen) == step:
+            act()
+
+    def counted(*given):
+        count()
+        return run(*given)
+
+    event.listen(ledger._engine, "before_cursor_execute", count)
+    Statement.run = counted
+
+
 def dying_at(opening, step):
     """One release by a process that kills itself before its statement number `step`, or around
     the commit and the second place: "commit", "second", "reply"."""
 
     def work():
         ledger = opening()
-        seen = iter(range(10_000))
-
-        def count(*_):
-            if next(seen) == step:
-                die()
-
-        event.listen(ledger._engine, "before_cursor_execute", count)
+        before_statement(ledger, step, die)
         if step == "commit":
             event.listen(ledger._engine, "commit", die)
         if step == "second":
@@ -241,3 +253,38 @@ def test_a_killed_server_loses_nothing(postgres, tmp_path):
         for key, answer in told.items():
             assert ask(ledger, key, FILMS).answer == answer
     assert len(told) >= 30
+
+
+def test_a_stopped_server_is_outlived(postgres, tmp_path):
+    """While PostgreSQL is away nothing is released, soon told; afterwards the same ledger works."""
+    address = postgres.database()
+    with open_ledger(address, second=tmp_path / "head", patience=2) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        ask(ledger, "a", FILMS)
+        postgres.stop()
+        try:
+            for _ in range(2):
+                began = time.monotonic()
+                refused(LedgerUnavailable, lambda: ask(ledger, "b", FILMS))
+                assert time.monotonic() - began < 10
+        finally:
+            postgres.start()
+        assert not ask(ledger, "b", FILMS).repeated
+        assert ledger.balance(FILMS).spent == 2
+        assert ledger.verify().sound
+
+
+def test_a_server_killed_within_a_request_is_outlived(postgres, tmp_path):
+    """The request under way is undone and told; it can be asked again with the same key."""
+    address = postgres.database()
+    with open_ledger(address, second=tmp_path / "head", patience=2) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+
+        def killed(_):
+            postgres.kill()
+            return b"drawn"
+
+        refused(LedgerUnavailable, lambda: ask(ledger, "a", FILMS, draw=killed))
+        postgres.start()
+        assert not ask(ledger, "a", FILMS).repeated
+        assert ledger.balance(FILMS).spent == 1

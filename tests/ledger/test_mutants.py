@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from tacit.errors import PrivacyError, TacitError
 from tacit.ledger import Ledger, Request, spending, store
 from tacit.ledger.schema import budgets
+from tacit.ledger.statements import Statement
 from tacit.ledger.states import KeptStates
 from tacit.testing.ledgers import LedgerConformance
 
@@ -36,20 +37,13 @@ def payment_without_guard(patch):
     """Spending is added without a look at the cap; only the table's CHECK is left."""
     row = budgets.c
     added = {"spent": row.spent + 1, "epoch_spent": row.epoch_spent + 1}
-    patch.setattr(spending, "_PAY", update(budgets).values(**added))
+    paid = update(budgets).values(**added).returning(row.id)
+    patch.setattr(spending, "_PAY", Statement(paid))
 
 
 def partial_payment(patch):
     """What a refused request charged before it was refused stays charged."""
-    spend = store.spend
-
-    def charged(place, work):
-        try:
-            return spend(place, work)
-        except PrivacyError as error:
-            return error
-
-    patch.setattr(store, "spend", charged)
+    patch.setattr(spending, "_UNDO", Statement(text("SELECT 1")))
 
 
 def refund_of_a_failed_draw(patch):
@@ -71,7 +65,10 @@ def seeded_answers(patch):
 
 def free_repetition(patch):
     """Nothing is charged at all."""
-    patch.setattr(spending, "_pay", lambda place, charge: [1, 1, 0])
+    patch.setattr(
+        spending, "_pay", lambda place, charge: Statement(text("SELECT 1")).run(place.connection)
+    )
+    patch.setattr(spending, "_paid", lambda place, charge, rows: [1, 1, 0])
 
 
 def anybodys_epoch(patch):

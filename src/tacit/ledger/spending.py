@@ -13,21 +13,24 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Update,
     bindparam,
     case,
     insert,
-    literal,
+    literal_column,
     or_,
     select,
+    text,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import ReturningUpdate
 
+from tacit.errors import TacitError
 from tacit.ledger.chain import Head, body_of, link
 from tacit.ledger.refusals import BudgetExhausted, DrawFailed, KeyReused, UnitsDiffer, UnknownBudget
 from tacit.ledger.requests import Charge, Holder, Release, Request
 from tacit.ledger.schema import answers, budgets, head, log, requests
+from tacit.ledger.statements import Asked, Statement
 from tacit.ledger.states import LARGEST_STATE, KeptStates
 from tacit.randomness import Source, secure
 
@@ -84,15 +87,15 @@ class Place:
 
 def take_place(connection: Connection) -> Place:
     """Lock the row that every writer locks first; others wait until this transaction ends."""
-    row = connection.execute(_PLACE).one()
-    return Place(connection, row.ledger, row.operator, row.epoch, row.sequence, row.hash)
+    ((ledger, operator, epoch, sequence, digest),) = _PLACE.run(connection).rows()
+    return Place(connection, ledger, operator, epoch, sequence, digest)
 
 
 def leave_place(place: Place) -> None:
     """Write the new states, then where the chain stands now: the transaction's last statements."""
     place.states.write()
     moved = {"to": place.sequence, "digest": place.hash, "now": place.epoch, "by": place.operator}
-    place.connection.execute(_MOVE, moved)
+    _MOVE.run(place.connection, moved)
 
 
 def append(place: Place, kind: str, facts: dict[str, Any]) -> None:
@@ -101,21 +104,40 @@ def append(place: Place, kind: str, facts: dict[str, Any]) -> None:
     place.sequence += 1
     place.hash = link(place.hash, place.sequence, kind, body)
     row = {"sequence": place.sequence, "kind": kind, "body": body, "hash": place.hash}
-    place.connection.execute(_ENTRY, row)
+    _ENTRY.run(place.connection, row)
+
+
+def settle(place: Place, spending: Spending) -> Stored | Exception:
+    """One request among others of the transaction; if it is refused, only its part is undone."""
+    _PART.run(place.connection)
+    outcome: Stored | Exception
+    try:
+        outcome = spend(place, spending)
+    except TacitError as refused:
+        _UNDO.run(place.connection)
+        outcome = refused
+    _KEEP.run(place.connection)
+    return outcome
 
 
 def spend(place: Place, spending: Spending) -> Stored:
-    """Key, charges, draw, answer, entry: the caller undoes what was written if this raises."""
+    """Key, charges, draw, answer, entry: the caller undoes what was written if this raises.
+
+    Key and charges are sent together, so a repetition takes its charges back.
+    """
     request = spending.request
     number = place.sequence + 1
-    if not _claim(place.connection, request, number):
-        earlier = find(place.connection, request)
-        assert earlier is not None
-        return earlier
-    paid = [_pay(place, charge) for charge in _in_order(spending.charges)]
+    claimed = _claim(place.connection, request, number)
+    charges = _in_order(spending.charges)
+    payments = [_pay(place, charge) for charge in charges]
+    new, budgets_paid = claimed.rows(), [payment.rows() for payment in payments]
+    if not new:
+        _UNDO.run(place.connection)
+        return find(place.connection, request)
+    paid = [_paid(place, *both) for both in zip(charges, budgets_paid, strict=True)]
     before = None if spending.state is None else place.states.read(spending.state)
     answer, after = _drawn(spending.draw, before)
-    place.connection.execute(_ANSWER, {"sequence": number, "answer": answer})
+    _ANSWER.run(place.connection, {"sequence": number, "answer": answer})
     facts = {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -134,15 +156,12 @@ def spend(place: Place, spending: Spending) -> Stored:
     return Stored(number, answer, repeated=False)
 
 
-def find(connection: Connection, request: Request) -> Stored | None:
-    """What is stored under this key; KeyReused if that was for another payload."""
-    row = connection.execute(_STORED, _scope(request)).one_or_none()
-    if row is None:
-        return None
-    if row.payload != request.digest:
+def find(connection: Connection, request: Request) -> Stored:
+    """What is stored under a key that is taken; KeyReused if that was for another payload."""
+    ((payload, sequence, answer),) = _STORED.run(connection, _scope(request)).rows()
+    if payload != request.digest:
         raise KeyReused
-    answer = None if row.answer is None else bytes(row.answer)
-    return Stored(row.sequence, answer, repeated=True)
+    return Stored(sequence, None if answer is None else bytes(answer), repeated=True)
 
 
 def fingerprint(answer: bytes | None) -> str | None:
@@ -150,10 +169,10 @@ def fingerprint(answer: bytes | None) -> str | None:
     return None if answer is None else hashlib.sha256(answer).hexdigest()
 
 
-def number_of(connection: Connection, holder: Holder) -> Any | None:
+def number_of(connection: Connection, holder: Holder) -> tuple[int, str] | None:
     """Row number and unit of a budget: public facts, not what is left of it."""
-    whose = {"tenant": holder.tenant, "kind": holder.kind, "name": holder.name}
-    return connection.execute(_NUMBER, whose).one_or_none()
+    rows = _NUMBER.run(connection, _whose(holder)).rows()
+    return rows[0] if rows else None
 
 
 def _scope(request: Request) -> dict[str, str]:
@@ -166,23 +185,33 @@ def _scope(request: Request) -> dict[str, str]:
     }
 
 
-def _claim(connection: Connection, request: Request, number: int) -> bool:
-    """Take the key. False if somebody has it: the store decides, no look before the leap."""
+def _whose(holder: Holder) -> dict[str, str]:
+    """What a budget is known by."""
+    return {"tenant": holder.tenant, "kind": holder.kind, "name": holder.name}
+
+
+def _claim(connection: Connection, request: Request, number: int) -> Asked:
+    """Take the key. No row if somebody has it: the store decides, no look before the leap."""
     row = {"sequence": number, **_scope(request), "payload": request.digest}
-    return connection.execute(_CLAIM[connection.dialect.name], row).first() is not None
+    return _CLAIM.run(connection, row)
 
 
-def _pay(place: Place, charge: Charge) -> list[int]:
-    row = number_of(place.connection, charge.holder)
-    if row is None:
+def _pay(place: Place, charge: Charge) -> Asked:
+    """Take the price from the budget. No row if it does not cover it."""
+    cost = charge.cost
+    price = {"in": cost.unit.value, "amount": cost.amount, "delta": cost.delta}
+    return _PAY.run(place.connection, {**_whose(charge.holder), **price, "now": place.epoch})
+
+
+def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
+    """Number of the budget, amount, delta; or the reason why nothing was paid."""
+    cost = charge.cost
+    if rows:
+        return [rows[0][0], cost.amount, cost.delta]
+    known = number_of(place.connection, charge.holder)
+    if known is None:
         raise UnknownBudget
-    if row.unit != charge.cost.unit.value:
-        raise UnitsDiffer
-    cost = {"amount": charge.cost.amount, "delta": charge.cost.delta}
-    paid = place.connection.execute(_PAY, {"number": row.id, **cost, "now": place.epoch})
-    if paid.rowcount != 1:
-        raise BudgetExhausted
-    return [row.id, charge.cost.amount, charge.cost.delta]
+    raise UnitsDiffer if known[1] != cost.unit.value else BudgetExhausted
 
 
 def _in_order(charges: Sequence[Charge]) -> list[Charge]:
@@ -202,21 +231,23 @@ def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, byte
     return (answer, after) if type(answer) is bytes and keepable else (None, None)
 
 
-def _payment() -> Update:
+def _payment() -> ReturningUpdate[tuple[int]]:
     """The condition and the addition are one statement, so that nothing comes between them."""
     row = budgets.c
     amount, delta = bindparam("amount", type_=BigInteger), bindparam("delta", type_=BigInteger)
     now = bindparam("now", type_=BigInteger)
-    in_epoch = case((row.epoch == now, row.epoch_spent), else_=literal(0)) + amount
+    in_epoch = case((row.epoch == now, row.epoch_spent), else_=literal_column("0")) + amount
     added = {"spent": row.spent + amount, "delta_spent": row.delta_spent + delta}
     covered = (
-        row.id == bindparam("number", type_=BigInteger),
+        *_same(_WHOSE),
+        row.unit == bindparam("in"),
         row.spent + amount <= row.cap,
         row.delta_spent + delta <= row.delta_cap,
         row.epoch <= now,
         or_(row.epoch_cap.is_(None), in_epoch <= row.epoch_cap),
     )
-    return update(budgets).values(**added, epoch=now, epoch_spent=in_epoch).where(*covered)
+    paid = update(budgets).values(**added, epoch=now, epoch_spent=in_epoch).where(*covered)
+    return paid.returning(row.id)
 
 
 def _same(columns: Iterable[Column[Any]]) -> list[ColumnElement[bool]]:
@@ -224,30 +255,37 @@ def _same(columns: Iterable[Column[Any]]) -> list[ColumnElement[bool]]:
 
 
 _KEY = [requests.c.tenant, requests.c.subject, requests.c.operation, requests.c.request_key]
+_WHOSE = [budgets.c.tenant, budgets.c.kind, budgets.c.name]
 
-# Built once: putting a statement together costs more than running it.
-_PLACE = select(head).with_for_update()
-_MOVE = update(head).values(
-    sequence=bindparam("to"),
-    hash=bindparam("digest"),
-    epoch=bindparam("now"),
-    operator=bindparam("by"),
+_PLACE = Statement(
+    select(
+        head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash
+    ).with_for_update()
 )
-_ENTRY = insert(log)
-_ANSWER = insert(answers)
-_CLAIM = {
-    "sqlite": sqlite.insert(requests)
+_MOVE = Statement(
+    update(head).values(
+        sequence=bindparam("to"),
+        hash=bindparam("digest"),
+        epoch=bindparam("now"),
+        operator=bindparam("by"),
+    )
+)
+_PART = Statement(text("SAVEPOINT one_request"))
+_UNDO = Statement(text("ROLLBACK TO SAVEPOINT one_request"))
+_KEEP = Statement(text("RELEASE SAVEPOINT one_request"))
+_ENTRY = Statement(insert(log))
+_ANSWER = Statement(insert(answers))
+_CLAIM = Statement(
+    sqlite.insert(requests)
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(requests.c.sequence),
-    "postgresql": postgresql.insert(requests)
+    postgresql=postgresql.insert(requests)
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(requests.c.sequence),
-}
-_NUMBER = select(budgets.c.id, budgets.c.unit).where(
-    *_same([budgets.c.tenant, budgets.c.kind, budgets.c.name])
 )
-_PAY = _payment()
-_STORED = (
+_NUMBER = Statement(select(budgets.c.id, budgets.c.unit).where(*_same(_WHOSE)))
+_PAY = Statement(_payment())
+_STORED = Statement(
     select(requests.c.payload, answers.c.sequence, answers.c.answer)
     .select_from(requests.join(answers, answers.c.sequence == requests.c.sequence))
     .where(*_same(_KEY))

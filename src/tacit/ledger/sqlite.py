@@ -40,6 +40,7 @@ def engine(path: Path, *, patience: float) -> Engine:
     made = create_engine(
         make_url("sqlite+pysqlite://").set(database=str(path)),
         connect_args={"timeout": patience, "check_same_thread": False},
+        paramstyle="named",
         pool_size=4,
         max_overflow=60,
         pool_timeout=patience,

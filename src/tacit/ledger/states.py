@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from tacit.errors import ConfigError
 from tacit.ledger.schema import states
+from tacit.ledger.statements import Statement
 
 LARGEST_STATE = 64 * 2**20
 """Bytes of one state."""
@@ -33,8 +34,8 @@ def check_state_name(name: str) -> None:
 
 def read_state(connection: Connection, name: str) -> bytes | None:
     """The newest state of that name; None if nothing was ever kept under it."""
-    row = connection.execute(_READ, {"of": name}).one_or_none()
-    return None if row is None else bytes(row.state)
+    rows = _READ.run(connection, {"of": name}).rows()
+    return bytes(rows[0][0]) if rows else None
 
 
 @dataclass
@@ -61,19 +62,16 @@ class KeptStates:
 
     def write(self) -> None:
         """Put what changed into the store; the caller commits."""
-        write = _WRITE[self.connection.dialect.name]
         for name, sequence in sorted(self._changed.items()):
             row = {"name": name, "sequence": sequence, "state": self._known[name]}
-            self.connection.execute(write, row)
+            _WRITE.run(self.connection, row)
 
 
-_READ = select(states.c.state).where(states.c.name == bindparam("of"))
+_READ = Statement(select(states.c.state).where(states.c.name == bindparam("of")))
 _NEW: dict[str, ColumnElement[Any]] = {
     name: literal_column(f"excluded.{name}") for name in ("sequence", "state")
 }
-_WRITE = {
-    "sqlite": sqlite.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
-    "postgresql": postgresql.insert(states).on_conflict_do_update(
-        index_elements=["name"], set_=_NEW
-    ),
-}
+_WRITE = Statement(
+    sqlite.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
+    postgresql=postgresql.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
+)

@@ -19,7 +19,7 @@ from typing import NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 from sqlalchemy import Connection, Engine, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.errors import ConfigError, PrivacyError, TacitError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger.batches import Batches
 from tacit.ledger.chain import Head
 from tacit.ledger.epochs import follows
@@ -38,9 +38,10 @@ from tacit.ledger.spending import (
     append,
     leave_place,
     number_of,
-    spend,
+    settle,
     take_place,
 )
+from tacit.ledger.statements import queued
 from tacit.ledger.states import check_state_name, read_state
 from tacit.ledger.units import Cap, Unit
 from tacit.randomness import replay as replayed_source
@@ -118,10 +119,10 @@ class Ledger:
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
         with self._reading() as connection:
-            row = number_of(connection, holder)
-            if row is None:
+            known = number_of(connection, holder)
+            if known is None:
                 raise UnknownBudget
-            return next(balances(connection, row.id))
+            return next(balances(connection, known[0]))
 
     def balances(self) -> tuple[Balance, ...]:
         """All budgets in the order they were opened, for the operator."""
@@ -158,7 +159,11 @@ class Ledger:
         raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
 
     def _serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
-        return self._write(lambda place: [_settle(place, work) for work in works])
+        def settled(place: Place) -> list[Stored | Exception]:
+            with queued(place.connection):
+                return [settle(place, work) for work in works]
+
+        return self._write(settled)
 
     def _write(self, work: Callable[[Place], T]) -> T:
         """One transaction in the writer's place; returns when both places have it on disk."""
@@ -241,19 +246,10 @@ def hash_at(connection: Connection, sequence: int) -> str | None:
     return connection.scalar(select(log.c.hash).where(log.c.sequence == sequence))
 
 
-def _settle(place: Place, work: Spending) -> Stored | Exception:
-    """One request among others of the transaction; if it is refused, only its part is undone."""
-    try:
-        with place.connection.begin_nested():
-            return spend(place, work)
-    except TacitError as refused:
-        return refused
-
-
 def _open(place: Place, holder: Holder, cap: Cap) -> None:
-    row = number_of(place.connection, holder)
-    if row is not None:
-        if next(balances(place.connection, row.id)).cap != cap:
+    known = number_of(place.connection, holder)
+    if known is not None:
+        if next(balances(place.connection, known[0])).cap != cap:
             raise CapChanged
         return
     number = (place.connection.scalar(select(func.max(budgets.c.id))) or 0) + 1
