@@ -71,17 +71,14 @@ def forget(service: Here, caller: Asking, user: Named, key: IdempotencyKey) -> R
     on where it stopped; the receipt comes last.
     """
     own(caller, user)
+    payload = canonical({"user": user})
+    # First of all: a key that was used for another person is refused before anything is gone.
+    once(service, caller, f"{OPERATION}: begun", key, payload, draw=lambda _: reply({}))
     parts = list(_parts(service, user))
     for part in parts:
         _take_out(service, caller, user, key, part)
-    return once(
-        service,
-        caller,
-        OPERATION,
-        key,
-        canonical({"user": user}),
-        draw=lambda _: reply(_receipt(service, user, parts).model_dump()),
-    )
+    receipt = reply(_receipt(service, user, parts).model_dump())
+    return once(service, caller, OPERATION, key, payload, draw=lambda _: receipt)
 
 
 def _parts(service: Service, user: str) -> Iterator[Kept]:

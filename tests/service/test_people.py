@@ -1,0 +1,96 @@
+"""Keys for people: made from their names, kept nowhere."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.service.keys import Role
+
+SLOW = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+TOKENS = st.text(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", min_size=43, max_size=128
+)
+
+
+def visit(shop, token):
+    return shop.client.post("/api/visitors", json={"token": token})
+
+
+def test_a_key_is_that_persons(shop):
+    """The operator gets a person's key; with it she is known by her name, and by no other."""
+    told = shop.post("operator", "/api/people", json={"name": "zoe"}).json()
+    assert shop.service.keys.caller(told["key"]).name == "zoe"
+    shop.keys["zoe"] = told["key"]
+    assert shop.get("zoe", "/api/recommend/zoe").status_code == 200
+    assert shop.get("zoe", "/api/recommend/ann").status_code == 404
+
+
+def test_a_key_is_the_same_again(shared_shop):
+    """Asking again gives the same bytes, and nothing is stored."""
+    head = shared_shop.service.ledger.head
+    one, another = (
+        shared_shop.post("operator", "/api/people", json={"name": "zoe"}) for _ in range(2)
+    )
+    assert one.content == another.content
+    assert shared_shop.service.ledger.head == head
+
+
+@pytest.mark.parametrize("role", [None, "subject", "analyst", "auditor", "vendor"])
+def test_the_operator_alone_names_people(shared_shop, role):
+    """Whoever could name people could become anybody."""
+    answer = shared_shop.post(role, "/api/people", json={"name": "bob"})
+    assert answer.status_code == (401 if role is None else 403)
+
+
+@pytest.mark.parametrize("name", ["", "Zoe", "a b", "a" * 65, "é", "-a", "visitor-1", 3, None])
+def test_names_are_plain(shared_shop, name):
+    """Names that cannot stand in an address, or are those of visitors, are refused."""
+    assert shared_shop.post("operator", "/api/people", json={"name": name}).status_code == 422
+
+
+@SLOW
+@given(token=TOKENS, other=TOKENS)
+def test_a_visitor_is_her_token(shared_shop, token, other):
+    """The same token gives the same name and key, another token another person."""
+    told = visit(shared_shop, token)
+    assert told.status_code == 200
+    assert visit(shared_shop, token).content == told.content
+    assert (visit(shared_shop, other).json()["name"] == told.json()["name"]) == (token == other)
+    caller = shared_shop.service.keys.caller(told.json()["key"])
+    assert (caller.name, caller.role) == (told.json()["name"], Role.SUBJECT)
+    assert token not in told.text
+
+
+@pytest.mark.parametrize("token", ["", "a" * 42, "a" * 129, "a" * 42 + "!", "é" * 43, 7])
+def test_tokens_are_long(shared_shop, token):
+    """A token that could be guessed is refused, and not repeated."""
+    answer = visit(shared_shop, token)
+    assert answer.status_code == 422
+    assert "aaaa" not in answer.text
+
+
+def test_visitors_are_welcome_only_where_it_says_so(demo, folder, shops):
+    """Without the setting there is nothing at this address."""
+    with shops(demo, folder, visitors=False) as shop:
+        closed = visit(shop, secrets.token_urlsafe(32))
+        assert closed.status_code == 404
+        assert closed.json()["detail"] == "There is nothing at this address."
+
+
+def test_keys_are_kept_nowhere(shop):
+    """No file of the folder holds a person's key or a visitor's token, and neither does the log."""
+    token = secrets.token_urlsafe(32)
+    keys = [
+        shop.post("operator", "/api/people", json={"name": "zoe"}).json()["key"],
+        visit(shop, token).json()["key"],
+    ]
+    written = b"".join(path.read_bytes() for path in shop.folder.iterdir() if path.is_file())
+    written += shop.logged.getvalue().encode()
+    for secret in (*keys, token):
+        assert secret.rpartition(".")[2].encode() not in written
