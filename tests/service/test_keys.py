@@ -1,0 +1,170 @@
+"""Keys: what is kept of them, whom they let in, and the commands that give and take them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.cli.app import main
+from tacit.errors import ConfigError, DataError
+from tacit.service.keys import (
+    ANONYMOUS,
+    KeyRing,
+    Role,
+    add_key,
+    read_keys,
+    read_secret,
+    revoke_key,
+)
+
+SECRET = bytes(32)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder that names its tenant."""
+    (tmp_path / "tacit.toml").write_text('tenant = "shop"\n')
+    return tmp_path
+
+
+def ring(path, tenant="shop", secret=SECRET):
+    return KeyRing(path, secret, tenant)
+
+
+def test_a_key_is_known_by_its_hash(tmp_path):
+    """The file lets its key in and does not hold it."""
+    file = tmp_path / "keys.json"
+    key = add_key(file, "ops", Role.OPERATOR, "shop")
+    assert ring(file).caller(key).role is Role.OPERATOR
+    assert key.rpartition(".")[2] not in file.read_text()
+
+
+def test_a_persons_key_needs_no_file(tmp_path):
+    """Any process with the secret knows a person's key, and no other does."""
+    file = tmp_path / "none.json"
+    key = ring(file).person_key("ann")
+    assert ring(file).caller(key).name == "ann"
+    assert ring(file, secret=b"x" * 32).caller(key) is None
+    assert ring(file, tenant="other").caller(key) is None
+
+
+def test_a_key_of_another_tenant(tmp_path):
+    """An entry of another tenant lets nobody in here."""
+    file = tmp_path / "keys.json"
+    key = add_key(file, "ops", Role.OPERATOR, "elsewhere")
+    assert ring(file).caller(key) is None
+    assert ring(file, tenant="elsewhere").caller(key) is not None
+
+
+@given(st.text(max_size=200))
+def test_no_text_lets_anybody_in(text):
+    """Whatever is not a key is nobody's, and raises nothing."""
+    found = ring(Path("/nonexistent/keys.json"))
+    assert found.caller(text) is None
+    assert found.caller(f"tacit_person_{text}") is None
+    assert found.caller(f"tacit_{text}." + "0" * 64) is None
+    assert found.caller(None) is ANONYMOUS
+
+
+def test_a_changed_key_is_unknown(tmp_path):
+    """No sign of a key can be changed, nor its name exchanged."""
+    file = tmp_path / "keys.json"
+    key, other = (add_key(file, name, Role.AUDITOR, "shop") for name in ("one", "two"))
+    known = ring(file)
+    for place in range(len(key)):
+        sign = "0" if key[place] != "0" else "1"
+        assert known.caller(key[:place] + sign + key[place + 1 :]) is None
+    mixed = key.partition(".")[0] + "." + other.partition(".")[2]
+    assert known.caller(mixed) is None
+
+
+@pytest.mark.parametrize("name", ["", "person", "A", "a b", "../x", "a" * 65, "é", "a\n", "_a"])
+def test_names_that_are_refused(tmp_path, name):
+    """A name stands in addresses and logs, so it is plain and short."""
+    with pytest.raises(ConfigError):
+        add_key(tmp_path / "keys.json", name, Role.OPERATOR, "shop")
+
+
+def test_a_name_is_given_once(tmp_path):
+    """A name that was taken, even by a revoked key, is not given again."""
+    file = tmp_path / "keys.json"
+    add_key(file, "ops", Role.OPERATOR, "shop")
+    revoke_key(file, "ops")
+    with pytest.raises(ConfigError):
+        add_key(file, "ops", Role.OPERATOR, "shop")
+    with pytest.raises(ConfigError):
+        revoke_key(file, "nobody")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "[]", "{}", '{"keys": 1}', '{"keys": [{"name": "a"}]}', '{"keys": ["a"]}', "\xff"),
+        '{"keys": [{"name": "a", "role": "king", "tenant": "t", "sha256": ""}]}',
+        '{"keys": [{"name": "../a", "role": "operator", "tenant": "t", "sha256": ""}]}',
+    ],
+)
+def test_files_that_are_none(tmp_path, content):
+    """What is no file of keys is refused with the command that makes one."""
+    file = tmp_path / "keys.json"
+    file.write_text(content, encoding="latin-1")
+    with pytest.raises(DataError, match="tacit keys add"):
+        read_keys(file)
+
+
+def test_the_secret_is_its_owners(tmp_path):
+    """The secret is made once, for its owner alone; one that others can read is not used."""
+    file = tmp_path / "service.secret"
+    assert read_secret(file) == read_secret(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o644)
+    with pytest.raises(ConfigError, match="chmod 600"):
+        read_secret(file)
+
+
+def test_a_short_secret(tmp_path):
+    """A secret that could be guessed is refused."""
+    with pytest.raises(ConfigError):
+        ring(tmp_path / "keys.json", secret=b"short")
+
+
+def test_the_commands(place, capsys):
+    """add shows a key once, list shows whose keys there are, revoke takes one back."""
+    assert main(["keys", "add", str(place), "ops", "--role", "operator", "--json"]) == 0
+    key = json.loads(capsys.readouterr().out)["key"]
+    assert ring(place / "keys.json").caller(key).role is Role.OPERATOR
+    assert main(["keys", "list", str(place), "--json"]) == 0
+    listed = capsys.readouterr().out
+    assert json.loads(listed)["keys"] == [
+        {"name": "ops", "role": "operator", "tenant": "shop", "revoked": False}
+    ]
+    assert key not in listed
+    assert main(["keys", "revoke", str(place), "ops"]) == 0
+    assert ring(place / "keys.json").caller(key) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["list", "missing"], 2, "tacit.toml"),
+        (["add", ".", "ops", "--role", "king"], 2, "operator"),
+        (["add", ".", "Ops", "--role", "operator"], 2, "a-z"),
+        (["revoke", ".", "ops"], 2, "No key"),
+        (["add", ".", "ops"], 2, "--role"),
+    ],
+)
+def test_wrong_commands(place, monkeypatch, capsys, words, code, said):
+    """What cannot be done is a sentence that says what to do."""
+    monkeypatch.chdir(place)
+    assert main(["keys", *words]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_an_empty_list_says_what_to_do(place, capsys):
+    """Without keys the next command is shown."""
+    assert main(["keys", "list", str(place)]) == 0
+    assert "tacit keys add" in capsys.readouterr().out
