@@ -81,12 +81,12 @@ def service():
     """A running service on this machine."""
     here = Service()
     here.answers = {
-        "/api/campaigns": json.dumps([{"name": "films"}]).encode(),
+        "/api/campaigns": json.dumps({"campaigns": [{"name": "films"}]}).encode(),
         "/api/campaigns/films": CAMPAIGN.encode(),
         "/api/campaigns/films/catalogue": json.dumps({"items": ITEMS}).encode(),
         "/api/campaigns/films/clusters": CLUSTERS.encode(),
         "/api/campaigns/films/reports": lambda body: b'{"counted": true}',
-        "/api/disclosures": json.dumps([{"name": "gender"}]).encode(),
+        "/api/disclosures": json.dumps({"disclosures": [{"name": "gender"}]}).encode(),
         "/api/disclosures/gender": DISCLOSURE.encode(),
         "/api/disclosures/gender/profiles": scores,
     }

@@ -133,6 +133,16 @@ def test_the_attribute_does_not_leave(service, client):
         assert secret not in left
 
 
+def test_predict_after_the_service_learned(service, client):
+    """Where the earlier answer is no longer to be had, the same bytes ask for another one, once."""
+    shown = service.answers["/api/disclosures/gender"]
+    service.failures.extend([(200, {}, shown), (409, {}, b"")])
+    client().predict("gender", OWN, STARS)
+    [first, second] = posts(service)
+    assert first[:2] == second[:2]
+    assert first[2]["Idempotency-Key"] != second[2]["Idempotency-Key"]
+
+
 def test_recommend_sends_nothing(service, client):
     """Lists are made at home: nothing but public files is fetched."""
     best = client().recommend("films", HISTORY, liked_from=4.0, n=3)
@@ -238,10 +248,10 @@ def test_redirects_are_not_followed(service, client, status):
 
 def test_answers_are_bounded(service, client):
     """An answer longer than allowed is not read to its end."""
-    service.answers["/api/campaigns"] = b"[" + b"1," * 5000 + b"1]"
-    assert len(client(largest=10_003).campaigns()) == 5001
-    with pytest.raises(ServiceError, match="more than 10,002 bytes"):
-        client(largest=10_002).campaigns()
+    service.answers["/api/campaigns"] = b'{"campaigns":[' + b"{}," * 5000 + b"{}]}"
+    assert len(client(largest=15_018).campaigns()) == 5001
+    with pytest.raises(ServiceError, match="more than 15,017 bytes"):
+        client(largest=15_017).campaigns()
 
 
 def test_slow_services_are_left(service, client):
@@ -424,6 +434,14 @@ def test_a_scale_beyond_numbers(service, client):
     service.answers["/api/disclosures/gender"] = huge
     with pytest.raises(ServiceError, match="no message"):
         client().predict("gender", OWN, STARS)
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{}", b'{"campaigns": {}}', b'{"campaigns": [1]}'])
+def test_lists_that_are_none(service, client, data):
+    """A list of campaigns that is none is the service's error."""
+    service.answers["/api/campaigns"] = data
+    with pytest.raises(ServiceError, match="no list"):
+        client().campaigns()
 
 
 @pytest.mark.parametrize("name", ["a/b", "../x", "a?b", "a b", "é"])

@@ -6,6 +6,7 @@ The service gets reports and releases, never a star or an attribute.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,9 +68,9 @@ class Client:
         self._memory = memory
         self._limits = limits
 
-    def campaigns(self) -> Any:
-        """What the service says about its campaigns."""
-        return self._service.json(self._service.get("/api/campaigns"))
+    def campaigns(self) -> list[dict[str, Any]]:
+        """What the service says about each of its campaigns."""
+        return self._listed("campaigns")
 
     def campaign(self, name: str, *, digest: str | None = None) -> Campaign:
         """A campaign; PrivacyError if its digest, in hex, is not the expected one."""
@@ -98,9 +99,9 @@ class Client:
         catalogue = self._catalogue(name, clusters.catalogue)
         return device.recommend(clusters, catalogue, history, liked_from=liked_from, n=n)
 
-    def disclosures(self) -> Any:
-        """What the service says about its disclosures."""
-        return self._service.json(self._service.get("/api/disclosures"))
+    def disclosures(self) -> list[dict[str, Any]]:
+        """What the service says about each of its disclosures."""
+        return self._listed("disclosures")
 
     def disclosure(self, name: str, *, digest: str | None = None) -> Disclosure:
         """A disclosure; PrivacyError if its digest, 16 hex digits, is not the expected one."""
@@ -125,12 +126,29 @@ class Client:
             draws = SecretDraws(self._secret, disclosure, values, kept.releases)
             device = scheme.Device(disclosure, values, draws.memory, draws.draw)
             release = device.release(history)
-        answer = self._service.post(f"/api/disclosures/{_quoted(name)}/profiles", release.encode())
-        scores = self._decoded(Scores.decode, answer)
+        path = f"/api/disclosures/{_quoted(name)}/profiles"
+        scores = self._decoded(Scores.decode, self._scored(path, release.encode()))
         try:
             return device.complete(scores)
         except (ValueError, OverflowError) as error:
             raise ServiceError(f"The service's scores cannot be used: {error}.") from None
+
+    def _scored(self, path: str, profile: bytes) -> bytes:
+        """Scores for a profile; what was answered before is answered again, while it can be."""
+        try:
+            return self._service.post(path, profile)
+        except ServiceError as error:
+            if error.status != 409:
+                raise
+        # The service learned since. The bytes are the same ones, and tell it nothing more.
+        return self._service.post(path, profile, anew=secrets.token_hex(8))
+
+    def _listed(self, noun: str) -> list[dict[str, Any]]:
+        answer = self._service.json(self._service.get(f"/api/{noun}"))
+        listed = answer.get(noun) if isinstance(answer, dict) else None
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise ServiceError(f"The service's list of {noun} is no list.")
+        return listed
 
     def _catalogue(self, name: str, digest: bytes) -> list[ItemId]:
         """The item ids that a message names by this digest."""

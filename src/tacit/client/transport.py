@@ -89,9 +89,12 @@ class Transport:
         """The body of an answer."""
         return self._again(Request(self._url + path, headers=self._headers()))
 
-    def post(self, path: str, body: bytes) -> bytes:
-        """Send a message; a retry, also by another process, has the same bytes and the same key."""
-        headers = {"Content-Type": BYTES, "Idempotency-Key": idempotency_key(path, body)}
+    def post(self, path: str, body: bytes, *, anew: str = "") -> bytes:
+        """Send a message; a retry, also by another process, has the same bytes and the same key.
+
+        anew: whatever makes this another request than an earlier one of the same bytes.
+        """
+        headers = {"Content-Type": BYTES, "Idempotency-Key": idempotency_key(path, body, anew)}
         request = Request(self._url + path, body, self._headers() | headers, method="POST")
         return self._again(request)
 
@@ -174,9 +177,9 @@ class Transport:
         return _plain(" - ".join(said)) or "it does not say why."
 
 
-def idempotency_key(path: str, body: bytes) -> str:
+def idempotency_key(path: str, body: bytes, anew: str = "") -> str:
     """Names a message to an address, and tells nothing that the message does not."""
-    return hashlib.sha256(path.encode() + b"\0" + body).hexdigest()[:32]
+    return hashlib.sha256(b"\0".join((path.encode(), anew.encode(), body))).hexdigest()[:32]
 
 
 def _checked(url: str) -> tuple[str, bool]:
