@@ -1,0 +1,401 @@
+"""A visit at a vendor, from the request to the word of the neighbour that was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import httpx2
+import pytest
+
+from tacit.ledger import Holder
+from tacit.recommenders.pdap.messages import Forward, Offer
+from tacit.service.vendor_signatures import sign_answer, sign_request
+
+RAW = (0.123456789, 0.987654321)
+
+
+def spent(one, user="ann"):
+    return one.service.ledger.balance(Holder.subject("demo", f"vendors/{one.name}/{user}")).spent
+
+
+def sums(one):
+    """What was learned since the last release, of all cells and arms: visits, in grains."""
+    desk = one.served.keeper._open(one.kept())
+    return int(desk.vendor.home._sums._exact.sum())
+
+
+def test_a_visit_is_answered_charged_and_learned_once(pair):
+    """An own video; its epsilon is spent before it is shown; the first reward is learned."""
+    shown = pair.home.visit().json()
+    assert shown["source"] == "own" or shown["vendor"] == "arthouse"
+    assert spent(pair.home) >= 1_000_000
+    for clicked in (True, True, False):
+        answer = pair.home.reward(shown, clicked=clicked)
+        assert (answer.status_code, answer.json()) == (200, {"received": True})
+    assert sums(pair.home) == 16
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_neighbours_video_is_shown(pair):
+    """The offer is the neighbour's; what was paid covers learning, forwarding and watching."""
+    shown = pair.home.visit().json()
+    assert (shown["source"], shown["vendor"]) == ("neighbour", "arthouse")
+    assert shown["video"].startswith("arthouse-")
+    assert spent(pair.home) == 2_100_000
+    pair.home.reward(shown)
+    assert sums(pair.home) == 16
+    assert sums(pair.other) == 0
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_retry_repeats_the_answer_and_what_left(pair):
+    """Same key, same answer, same bytes to the neighbour, no second charge."""
+    first = pair.home.visit(key="the-same-key", at=RAW)
+    paid = spent(pair.home)
+    second = pair.home.visit(key="the-same-key", at=RAW)
+    assert first.content == second.content
+    assert second.headers["idempotency-replayed"] == "true"
+    assert spent(pair.home) == paid
+    forwards = {body for path, body, _ in pair.home.wire.crossed if path.endswith("forwards")}
+    assert len(forwards) == 1
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_retry_after_a_lost_offer_keeps_to_what_was_shown(pair):
+    """The neighbour failed, an own video was shown: a retry shows it again, though by then the
+    neighbour answers."""
+
+    async def broken(_):
+        raise httpx2.ConnectError("gone")
+
+    pair.home.wire.answers = broken
+    first = pair.home.visit(key="the-same-key")
+    pair.home.wire.answers = None
+    second = pair.home.visit(key="the-same-key")
+    assert first.json()["source"] == "own"
+    assert first.content == second.content
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_retry_after_a_crash_sends_the_same_bytes(pair, again, monkeypatch):
+    """Home dies between spending and showing: the retry, at a new process, forwards what was paid
+    for and pays no more."""
+    from tacit.service import vendor_visits
+
+    def dies(*_):
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(vendor_visits._Visitor, "finish", dies)
+        assert pair.home.visit(key="the-same-key").status_code == 500
+    paid, before = spent(pair.home), pair.home.wire.crossed[-1][1]
+    for new in again(pair):
+        shown = new.home.visit(key="the-same-key").json()
+        assert shown["source"] == "neighbour"
+        assert new.home.wire.crossed[-1][1] == before
+        assert spent(new.home) == paid
+
+
+def test_a_key_is_for_one_context(pair):
+    """The same key with another context is refused, and nothing is spent."""
+    pair.home.visit(key="the-same-key")
+    paid = spent(pair.home)
+    assert pair.home.visit(key="the-same-key", at=(0.9, 0.9)).status_code == 422
+    assert spent(pair.home) == paid
+
+
+@pytest.mark.usefixtures("asking")
+def test_what_crosses_names_nobody_and_holds_no_context(pair):
+    """Of the visitor there is a randomised cell and a number used once; no name, no feature."""
+    for user in ("ann-with-a-long-name", "bob"):
+        for _ in range(3):
+            pair.home.visit(user, at=RAW)
+    numbers = set()
+    for _, body, headers in pair.home.wire.crossed:
+        message = Forward.decode(body)
+        assert set(message.places) <= {0, 1}
+        numbers.add(message.request)
+        text = json.dumps(headers) + body.hex()
+        for secret in ("ann", "bob", "0.12345", "0.98765", b"ann".hex()):
+            assert secret not in text
+    assert len(numbers) == 6
+
+
+def test_a_spent_budget_is_served_and_not_learned(pairs):
+    """After her lifetime she gets videos, own ones, and nothing of hers is learned or forwarded."""
+    for pair in pairs(lifetime=2.5):
+        for _ in range(2):
+            pair.home.reward(pair.home.visit().json())
+        learned, crossed = sums(pair.home), len(pair.home.wire.crossed)
+        for _ in range(3):
+            shown = pair.home.visit()
+            assert shown.status_code == 200
+            assert shown.json()["source"] == "own"
+            assert pair.home.reward(shown.json()).status_code == 200
+        assert sums(pair.home) == learned
+        assert len(pair.home.wire.crossed) == crossed
+        assert spent(pair.home) <= 2_500_000
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_budget_that_does_not_cover_asking_forwards_nothing(pairs):
+    """What is left pays for learning, not for forwarding: an own video, and no byte leaves."""
+    for pair in pairs(lifetime=1.5):
+        assert pair.home.visit().json()["source"] == "own"
+        assert pair.home.wire.crossed == []
+        assert spent(pair.home) == 1_000_000
+
+
+def test_anothers_visit_is_nothing(pair):
+    """A visit is rewarded by the one who made it."""
+    shown = pair.home.visit("ann").json()
+    assert pair.home.reward(shown, "bob").status_code == 404
+    forged = {"visit": "1." + "0" * 32}
+    assert pair.home.reward(forged).status_code == 404
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_neighbours_word_is_noised_once_and_learned_once(pair):
+    """The neighbour tells home of a click it saw: however often it is told, home learns it once,
+    and the bytes are the same."""
+    shown = pair.home.visit().json()
+    path = f"/guests/{shown['reference']}/reward"
+    for key in ("word-key-1", "word-key-1", "word-key-2"):
+        answer = pair.other.post("operator", path, key, json={"clicked": True})
+        assert answer.json() == {"received": True}
+    words = [body for path, body, _ in pair.other.wire.crossed if path.endswith("rewards")]
+    assert len(words) == 2
+    assert len(set(words)) == 1
+    assert sums(pair.home) == 16
+
+
+@pytest.mark.usefixtures("asking")
+def test_state_outlives_the_process_and_two_workers_share_it(pair, again):
+    """What one learned, another goes on from; a visit of the one is rewarded at the other."""
+    shown = pair.home.visit().json()
+    for new in again(pair):
+        assert new.home.reward(shown).status_code == 200
+        assert sums(new.home) == 16
+        assert pair.home.visit("bob").status_code == 200
+        assert new.home.visit("bob").json()["visit"].startswith("3.")
+
+
+def test_contexts_of_another_length_are_refused_before_anything(one_pair):
+    """Nothing is spent, and the answer does not repeat what was sent."""
+    answer = one_pair.home.visit(at=(0.123456, 0.5, 0.5))
+    assert answer.status_code == 422
+    assert "0.123456" not in answer.text
+    for bad in ([2.0, 0.1], [], [True, 0.5], ["0.5", 0.5], [0.5] * 17):
+        assert one_pair.home.post("ann", "/visits", json={"context": bad}).status_code == 422
+
+
+def test_everybody_may_know_the_vendors_and_nobody_their_videos(one_pair):
+    """The list has names and numbers of what is promised."""
+    answer = one_pair.home.client.get("/api/vendors")
+    (one,) = answer.json()["vendors"]
+    assert (one["name"], one["neighbours"], one["features"]) == ("cinema", ["arthouse"], 2)
+    assert "cinema-1" not in answer.text
+
+
+def _answer(pair, request, body, **changed):
+    headers = sign_answer(
+        pair.other.served.calls.key,
+        **{
+            "sender": "arthouse",
+            "status": 200,
+            "body": body,
+            "nonce": request.headers["idempotency-key"],
+            "now": time.time(),
+            **changed,
+        },
+    )
+    return {"content-type": "application/octet-stream", **headers}
+
+
+def _offer(request):
+    return Offer(Forward.decode(request.content).request, "arthouse-1").encode()
+
+
+async def _whole(body):
+    yield body
+
+
+async def _drip():
+    while True:
+        yield b"x"
+        await asyncio.sleep(0.05)
+
+
+async def _flood():
+    for _ in range(10_000):
+        yield bytes(1 << 20)
+
+
+def _redirect(pair, request):
+    return httpx2.Response(307, headers={"location": "http://127.0.0.1:1/x"})
+
+
+def _unsigned(pair, request):
+    return httpx2.Response(
+        200, headers={"content-type": "application/octet-stream"}, content=_whole(_offer(request))
+    )
+
+
+def _by_another(pair, request):
+    body = _offer(request)
+    return httpx2.Response(
+        200, headers=_answer(pair, request, body, sender="cinema"), content=_whole(body)
+    )
+
+
+def _for_another(pair, request):
+    body = _offer(request)
+    headers = _answer(pair, request, body, nonce="0" * 32)
+    return httpx2.Response(200, headers=headers, content=_whole(body))
+
+
+def _wrong_type(pair, request):
+    body = _offer(request)
+    headers = {**_answer(pair, request, body), "content-type": "text/html"}
+    return httpx2.Response(200, headers=headers, content=_whole(body))
+
+
+def _packed(pair, request):
+    body = _offer(request)
+    headers = {**_answer(pair, request, body), "content-encoding": "gzip"}
+    return httpx2.Response(200, headers=headers, content=_whole(body))
+
+
+def _rubbish(pair, request):
+    return httpx2.Response(200, headers=_answer(pair, request, b"?"), content=_whole(b"?"))
+
+
+def _ugly(pair, request):
+    body = Offer(Forward.decode(request.content).request, "a\u202eb\u0000").encode()
+    return httpx2.Response(200, headers=_answer(pair, request, body), content=_whole(body))
+
+
+def _slow(pair, request):
+    headers = {"content-type": "application/octet-stream"}
+    return httpx2.Response(200, headers=headers, content=_drip())
+
+
+def _huge(pair, request):
+    headers = {"content-type": "application/octet-stream"}
+    return httpx2.Response(200, headers=headers, content=_flood())
+
+
+def _fault(pair, request):
+    return httpx2.Response(500)
+
+
+KINDS = [_redirect, _unsigned, _by_another, _for_another, _wrong_type, _packed, _rubbish, _ugly]
+
+
+@pytest.mark.usefixtures("asking")
+@pytest.mark.parametrize("kind", [*KINDS, _slow, _huge, _fault])
+def test_whatever_a_neighbour_answers_home_shows_something(one_pair, kind):
+    """Redirects, missing and wrong signatures, other types, compression, rubbish, names with
+    control signs, drips, floods and faults cost the visit an own video, in time."""
+
+    async def answers(request):
+        return kind(one_pair, request)
+
+    one_pair.home.wire.answers = answers
+    answer = one_pair.home.visit()
+    assert answer.status_code == 200
+    assert answer.json()["source"] == "own"
+    assert one_pair.home.wire.crossed
+    assert answer.elapsed.total_seconds() < 2.5
+    assert one_pair.home.reward(answer.json()).status_code == 200
+
+
+def message(pair, *, sender="cinema", key=None, path="/forwards", **changed):
+    """A Forward from cinema to arthouse, as cinema sends it, or changed."""
+    forward = pair.home.served.settings.forwarder().forward([0.2, 0.7])
+    sent = {
+        "sender": sender,
+        "audience": "arthouse",
+        "path": pair.other.path + path,
+        "body": forward.encode(),
+        "nonce": forward.request.hex(),
+        "now": time.time(),
+        **changed,
+    }
+    headers = sign_request(key or pair.home.served.calls.key, **sent)
+    return sent["body"], headers
+
+
+def send(pair, body, headers, bearer=None, path="/forwards"):
+    bearer = bearer or pair.home.served.neighbours["arthouse"].api_key
+    return pair.other.client.post(
+        pair.other.path + path,
+        content=body,
+        headers={"authorization": f"Bearer {bearer}", **headers},
+    )
+
+
+def guests(pair):
+    return pair.other.served.keeper._open(pair.other.kept()).guests_so_far
+
+
+def test_a_message_counts_once(pair, again):
+    """Sent again, now or after a restart, it gets the same answer, and one guest was served."""
+    body, headers = message(pair)
+    first = send(pair, body, headers)
+    assert first.status_code == 200
+    assert send(pair, body, headers).content == first.content
+    assert guests(pair) == 1
+    for new in again(pair):
+        assert send(new, body, headers).content == first.content
+        assert guests(new) == 1
+
+
+def test_messages_that_are_not_for_here_are_refused(pair):
+    """Another audience, path, digest, key, time, or an API key of somebody else: 401, 403."""
+    now = time.time()
+    refused = [
+        message(pair, audience="cinema"),
+        message(pair, path="/rewards"),
+        message(pair, key=pair.other.served.calls.key),
+        message(pair, sender="arthouse"),
+        message(pair, now=now - 600),
+        message(pair, now=now + 600),
+    ]
+    body, headers = message(pair)
+    refused += [(body + b"\x00", headers), (body, {**headers, "idempotency-key": "f" * 32})]
+    for sent in refused:
+        assert send(pair, *sent).status_code == 401
+    assert send(pair, *message(pair), bearer=pair.other.keys["operator"]).status_code == 403
+    assert send(pair, *message(pair, nonce="f" * 32)).status_code == 422
+    assert pair.other.kept() is None
+
+
+def test_a_number_is_used_for_one_message(pair):
+    """Other content under a number that was used is refused."""
+    body, headers = message(pair)
+    send(pair, body, headers)
+    changed = bytearray(body)
+    changed[-1] ^= 1
+    nonce = Forward.decode(body).request.hex()
+    again = message(pair, body=bytes(changed), nonce=nonce)
+    assert send(pair, *again).status_code == 422
+    assert guests(pair) == 1
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_guest_is_never_passed_on(one_pair):
+    """One hop: a vendor that is asked asks nobody, whatever its learner would rather do."""
+    body, headers = message(one_pair)
+    assert send(one_pair, body, headers).status_code == 200
+    assert one_pair.other.wire.crossed == []
+
+
+def test_the_card_says_what_is_forwarded(one_pair):
+    """Home, forwarded contexts, what is learned of neighbours, and answers about guests."""
+    cards = one_pair.home.served.guarantees()
+    assert [card.epsilon is not None for card in cards] == [True] * 4
+    assert {card.name for card in cards} >= {"Context that is forwarded"}
+    assert cards[0].lifetime_epsilon == pytest.approx(100.0)
