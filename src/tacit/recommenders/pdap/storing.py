@@ -137,8 +137,8 @@ def _add_up_oldest(joint: Joint) -> None:
 def _peer_saved(peer: Any) -> Numbers:
     assert isinstance(peer, NoisyPeer)
     return {
-        "believed": peer.believed,
-        "proved": peer.proved,
+        "believed": bool(peer.believed),
+        "proved": bool(peer.proved),
         "sums": peer._sums.tolist(),
         "released": peer._known.tolist(),
         "releases": peer._releases,
