@@ -35,7 +35,7 @@ COMMANDS = {
     "data": "Describe, download or generate ratings.",
     "serve": "Serve recommendations over HTTP, with budgets that survive.",
     "keys": "Give and take back the keys of a service.",
-    "ledger": "Show, verify or export what privacy was spent.",
+    "ledger": "Say what privacy may be spent, and see what was.",
     "doctor": "Check that everything tacit needs works on this machine.",
 }
 

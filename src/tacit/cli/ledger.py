@@ -1,4 +1,4 @@
-"""`tacit ledger`: what was spent, whether the record of it is whole, and the record itself."""
+"""`tacit ledger`: what may be spent, what was, whether the record is whole, and the record."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import output
+from tacit.cli.ledger_changes import advance, create, open_budget, token
+from tacit.cli.ledger_rows import Second, Where, budget_row, show_budgets
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError, PrivacyError
 
 if TYPE_CHECKING:
-    from tacit.ledger import Balance, Inspection
+    from tacit.ledger import Inspection
 
-app = typer.Typer(help="Show, verify or export what privacy was spent.", no_args_is_help=True)
+app = typer.Typer(help="Say what privacy may be spent, and see what was.", no_args_is_help=True)
 
-Where = Annotated[
-    str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://HOST/DATABASE.")
-]
-Second = Annotated[
-    Path | None,
-    typer.Option(help="The second place of the chain's head; by default LEDGER.head for a file."),
-]
+app.command()(create)
+app.command()(open_budget)
+app.command()(advance)
+app.command()(token)
 
 
 @app.callback()
 def _commands() -> None:
-    """None of them changes the ledger."""
+    """Amounts are exact decimals: `--epsilon 0.1` is a tenth."""
 
 
 @app.command()
 def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
     """Show every budget: its cap for life and what was spent."""
     found = _inspected(where, second)
-    budgets = [_row(balance) for balance in found.balances]
+    budgets = [budget_row(balance) for balance in found.balances]
     result = {**_summary(found), "budgets": budgets}
     output.emit(result, as_json=as_json, render=_show)
 
@@ -94,33 +93,8 @@ def _summary(found: Inspection) -> dict[str, Any]:
     }
 
 
-def _row(balance: Balance) -> dict[str, Any]:
-    return {
-        "number": balance.number,
-        "tenant": balance.holder.tenant,
-        "kind": balance.holder.kind,
-        "name": balance.holder.name,
-        "unit": balance.cap.unit.value,
-        "cap": balance.cap.amount,
-        "spent": balance.spent,
-        "delta_cap": balance.cap.delta,
-        "delta_spent": balance.delta_spent,
-        "epoch_cap": balance.cap.per_epoch,
-        "epoch_spent": balance.epoch_spent,
-    }
-
-
 def _show(result: dict[str, Any]) -> None:
-    columns = ("tenant", "kind", "name", "unit", "cap", "spent", "in this epoch", "of at most")
-    rows = [
-        (
-            *(row[name] for name in ("tenant", "kind", "name", "unit")),
-            *(_amount(row["cap"], row["delta_cap"]), _amount(row["spent"], row["delta_spent"])),
-            *(_amount(row["epoch_spent"]), _amount(row["epoch_cap"])),
-        )
-        for row in result["budgets"]
-    ]
-    output.table(f"Budgets, epoch {result['epoch']}", columns, rows)
+    show_budgets(f"Budgets, epoch {result['epoch']}", result["budgets"])
     _report(result)
 
 
@@ -139,13 +113,3 @@ def _report(result: dict[str, Any]) -> None:
 def _wrote(result: dict[str, Any]) -> None:
     _report(result)
     output.console.print(f"The log is in {result['written']}.", soft_wrap=True)
-
-
-def _amount(steps: int | None, delta: int = 0) -> str | None:
-    """Exact decimals; with a delta as "1 (delta 1e-06)"."""
-    if steps is None:
-        return None
-    from decimal import Decimal
-
-    text = f"{Decimal(steps).scaleb(-6).normalize():f}"
-    return f"{text} (delta {Decimal(delta).scaleb(-18):.3g})" if delta else text

@@ -1,0 +1,203 @@
+"""`tacit ledger create`, `open-budget`, `advance`, `token`: what an operator does to a ledger."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import output
+from tacit.cli.ledger_rows import Second, Where, again, budget_row, show_budgets
+from tacit.cli.output import JSON
+from tacit.errors import ConfigError, OutputError
+
+if TYPE_CHECKING:
+    from tacit.ledger import Cap, Holder
+
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--operator-key", help="The file with the operator's key, which makes epochs."),
+]
+
+
+def create(
+    where: Where, second: Second = None, operator_key: KeyFile = None, as_json: JSON = False
+) -> None:
+    """Make a new ledger.
+
+    With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
+    """
+    from tacit.ledger import anchor_of, open_ledger
+
+    if _exists(where, second):
+        raise ConfigError("There is a ledger here already. Look at it with  tacit ledger show.")
+    key, new = (None, False) if operator_key is None else _key_or_new(operator_key)
+    operator = None if key is None else anchor_of(key)
+    with open_ledger(where, second=second, operator=operator) as ledger:
+        result = {"ledger": ledger.head.ledger, "head": ledger.head.hash, "epochs": key is not None}
+    output.emit(
+        {**result, "operator_key": operator_key, "new_key": new},
+        as_json=as_json,
+        render=lambda found: _show_created(found, again(where, second)),
+    )
+
+
+def open_budget(
+    where: Where,
+    tenant: Annotated[str, typer.Option(help="Whose data they are.")],
+    dataset: Annotated[list[str] | None, typer.Option(help="A data set; may be repeated.")] = None,
+    subject: Annotated[
+        list[str] | None, typer.Option(help="A person's pseudonym; may be repeated.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The cap for life, in nats.")] = None,
+    delta: Annotated[str | None, typer.Option(help="With --epsilon: the cap of delta.")] = None,
+    rho: Annotated[str | None, typer.Option(help="The cap for life, in zCDP.")] = None,
+    per_epoch: Annotated[
+        str | None, typer.Option(help="A cap within each epoch as well, in the same unit.")
+    ] = None,
+    second: Second = None,
+    as_json: JSON = False,
+) -> None:
+    """Open budgets, each with a cap for life.
+
+    A budget that is there with the same cap is left as it is; another cap is refused.
+    """
+    from tacit.ledger import open_ledger
+
+    cap = _cap(epsilon, delta, rho, per_epoch)
+    holders = _holders(tenant, dataset or [], subject or [])
+    with open_ledger(where, second=second, create=False) as ledger:
+        for holder in holders:
+            ledger.open_budget(holder, cap)
+        budgets = [budget_row(ledger.balance(holder)) for holder in holders]
+    output.emit(
+        {"budgets": budgets},
+        as_json=as_json,
+        render=lambda found: _show_opened(found, again(where, second)),
+    )
+
+
+def advance(
+    where: Where,
+    second: Second = None,
+    operator_key: KeyFile = None,
+    token: Annotated[
+        str | None, typer.Option(help="The next epoch's token, where the key is kept elsewhere.")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Begin the next epoch.
+
+    Caps per epoch are free again, caps for life stay.
+    """
+    from tacit.ledger import open_ledger, token_of
+
+    if (operator_key is None) == (token is None):
+        raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
+    with open_ledger(where, second=second, create=False) as ledger:
+        if operator_key is not None:
+            token = token_of(_key(operator_key), ledger.epoch + 1)
+        result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
+    output.emit(
+        result,
+        as_json=as_json,
+        render=lambda found: output.console.print(f"Epoch {found['epoch']} has begun."),
+    )
+
+
+def token(
+    epoch: Annotated[int, typer.Argument(help="The epoch that it begins, from 1.")],
+    operator_key: Annotated[Path, typer.Option("--operator-key", help="The operator's key.")],
+    as_json: JSON = False,
+) -> None:
+    """Print the token of an epoch, where the key is kept.
+
+    It is what  tacit ledger advance --token  takes.
+    """
+    from tacit.ledger import token_of
+
+    result = {"epoch": epoch, "token": token_of(_key(operator_key), epoch)}
+    output.emit(result, as_json=as_json, render=lambda found: typer.echo(found["token"]))
+
+
+def _exists(where: str, second: Path | None) -> bool:
+    from tacit.ledger import inspect_ledger
+
+    try:
+        inspect_ledger(where, second=second)
+    except ConfigError:
+        return False
+    return True
+
+
+def _key_or_new(path: Path) -> tuple[bytes, bool]:
+    """The key, and whether it was made now."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return _key(path), False
+    except OSError as error:
+        raise OutputError(f"{path}: the key cannot be written ({error.strerror}).") from None
+    key = secrets.token_bytes(32)
+    with os.fdopen(file, "w", encoding="ascii") as opened:
+        opened.write(f"{key.hex()}\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+    return key, True
+
+
+def _key(path: Path) -> bytes:
+    """Never echoed, whatever is in the file."""
+    try:
+        return bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except OSError as error:
+        raise ConfigError(f"{path}: the key cannot be read ({error.strerror}).") from None
+    except ValueError:
+        raise ConfigError(
+            f"{path}: no operator's key. It is one line of at least 64 hexadecimal digits, as "
+            "tacit ledger create --operator-key FILE  makes it."
+        ) from None
+
+
+def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:
+    from tacit.ledger import Cap
+
+    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
+        raise ConfigError("Say one cap:  --epsilon E,  --epsilon E --delta D,  or  --rho R.")
+    if rho is not None:
+        return Cap.zcdp(rho, per_epoch=per_epoch)
+    assert epsilon is not None
+    if delta is not None:
+        return Cap.approximate(epsilon, delta, per_epoch=per_epoch)
+    return Cap.pure(epsilon, per_epoch=per_epoch)
+
+
+def _holders(tenant: str, datasets: list[str], subjects: list[str]) -> list[Holder]:
+    from tacit.ledger import Holder
+
+    holders = [Holder.dataset(tenant, name) for name in datasets]
+    holders += [Holder.subject(tenant, name) for name in subjects]
+    if not holders:
+        raise ConfigError("Say whose budget:  --dataset NAME  or  --subject NAME.")
+    return list(dict.fromkeys(holders))
+
+
+def _show_created(result: dict[str, Any], where: str) -> None:
+    output.console.print(f"A new ledger: {result['ledger']}.", soft_wrap=True)
+    if result["new_key"]:
+        output.console.print(
+            f"The operator's key is in {result['operator_key']}. Keep a copy away from this "
+            "machine: without it no epoch begins, and whoever has it can begin any.",
+            soft_wrap=True,
+        )
+    output.next_step(
+        f"Next:  tacit ledger open-budget {where} --tenant T --dataset NAME --epsilon 2"
+    )
+
+
+def _show_opened(result: dict[str, Any], where: str) -> None:
+    show_budgets("Open", result["budgets"])
+    output.next_step(f"Next:  tacit ledger show {where}")
