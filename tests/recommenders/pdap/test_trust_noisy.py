@@ -119,6 +119,20 @@ def test_an_unproved_neighbour_is_asked_at_public_times():
     assert asked == [*range(1, 41), *range(50, 401, 10)]
 
 
+def test_a_found_liar_is_asked_at_public_times_again():
+    """Proved by an epoch of honest words, and found out by one of lies, whatever came before."""
+    caution = Caution(share=0.25, proof=1, epoch=100, epsilon=math.inf)
+    peer = NoisyPeer(caution, epsilon=math.inf)
+    for word in (0.0, 1.0):
+        for _ in range(100):
+            peer.noticed()
+            peer.compared(word, click=False)
+        peer.ended(100)
+        asked = [peer.open(visits) for visits in range(100, 108)]
+        assert peer.proved
+        assert asked == [word == 0.0 or visits % 4 == 0 for visits in range(100, 108)]
+
+
 def lives(caution, epochs, *, epsilon, lie=None, calls=200, generator=None):
     """A neighbour that home sees `calls` times an epoch; words by randomised response, or lies."""
     peer = NoisyPeer(caution, epsilon=epsilon)

@@ -246,6 +246,24 @@ def test_an_unproved_neighbour_has_a_bounded_share():
     assert 150 < sent <= 201
 
 
+def test_a_found_liar_is_held_to_its_share_again():
+    """Proved and then found out: of later visits it gets no more than its share of all."""
+    home = vendor(2, caution=Caution(share=0.1, proof=10))
+    sent = [0, 0]
+    for step in range(4000):
+        visit = home.choose(HERE)
+        if visit.peer is None:
+            continue
+        sent[step >= 400] += 1
+        home.offered(visit, Offer(visit.request, "u").encode())
+        click = float(step % 2)
+        home.clicked(visit, click)
+        lies = step >= 200
+        home.rewarded("b", Reward.of(visit.request, 1 - click if lies else click).encode())
+    assert sent[0] > 60
+    assert sum(sent) <= 401
+
+
 def test_an_absent_neighbour_is_left_alone_for_longer_and_longer():
     """Of 5,000 visits, a neighbour that never answers costs a few dozen calls."""
     home = vendor(2, caution=Caution(share=1.0))

@@ -8,12 +8,13 @@ Rule      1. A word is clamped to the range that rewards were agreed to have.
              `errors` times what noise of the agreed range explains, the neighbour's words are
              believed no more, and what it said before is to be forgotten.
           4. A neighbour of which home has not yet seen `proof` visits itself gets at most `share`
-             of all visits, whatever it says.
+             of all visits, whatever it says; so does, for good, one that is believed no more.
           5. After `failures` calls in a row without an offer, a neighbour is left alone for
              `pause` visits, then for twice as many, and so on.
 Bound     A range of width w and words whose mean is off by g, more than the tolerance: believed for
           about (errors w / 2 (g - tolerance))^2 visits that home saw. From then on it is an arm
-          like any other, known by clicks alone. Words that are off by less shift its mean by less.
+          known by clicks alone, and held to its share: a learner that starts anew tries it anew.
+          Words that are off by less shift its mean by less.
 Privacy   `Peer` looks at exact numbers of one's own users' visits and clicks at once, and decides
           who may be asked later: it is for a home whose learner promises nothing. For one that
           promises something, trust_noisy.py has rules 3 to 5 on noisy sums that are paid for.
@@ -47,7 +48,7 @@ class Caution:
     high: float = 1.0
     tolerance: float = 0.1
     errors: float = 4.0
-    share: float = 0.1
+    share: float = 0.05
     proof: int = 30
     failures: int = 3
     pause: int = 100
@@ -96,7 +97,7 @@ class Peer:
         """Whether it may be asked at this visit of home's."""
         if visits < self.back:
             return False
-        proved = self.seen >= self.caution.proof
+        proved = self.seen >= self.caution.proof and self.believed == self.caution.believed
         # Some visits at the start are nobody's share of anything.
         return proved or self.sent < max(4 * self.caution.proof, self.caution.share * visits)
 

@@ -8,8 +8,9 @@ Privacy   epsilon per visit, present or absent, at whatever pace its parts come 
           neighbour's sums, by 1 + 1 + 1 + w in all, w = the largest |word - click|. One that is
           replaced by another may touch two neighbours, and costs twice as much.
 Rules     3, on all sums so far: words end where the gap is beyond what tolerance, `errors` and the
-          noise explain. 4: until more than `proof` visits are seen beyond noise, a neighbour may be
-          asked at every ceil(1 / share)-th visit only, and at the first 4 `proof` ones. 5: where
+          noise explain. 4: until more than `proof` visits are seen beyond noise, and again once its
+          words have ended, a neighbour may be asked at every ceil(1 / share)-th visit only, and at
+          the first 4 `proof` ones. 5: where
           `failures` more calls fail than succeed beyond noise, it is left alone for as many epochs
           as make `pause` visits, then for twice as many, and so on.
 Alarms    What noise explains is its Chernoff bound at a chance that sums to `alarm` over all
@@ -79,7 +80,8 @@ class NoisyPeer:
         if visits < self._back:
             return False
         slot = visits % math.ceil(1 / self.caution.share) == 0
-        return self.proved or slot or visits <= 4 * self.caution.proof
+        proved = self.proved and self.believed == self.caution.believed
+        return proved or slot or visits <= 4 * self.caution.proof
 
     def clamped(self, word: float) -> float:
         return min(max(word, self.caution.low), self.caution.high)
