@@ -30,6 +30,11 @@ _HASH = 32
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a whole file or none: the old one stays until the new one is on disk."""
+    write_whole(path, pack(header, arrays))
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The bytes of a file, for whoever keeps them elsewhere."""
     packed = {name: _little_endian(name, array) for name, array in arrays.items()}
     text = canonical_json(
         {
@@ -45,7 +50,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
         [MAGIC, len(text).to_bytes(8, "little"), text]
         + [array.tobytes() for array in packed.values()]
     )
-    write_whole(path, body + hashlib.sha256(body).digest())
+    return body + hashlib.sha256(body).digest()
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -58,6 +63,13 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             f"{file}: cannot be read ({error.strerror}). Check the path, or make the file with  "
             "tacit fit"
         ) from None
+    return unpack(content, file)
+
+
+def unpack(
+    content: bytes, file: str | Path = "these bytes"
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The same from bytes; file: what an error calls them."""
     if not content.startswith(MAGIC):
         raise ModelFileError(
             f"{file}: not a tacit model file. Make one with  tacit fit ... -o FILE"
@@ -70,7 +82,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             f"{file}: damaged, its SHA-256 does not match its content (a changed or missing byte). "
             "Nothing of it was used. Copy or fit it again."
         )
-    return _unpack(file, body)
+    return _unpack(str(file), body)
 
 
 def canonical_json(value: Any) -> str:
@@ -80,7 +92,7 @@ def canonical_json(value: Any) -> str:
     )
 
 
-def _unpack(file: Path, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _unpack(file: str, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     start = len(MAGIC) + 8
     length = int.from_bytes(body[len(MAGIC) : start], "little")
     if length > min(_MOST_HEADER, len(body) - start):
@@ -101,7 +113,7 @@ def _unpack(file: Path, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[
 
 
 def _arrays(
-    file: Path, body: bytes, at: int, shapes: list[tuple[str, str, tuple[Any, ...]]]
+    file: str, body: bytes, at: int, shapes: list[tuple[str, str, tuple[Any, ...]]]
 ) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape in shapes:

@@ -92,15 +92,17 @@ class ThresholdGate:
 
 
 class GateRun(Running):
-    """One life of a gate."""
+    """One life of a gate. drawn: the noisy threshold of a life that goes on, else drawn now."""
 
-    def __init__(self, gate: ThresholdGate) -> None:
+    def __init__(self, gate: ThresholdGate, *, drawn: int | None = None) -> None:
         super().__init__()
         self.gate = gate
         self._stopped = False
         self._sign = 1 if gate.stops == "above" else -1
-        (noise,) = gate._noise(1, gate.threshold_scale)
-        self._threshold = self._sign * gate.threshold + noise  # never released, never redrawn
+        if drawn is None:
+            (noise,) = gate._noise(1, gate.threshold_scale)
+            drawn = self._sign * gate.threshold + noise
+        self._threshold = drawn  # never released, never redrawn
         self._ahead = LaplaceAhead(gate.count_scale) if gate.count_scale > 0 else None
 
     @property

@@ -21,7 +21,8 @@ from tacit.service.running import Service
 
 RESOURCES = (
     *("health", "problems", "models", "recommendations", "feedback", "guarantees"),
-    *("privacy", "curves", "users", "people", "disclosures", "campaigns", "vendors", "page"),
+    *("privacy", "curves", "users", "people", "disclosures", "campaigns", "rounds"),
+    *("vendors", "page"),
 )
 """Files of tacit.service.resources; each has a `router`."""
 

@@ -233,3 +233,48 @@ def test_transcripts_beyond_the_rounds_are_refused(told: Transcript) -> None:
 def test_who_joined_before_the_first_round_is_replayed() -> None:
     """Her electorate are the first round's voters."""
     assert replayed({"ann": Transcript(None)}).survivors("ann") == {1}
+
+
+def test_bytes_go_on_where_the_run_was(tmp_path: Path) -> None:
+    """Bytes give the run that a file gives, with the plan that is known, and use the object up."""
+    server, _ = played(tmp_path, epsilon=30.0)
+    before, settings = state(server), server.settings
+    data = server.to_bytes()
+    again = PRec.from_bytes(data, settings=settings, randomness=secure())
+    assert state(again) == before
+    assert again.plan is settings.plan
+    (tmp_path / "run").write_bytes(data)
+    assert state(PRec.load(tmp_path / "run", randomness=secure())) == before
+    with pytest.raises(PrivacyError, match="saved"):
+        server.recommend("early")
+
+
+def test_bytes_of_another_run_are_refused(tmp_path: Path) -> None:
+    """Settings that the run was not begun with, and cut bytes, are refused."""
+    server, _ = played(tmp_path, epsilon=30.0)
+    data = server.to_bytes()
+    other = PRecSettings(rounds=40, objects=3, voters=600, epsilon=29.0)
+    with pytest.raises(ModelFileError, match="other settings"):
+        PRec.from_bytes(data, settings=other, randomness=secure())
+    for length in (0, 7, 100, len(data) - 1):
+        with pytest.raises(ModelFileError):
+            PRec.from_bytes(data[:length], settings=server.settings, randomness=secure())
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_forgotten_voter_has_no_name(tmp_path: Path, text: bool) -> None:
+    """Her id is in no file, she counts for nobody from the next round on, and others as before."""
+    server, _ = played(tmp_path, text=text)
+    voter = "v17" if text else 17
+    assert voter in server.survivors("early") | set(server._voters.ids.tolist())
+    server.forget_voter(voter)
+    server.open_round(["a", "b"], {})
+    server.join("new")
+    assert voter not in server.survivors("new")
+    assert len(server.survivors("new")) == int(server._voters.present.sum())
+    before = state(server)
+    again = PRec.from_bytes(server.to_bytes(), settings=server.settings, randomness=secure())
+    assert voter not in again._voters.ids.tolist()
+    assert state(again) == before
+    with pytest.raises(DataError, match="no voter"):
+        again.forget_voter(voter)

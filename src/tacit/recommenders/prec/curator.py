@@ -91,6 +91,11 @@ class PRec(Running):
         with self._alone():
             self._voters.leave(voters)
 
+    def forget_voter(self, voter: Any) -> None:
+        """She leaves, and her id is kept no more. What she moved stays as it is, without a name."""
+        with self._alone():
+            self._voters.forget(voter)
+
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
         """Close the round that is open and open the next.
 
@@ -216,6 +221,27 @@ class PRec(Running):
         with self._alone():
             storing.save(self, path)
             self._handed_over = True
+
+    def to_bytes(self) -> bytes:
+        """The same into bytes, as secret as the file; this object is used up."""
+        from tacit.recommenders.prec import storing
+
+        with self._alone():
+            data = storing.pack(self)
+            self._handed_over = True
+            return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> PRec:
+        """The run that `to_bytes` handed over; ModelFileError for another, or other settings.
+
+        What is said of loading a file twice holds here. Where bytes are kept in one transaction
+        with what was told, one that is undone may be done again: nobody was told, and what had been
+        drawn is drawn anew.
+        """
+        from tacit.recommenders.prec import storing
+
+        return storing.unpack(cls, data, randomness, settings)
 
     @classmethod
     def load(cls, path: str | Path, *, randomness: Source) -> PRec:

@@ -10,6 +10,7 @@ Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Self
 
 from tacit.accounting.rounding import above
@@ -25,19 +26,28 @@ class Gate(GateRun):
     @classmethod
     def opened(cls, *, epsilon: float, threshold: int) -> Self:
         """Stops at the first count that is, with noise, at or below the threshold."""
-        return cls(ThresholdGate(epsilon, threshold, monotonic=True, stops="below"))
+        return cls(_asked(epsilon, threshold))
 
     @classmethod
     def resumed(cls, *, epsilon: float, threshold: int, drawn: int, stopped: bool) -> Self:
-        """The same gate in another process. The one it was taken from must not go on."""
-        gate = cls.opened(epsilon=epsilon, threshold=threshold)
-        gate._threshold, gate._stopped = drawn, stopped
+        """The same gate in another process. The one it was taken from must not go on.
+
+        Noise that it had drawn ahead for counts was never used, and is drawn anew.
+        """
+        gate = cls(_asked(epsilon, threshold), drawn=drawn)
+        gate._stopped = stopped
         return gate
 
     @property
     def drawn(self) -> int:
         """The threshold with its noise: whoever knows it may see through the gate."""
         return self._threshold
+
+
+@lru_cache(maxsize=64)
+def _asked(epsilon: float, threshold: int) -> ThresholdGate:
+    """One for all clients of a run: its scales are computed once."""
+    return ThresholdGate(epsilon, threshold, monotonic=True, stops="below")
 
 
 def failure(epsilon: float, slack: int) -> float:

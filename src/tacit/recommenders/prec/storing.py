@@ -19,6 +19,7 @@ from tacit.recommenders.prec.blocks import Block
 from tacit.recommenders.prec.gate import Gate
 from tacit.recommenders.prec.runs import Run
 from tacit.recommenders.prec.settings import PRecSettings
+from tacit.writing import write_whole
 
 if TYPE_CHECKING:
     from tacit.recommenders.prec.curator import PRec
@@ -28,8 +29,8 @@ _PLANES = ("alive", "both", "radius")
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def save(server: PRec, path: str | Path) -> None:
-    """All of it, or nothing: an old file stays until the new one is on disk."""
+def pack(server: PRec) -> bytes:
+    """All of it, as a file holds it."""
     voters = server._voters
     numbered = voters.ids.dtype != object
     header = {
@@ -55,16 +56,39 @@ def save(server: PRec, path: str | Path) -> None:
     for number, block in enumerate(server._seats.blocks):
         for name in _PLANES:
             arrays[f"{number}.{name}"] = getattr(block.credit, name).view(np.int64)
-    container.write(path, header, arrays)
+    return container.pack(header, arrays)
+
+
+def save(server: PRec, path: str | Path) -> None:
+    """All of it, or nothing: an old file stays until the new one is on disk."""
+    write_whole(path, pack(server))
 
 
 def load(kind: type[PRec], path: str | Path, randomness: Source) -> PRec:
     """The run that goes on from this file."""
-    header, arrays = container.read(path)
+    return _built(kind, *container.read(path), path, randomness, None)
+
+
+def unpack(kind: type[PRec], data: bytes, randomness: Source, known: PRecSettings) -> PRec:
+    """The same from the bytes of `pack`; known: the settings, which are planned for already."""
+    return _built(kind, *container.unpack(data), "this run", randomness, known)
+
+
+def _built(
+    kind: type[PRec],
+    header: dict[str, Any],
+    arrays: Arrays,
+    path: str | Path,
+    randomness: Source,
+    known: PRecSettings | None,
+) -> PRec:
     if header.get("recommender") != _KIND:
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
     try:
         settings, number = PRecSettings.from_header(header["settings"]), int(header["number"], 16)
+        if known is not None and known != settings:
+            raise ValueError("it is a run of other settings")
+        settings = settings if known is None else known
         server = kind(settings, randomness=randomness, number=number)
         _restore(server, header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:

@@ -1,0 +1,192 @@
+"""Rounds of p-REC as they are served: people vote, and others are recommended what was voted for.
+
+Runs at    the platform, which is trusted with all votes.
+Sees       votes, and what clients say of their recommendations.
+Releases   to each client one candidate of each round, and whether her gate is shut.
+Charges    the run's own budget, once, with what all clients together can ever learn: when the run
+           begins. Its epsilon and delta are on the last card. A second run is another name.
+Keeps      the run in the ledger, in one transaction with each answer. If that is undone, so is the
+           run, and the step is done again with fresh noise: what was drawn was told to nobody. So
+           no noise is used twice, and nobody is answered twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
+from tacit.privacy import Guarantee
+from tacit.recommenders.prec import PRecSettings, cards
+from tacit.recommenders.prec.seats import Seats
+from tacit.service import strict_json
+from tacit.service.deployment import Section
+from tacit.service.people import Kept
+from tacit.service.round_states import RoundsState
+from tacit.service.round_steps import GivenRounds, RoundSteps, among
+from tacit.service.running import Service
+from tacit.service.settings import FILE
+
+LARGEST_STATE = 8 * 2**20
+"""Bytes of a run: it is written with every answer."""
+_SETTINGS = ("rounds", "objects", "voters", "peers", "diversity", "radius")
+_BUDGET = ("epsilon", "delta", "clients_together", "clients")
+
+
+@dataclass(frozen=True)
+class ServedRounds:
+    """One run. given: rounds whose candidates and votes came with the deployment, in their order:
+    an `open` that names nothing takes the next one.
+    """
+
+    tenant: str
+    name: str
+    settings: PRecSettings
+    given: GivenRounds = field(default=(), repr=False)
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
+        unknown = set(section.values) - {*_SETTINGS, *_BUDGET, "votes", "variant"}
+        if unknown:
+            raise ConfigError(f"{FILE}: {section.name} has no setting {min(unknown)!r}.")
+        try:
+            settings = PRecSettings(**{k: v for k, v in section.values.items() if k != "votes"})
+            _check(section.name, settings)
+        except TypeError:
+            raise ConfigError(
+                f"{FILE}: {section.name} needs rounds, objects and voters, as whole numbers."
+            ) from None
+        served = cls(section.tenant, section.name, settings, _given(section, settings))
+        served.steps.warm()
+        return served
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """The run's own, which its beginning spends whole."""
+        yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """For one client's view, and for all clients together."""
+        return cards(self.settings)
+
+    def released(self) -> str:
+        """What nobody can take back."""
+        return (
+            f"recommendations of the rounds {self.name} that were given, which your votes may have "
+            "moved as far as the stated epsilon allows"
+        )
+
+    def forget(self, user: str) -> Iterable[Kept]:
+        """Her votes and what she was recommended are one state's."""
+        what = (
+            f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
+            "were, which count for nobody from the next round on; what you were recommended and "
+            "said of it. Kept is that you took part, since beginning anew would cost others again"
+        )
+        return (
+            Kept(self.state, what, lambda source, kept: self.steps.without(user, source, kept)),
+        )
+
+    @cached_property
+    def steps(self) -> RoundSteps:
+        """What is done with the run."""
+        return RoundSteps(self.settings, self.given)
+
+    @property
+    def state(self) -> str:
+        """Of the run."""
+        return f"rounds/{self.name}"
+
+    def begin(self, service: Service) -> None:
+        """Charge the run and begin it, once: later calls change nothing.
+
+        KeyReused where the run of this name has begun with other settings.
+        """
+        settings = canonical({"settings": self.settings.to_header()})
+        service.ledger.release(
+            Request(self.tenant, "service", f"begin {self.state}", "once", settings),
+            [Charge(self._holder, self._cost)],
+            lambda source, _: (b"", self.steps.begin(source)),
+            state=f"{self.tenant}/{self.state}",
+        )
+
+    def described(self, kept: bytes | None) -> dict[str, Any]:
+        """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
+        now = None if kept is None else RoundsState.decode(kept)
+        asked = self.settings
+        return {
+            "name": self.name,
+            "rounds": asked.rounds,
+            "objects": asked.objects,
+            "voters": asked.voters,
+            "diversity": asked.diversity,
+            "radius": asked.radius,
+            "clients": asked.clients,
+            "round": 0 if now is None else now.number,
+            "candidates": [] if now is None else list(now.candidates),
+            "announced": [] if now is None else list(now.announced),
+            "guarantee": self.guarantees()[0].sentence,
+            "together": self.guarantees()[-1].sentence,
+        }
+
+    @property
+    def _holder(self) -> Holder:
+        return Holder.dataset(self.tenant, f"rounds-{self.name}")
+
+    @cached_property
+    def _cost(self) -> Cost:
+        """Of all clients' views together."""
+        everything = self.guarantees()[-1]
+        assert everything.lifetime_epsilon is not None
+        assert everything.lifetime_delta is not None
+        return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
+
+
+def _check(name: str, settings: PRecSettings) -> None:
+    if settings.variant == "published":
+        raise ConfigError(
+            f"{FILE}: {name} is the published variant, which holds on a promise that only clients "
+            "can keep. It is for reproducing the paper and is not served."
+        )
+    if settings.noiseless:
+        raise ConfigError(f"{FILE}: {name} has no finite epsilon, so nobody would be protected.")
+    if settings.clients is None or settings.clients * settings.plan.delta >= 1:
+        raise ConfigError(
+            f"{FILE}: {name}.clients is missing or too large. It is how many people are ever "
+            "served, and the budget is for all of them together."
+        )
+    blocks = math.ceil(settings.clients / 64)
+    row = Seats(diversity=settings.diversity, radius=settings.radius)
+    row.take(1)
+    credit = row.blocks[0].credit
+    planes = credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes
+    if settings.voters * (blocks * planes + 100) > LARGEST_STATE:
+        raise ConfigError(
+            f"{FILE}: {name} keeps {blocks * planes + 100} bytes for each of {settings.voters} "
+            f"voters, and at most {LARGEST_STATE} in all are served: take fewer voters or clients."
+        )
+
+
+def _given(section: Section, settings: PRecSettings) -> GivenRounds:
+    if "votes" not in section.values:
+        return ()
+    try:
+        rounds = strict_json.parse(section.file("votes").read_bytes())
+        given = tuple((tuple(one["candidates"]), dict(one["votes"])) for one in rounds)
+        whole = isinstance(rounds, list) and all(
+            0 < len(candidates) <= settings.objects
+            and all(among(chosen, candidates) for chosen in votes.values())
+            for candidates, votes in given
+        )
+    except (strict_json.Refused, KeyError, TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ConfigError(
+            f"{FILE}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
+            'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
+        )
+    return given

@@ -1,0 +1,361 @@
+"""Rounds over HTTP, and their steps held against the library called directly."""
+
+from __future__ import annotations
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.ledger import Holder
+from tacit.randomness import replay, secure, simulation
+from tacit.recommenders.prec import PRec, PRecSettings
+from tacit.service.deployment import Section
+from tacit.service.round_states import RoundsState
+from tacit.service.round_steps import RoundSteps
+from tacit.service.rounds import ServedRounds
+
+FILMS = "/api/rounds/films"
+SETTINGS = {"rounds": 4, "objects": 3, "voters": 60, "epsilon": 40.0, "delta": 1e-3, "clients": 5}
+
+
+@pytest.fixture
+def small(shop) -> ServedRounds:
+    """The demonstration's run, with few voters and clients, before it began."""
+    served = shop.service.deployment.all(ServedRounds)["films"]
+    object.__setattr__(served, "settings", PRecSettings(**SETTINGS))
+    served.__dict__.pop("steps", None)
+    return served
+
+
+def post(shop, name: str, what: str, **given):
+    """With this person's key."""
+    headers = {"authorization": f"Bearer {shop.service.keys.person_key(name)}"}
+    return shop.post(None, f"{FILMS}/{what}", headers=headers, **given)
+
+
+def kept(shop) -> RoundsState:
+    return RoundsState.decode(shop.service.ledger.state("demo/rounds/films"))
+
+
+def begun(shop, votes: dict[str, int] | None = None) -> None:
+    """A first round of 1, 2 and 3."""
+    votes = {f"v{n}": 1 + n % 3 for n in range(30)} if votes is None else votes
+    answer = shop.post("operator", f"{FILMS}/open", json={"candidates": [1, 2, 3], "votes": votes})
+    assert answer.status_code == 200, answer.text
+
+
+def test_the_demonstration(shop):
+    """Rounds that came with the deployment are opened in their order, and people are served."""
+    (before,) = shop.get(None, "/api/rounds").json()["rounds"]
+    assert before["round"] == 0
+    for number in range(1, before["rounds"] + 1):
+        opened = shop.post("operator", f"{FILMS}/open", json={}).json()
+        assert opened["round"] == number
+        given = shop.post("subject", f"{FILMS}/recommendations").json()
+        assert given["item"] in opened["candidates"]
+        assert shop.post("subject", f"{FILMS}/feedback", json={"liked": True}).status_code == 200
+    assert shop.post("operator", f"{FILMS}/open", json={}).status_code == 409
+    (after,) = shop.get(None, "/api/rounds").json()["rounds"]
+    assert after["round"] == before["rounds"]
+
+
+def test_people_vote(shop, small):
+    """Votes of an announced round are those that it opens with; the last of each person counts."""
+    assert post(shop, "ann", "votes", json={"candidate": 7}).status_code == 409
+    announced = shop.post("operator", f"{FILMS}/announce", json={"candidates": [7, 8]})
+    assert announced.json() == {"round": 1, "announced": [7, 8]}
+    for candidate in (7, 8):
+        assert post(shop, "ann", "votes", json={"candidate": candidate}).status_code == 200
+    assert post(shop, "bob", "votes", json={"candidate": 9}).status_code == 422
+    assert post(shop, "bob", "votes", json={"candidate": "7"}).status_code == 422
+    assert kept(shop).votes == {"ann": 8}
+    opened = shop.post("operator", f"{FILMS}/open", json={"votes": {"ann": 7, "carl": 7}})
+    assert opened.json() == {"round": 1, "candidates": [7, 8]}
+    run = PRec.from_bytes(kept(shop).run, settings=small.settings, randomness=secure())
+    assert run.candidates == (7, 8)
+    cast = dict(zip(run._voters.ids.tolist(), run._votes.tolist(), strict=True))
+    assert cast == {"carl": 0, "ann": 1}  # places of candidates: her own vote goes first
+
+
+def test_one_round_after_the_other(shop, small):
+    """Nothing is given before a round is open, and feedback is given once, after it."""
+    assert post(shop, "ann", "recommendations").status_code == 409
+    assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 409
+    begun(shop)
+    assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 409
+    first = post(shop, "ann", "recommendations").json()
+    assert post(shop, "ann", "recommendations").json() == first
+    assert post(shop, "ann", "feedback", json={"liked": False}).status_code == 200
+    assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 409
+
+
+def test_the_run_is_charged_once(shop):
+    """All clients' views together are charged when the run begins, and never again."""
+    served = shop.service.deployment.all(ServedRounds)["films"]
+    holder = Holder.dataset("demo", "rounds-films")
+    assert shop.service.ledger.balance(holder).spent == 0
+    for _ in range(2):
+        assert shop.post("operator", f"{FILMS}/open", json={}).status_code == 200
+    post(shop, "ann", "recommendations")
+    balance = shop.service.ledger.balance(holder)
+    card = served.guarantees()[-1]
+    assert balance.spent == balance.cap.amount == math.ceil(card.lifetime_epsilon * 10**6)
+    assert balance.delta_spent >= card.lifetime_delta * 10**18 * (1 - 1e-12)
+
+
+def test_a_run_with_other_settings(shop, small):
+    """A run that began is not gone on with under other settings."""
+    begun(shop)
+    object.__setattr__(small, "settings", PRecSettings(**{**SETTINGS, "rounds": 5}))
+    small.__dict__.pop("steps")
+    assert shop.post("operator", f"{FILMS}/open", json={"candidates": [1]}).status_code == 409
+
+
+def test_a_retry(shop, small):
+    """A retry of each operation gives the same bytes and changes nothing."""
+    begun(shop)
+    for what, content in (("recommendations", {}), ("feedback", {"json": {"liked": True}})):
+        answers = [post(shop, "ann", what, key="a-retried-key", **content) for _ in range(2)]
+        assert answers[0].content == answers[1].content
+        assert answers[1].headers["idempotency-replayed"] == "true"
+    body = {"candidates": [4, 5], "votes": {}}
+    for _ in range(2):
+        shop.post("operator", f"{FILMS}/open", json=body, key="opened-once")
+    assert kept(shop).number == 2
+
+
+def test_a_refused_step_changes_nothing(shop, small):
+    """The kept run is the same bytes before and after every refusal."""
+    begun(shop)
+    post(shop, "ann", "recommendations")
+    before = shop.service.ledger.state("demo/rounds/films")
+    for what, content in (
+        ("votes", {"candidate": 1}),
+        ("votes", {"candidate": True}),
+        ("feedback", {"liked": 1}),
+        ("feedback", {"liked": None}),
+        ("feedback", {}),
+    ):
+        assert post(shop, "ann", what, json=content).status_code in (409, 422)
+    assert post(shop, "bob", "feedback", json={"liked": True}).status_code == 409
+    for content in (
+        {"candidates": [1, 2, 3, 4]},
+        {"candidates": [1, 1]},
+        {"candidates": [1, "1"]},
+        {"candidates": []},
+        {"candidates": [1], "votes": {"ann": 2}},
+        {"candidates": [1], "votes": {"Ann!": 1}},
+        {"candidates": [1.5]},
+        {"candidates": None},
+        {"candidates": [1], "votes": {f"w{n}": 1 for n in range(61)}},
+    ):
+        answer = shop.post("operator", f"{FILMS}/open", json=content)
+        assert answer.status_code in (409, 422), (content, answer.text)
+    assert shop.service.ledger.state("demo/rounds/films") == before
+
+
+def test_as_many_clients_as_paid_for(shop, small):
+    """Beyond the number of clients that is paid for nobody is served, and those before her are."""
+    begun(shop)
+    for number in range(small.settings.clients):
+        assert post(shop, f"c{number}", "recommendations").status_code == 200
+    assert post(shop, "late", "recommendations").status_code == 409
+    assert post(shop, "c0", "recommendations").status_code == 200
+
+
+def test_as_many_rounds_as_paid_for(shop, small):
+    """A client has as many recommendations as the guarantee is computed for."""
+    begun(shop)
+    for _ in range(small.settings.rounds - 1):
+        assert post(shop, "ann", "recommendations").status_code == 200
+        begun(shop)
+    assert post(shop, "ann", "recommendations").status_code == 200
+    begun(shop)
+    assert post(shop, "ann", "recommendations").status_code == 409
+
+
+def test_as_many_voters_as_stated(shop, small):
+    """At the stated number of voters nobody new votes, and those who voted may go on."""
+    begun(shop, {f"v{n}": 1 for n in range(59)})
+    shop.post("operator", f"{FILMS}/announce", json={"candidates": [1, 2]})
+    assert post(shop, "ann", "votes", json={"candidate": 1}).status_code == 200
+    assert post(shop, "bob", "votes", json={"candidate": 1}).status_code == 409
+    assert post(shop, "v3", "votes", json={"candidate": 1}).status_code == 200
+
+
+def test_refusals_do_not_tell_votes(shop, small):
+    """Whoever votes what, the same requests are refused with the same bytes."""
+    told = []
+    for way in (1, 2):
+        steps = RoundSteps(small.settings)
+        state = steps.begin(secure())
+        votes = {f"v{n}": way for n in range(30)}
+        _, state = steps.open([1, 2], votes, secure(), state)
+        _, state = steps.announce([3, 4], state)
+        refused = [
+            steps.vote("ann", 9, state)[0],
+            steps.announce([5], state)[0],
+            steps.open([5], {}, secure(), state)[0],
+            steps.feedback("ann", True, secure(), state)[0],
+        ]
+        told.append([answer.encode() for answer in refused])
+        assert all(answer.status >= 400 for answer in refused)
+    assert told[0] == told[1]
+
+
+def test_what_is_never_shown(shop, small):
+    """Neither counts of votes nor survivors nor credit are in any answer or in the document."""
+    begun(shop)
+    post(shop, "ann", "recommendations")
+    said = shop.get(None, "/api/rounds").text + shop.get(None, "/api/openapi.json").text
+    for secret in ("survivors", "credit_left", "threshold"):
+        assert secret not in said
+    assert "v29" not in shop.get(None, "/api/rounds").text
+
+
+@pytest.mark.parametrize("epsilon", [math.inf, 40.0])
+def test_the_law_is_the_librarys(epsilon):
+    """With the same random words, and the gate out of play, the steps recommend what PRec does."""
+    settings = PRecSettings(**{**SETTINGS, "epsilon": epsilon})
+    votes = [{f"v{n}": 1 + (n * t) % 3 for n in range(45)} for t in range(1, 5)]
+    with simulation():
+        ours, theirs = replay("rounds"), replay("rounds")
+        steps, run = RoundSteps(settings), PRec(settings, randomness=theirs)
+        state = steps.begin(ours)
+        for number, cast in enumerate(votes):
+            _, state = steps.open([1, 2, 3], cast, ours, state)
+            run.open_round([1, 2, 3], cast)
+            for client in ("ann", "bob"):
+                answer, state = steps.recommend(client, ours, state)
+                assert json.loads(answer.body)["item"] == run.recommend(client)
+                if number % 2:
+                    _, state = steps.feedback(client, number == 1, ours, state)
+                    run.feedback(client, number == 1)
+        ended = PRec.from_bytes(RoundsState.decode(state).run, settings=settings, randomness=ours)
+        assert ended.survivors("ann") == run.survivors("ann")
+        assert ended.counts("bob").tolist() == run.counts("bob").tolist()
+
+
+def test_an_undone_step_leaves_the_run(shop, small, monkeypatch):
+    """If the transaction fails after the draw, nothing is kept, and the retry is answered."""
+    begun(shop)
+    before = shop.service.ledger.state("demo/rounds/films")
+    ledger = type(shop.service.ledger)
+    real = ledger.release
+
+    def failing(self, request, charges, draw, **given):
+        def drawn(source, state):
+            draw(source, state)
+            raise RuntimeError
+
+        return real(self, request, charges, drawn, **given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ledger, "release", failing)
+        assert post(shop, "ann", "recommendations").status_code == 409
+    assert shop.service.ledger.state("demo/rounds/films") == before
+    assert post(shop, "ann", "recommendations").status_code == 200
+
+
+def test_two_workers(demo, shop, shops, small):
+    """Two applications on one ledger go on with one run."""
+    with shops(demo, shop.folder) as two:
+        other = two.service.deployment.all(ServedRounds)["films"]
+        object.__setattr__(other, "settings", small.settings)
+        other.__dict__.pop("steps", None)
+        begun(shop)
+        first = post(two, "ann", "recommendations").json()
+        assert post(shop, "ann", "recommendations").json() == first
+        assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 200
+        assert post(two, "ann", "feedback", json={"liked": True}).status_code == 409
+
+
+def test_several_at_once(shop, small):
+    """Sixteen threads vote for 40 people, and no vote is lost."""
+    shop.post("operator", f"{FILMS}/announce", json={"candidates": [1, 2]})
+    with ThreadPoolExecutor(16) as threads:
+        jobs = [
+            threads.submit(post, shop, f"p{n}", "votes", json={"candidate": 1 + n % 2})
+            for n in range(40)
+        ]
+        assert {job.result().status_code for job in jobs} == {200}
+    assert kept(shop).votes == {f"p{n}": 1 + n % 2 for n in range(40)}
+
+
+def test_forgetting_a_voter(shop, small):
+    """Nothing of her is left but that she took part: no vote, no seat, no recommendation."""
+    shop.post("operator", f"{FILMS}/announce", json={"candidates": [1, 2]})
+    post(shop, "ann", "votes", json={"candidate": 1})
+    others = {f"v{n}": 2 for n in range(30)}
+    shop.post("operator", f"{FILMS}/open", json={"votes": others})
+    post(shop, "ann", "recommendations")
+    shop.post("operator", f"{FILMS}/announce", json={"candidates": [1, 2]})
+    post(shop, "ann", "votes", json={"candidate": 2})
+    assert shop.delete("subject", "/api/users/ann").status_code == 200
+    now = kept(shop)
+    assert (now.votes, "ann" in now.voters, now.gone) == ({}, False, {"ann"})
+    run = PRec.from_bytes(now.run, settings=small.settings, randomness=secure())
+    assert "ann" not in run._voters.ids.tolist()
+    assert "ann" not in run.clients
+    assert post(shop, "ann", "votes", json={"candidate": 1}).status_code == 409
+    assert post(shop, "ann", "recommendations").status_code == 409
+    assert post(shop, "bob", "recommendations").status_code == 200
+    assert shop.post("operator", f"{FILMS}/open", json={}).status_code == 200
+    run = PRec.from_bytes(kept(shop).run, settings=small.settings, randomness=secure())
+    run.join("new")
+    assert len(run.survivors("new")) == 30
+
+
+def test_forgetting_somebody_who_was_never_here(shop, small):
+    """A receipt is the same for whoever took part and whoever did not."""
+    begun(shop)
+    post(shop, "ann", "recommendations")
+    told = [
+        shop.delete(role, f"/api/users/{name}").json()
+        for role, name in (("subject", "ann"), ("other", "bob"))
+    ]
+    for one in told:
+        one.pop("user")
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"variant": "published", "epsilon": None, "peers": 30}, "published"),
+        ({"epsilon": math.inf}, "no finite epsilon"),
+        ({"clients": None}, "clients"),
+        ({"clients": 10**4, "epsilon": 3.0, "delta": 0.5}, "clients"),
+        ({"wonder": 1}, "no setting 'wonder'"),
+        ({"rounds": None}, "rounds"),
+        ({"rounds": "x"}, "rounds"),
+        ({"voters": 10**6, "epsilon": 40.0}, "bytes"),
+    ],
+)
+def test_what_is_not_served(tmp_path, change, said):
+    """Runs that protect nobody, are for ever more clients, or are too large, are refused."""
+    values = {k: v for k, v in {**SETTINGS, **change}.items() if v is not None}
+    with pytest.raises(ConfigError, match=said):
+        ServedRounds.from_section(Section("t", "x", tmp_path, values))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[",
+        "{}",
+        "[1]",
+        '[{"candidates": [1]}]',
+        '[{"candidates": [1], "votes": {"a": 2}}]',
+        '[{"candidates": [1,2,3,4], "votes": {}}]',
+        '[{"candidates": [], "votes": {}}]',
+    ],
+)
+def test_wrong_given_rounds(tmp_path, content):
+    """A file of votes that is no list of rounds is refused with its form."""
+    (tmp_path / "v").write_text(content)
+    with pytest.raises(ConfigError, match="votes"):
+        ServedRounds.from_section(Section("t", "x", tmp_path, {**SETTINGS, "votes": "v"}))
