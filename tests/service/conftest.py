@@ -27,13 +27,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from tacit.recommenders.pdap.messages import Forward, Reward
+from tacit.recommenders.sketches import Campaign, Device, new_secret
 from tacit.service import Service, Settings, create_app
 from tacit.service.demo import TENANT, Demo, make_demo
-from tacit.service.keys import KeyRing, read_secret
+from tacit.service.deployment import Section
+from tacit.service.disclosures import ServedDisclosure
+from tacit.service.keys import KeyRing, Role, add_key, read_secret
 from tacit.service.logs import Logger
+from tacit.service.vendor_signatures import new_vendor_key, sign_request
 
 PEOPLE = {"subject": "ann", "other": "bob"}
 """Roles of people in tests, and their names."""
@@ -56,7 +62,8 @@ class Shop:
         if role not in (None, "anonymous"):
             headers["authorization"] = f"Bearer {self.keys[role]}"
         if method in ("POST", "DELETE"):
-            headers["idempotency-key"] = given.pop("key", secrets.token_hex(8))
+            own = headers.pop("idempotency-key", secrets.token_hex(8))
+            headers["idempotency-key"] = given.pop("key", own)
         return self.client.request(method, path, headers=headers, **given)
 
     def get(self, role: str | None, path: str, **given: Any) -> Any:
@@ -81,8 +88,29 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     with (base / "demo-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not keys.exists():
-            keys.write_text(json.dumps(make_demo(base / "demo").keys))
+            made = make_demo(base / "demo")
+            keys.write_text(json.dumps({**made.keys, "neighbour": _befriend(made.folder)}))
     return Demo(base / "demo", json.loads(keys.read_text()))
+
+
+def _befriend(folder: Path) -> str:
+    """Give the demonstration's vendor a neighbour, who is never at home; the neighbour's key."""
+    public = new_vendor_key(folder / "neighbour.pem")
+    new_vendor_key(folder / "vendor.pem")
+    key = add_key(folder / "keys.json", "arthouse", Role.VENDOR, TENANT)
+    (folder / "neighbour.key").write_text(key, "ascii")
+    toml = folder / "tacit.toml"
+    section = "[vendors.cinema]\n"
+    told = toml.read_text().replace(section, f'{section}key = "vendor.pem"\n')
+    toml.write_text(
+        f"""{told}
+[vendors.cinema.peers.arthouse]
+url = "http://127.0.0.1:9/api/vendors/arthouse"
+public_key = "{public}"
+api_key = "neighbour.key"
+"""
+    )
+    return key
 
 
 @pytest.fixture
@@ -267,13 +295,22 @@ class Valid:
     path: str
     given: dict[str, Any] = field(default_factory=dict)
     before: tuple[Valid, ...] = ()
-    """What has to be asked first."""
+    """What has to be asked first, all of it with POST."""
+    place: Callable[[Any], str] | None = None
+    """Instead of `path`, from the last answer of what was asked before."""
 
-    def ask(self, shop: Shop, method: str, **more: Any) -> Any:
+    def prepared(self, shop: Shop) -> Valid:
+        """The same after everything before it was asked."""
+        path = self.path
         for one in self.before:
             answer = one.ask(shop, "POST")
-            assert answer.status_code < 300, answer.text
-        return shop.ask(self.by, method, self.path, **{**self.given, **more})
+            assert answer.status_code < 300, (one.path, answer.text)
+            path = self.place(answer) if self.place is not None else path
+        return Valid(self.by, path, self.given)
+
+    def ask(self, shop: Shop, method: str, **more: Any) -> Any:
+        ready = self.prepared(shop)
+        return shop.ask(ready.by, method, ready.path, **{**ready.given, **more})
 
 
 @pytest.fixture(scope="session")
@@ -282,79 +319,170 @@ def valid(demo: Demo) -> Callable[[str], Valid]:
 
     A new operation needs a line here: without one the tests of all operations fail.
     """
-    return valid_requests(demo).__getitem__
+    return lambda name: valid_request(demo, name)
 
 
-def valid_requests(demo: Demo) -> dict[str, Valid]:
-    token = "t" * 43
-    return {
-        "GET /healthz": Valid("anonymous", "/healthz"),
-        "GET /readyz": Valid("anonymous", "/readyz"),
-        "GET /metrics": Valid("operator", "/metrics"),
-        "GET /api/problems": Valid("anonymous", "/api/problems"),
-        "GET /api/models": Valid("anonymous", "/api/models"),
-        "GET /api/models/{model}/items": Valid("anonymous", "/api/models/films/items"),
-        "GET /api/recommend/{user}": Valid("subject", "/api/recommend/ann?n=3"),
-        "POST /api/recommend": Valid(
-            "subject",
-            "/api/recommend",
-            {"json": {"model": "films", "history": {"1001": 4.0}, "n": 3}},
-        ),
-        "POST /api/feedback": _feedback(),
-        "GET /api/feedback": Valid("subject", "/api/feedback"),
-        "DELETE /api/feedback": Valid("subject", "/api/feedback", before=(_feedback(),)),
-        "GET /api/guarantees": Valid("anonymous", "/api/guarantees"),
-        "GET /api/guarantees/{noun}/{name}": Valid("anonymous", "/api/guarantees/models/films"),
-        "GET /api/privacy/budget": Valid("subject", "/api/privacy/budget"),
-        "GET /api/privacy/budgets": Valid("operator", "/api/privacy/budgets"),
-        "GET /api/privacy/ledger": Valid("auditor", "/api/privacy/ledger"),
-        "GET /api/curves": Valid("analyst", "/api/curves"),
-        "DELETE /api/users/{user}": Valid("subject", "/api/users/ann", before=(_feedback(),)),
-        "POST /api/people": Valid("operator", "/api/people", {"json": {"name": "cleo"}}),
-        "POST /api/visitors": Valid("anonymous", "/api/visitors", {"json": {"token": token}}),
-        "GET /api/disclosures": Valid("anonymous", "/api/disclosures"),
-        "GET /api/disclosures/{name}": Valid("anonymous", "/api/disclosures/gender"),
-        "POST /api/disclosures/{name}/profiles": Valid(
-            "subject", "/api/disclosures/gender/profiles", _octets(_release(demo))
-        ),
-        "GET /api/campaigns": Valid("anonymous", "/api/campaigns"),
-        "GET /api/campaigns/{name}": Valid("anonymous", "/api/campaigns/taste"),
-        "GET /api/campaigns/{name}/catalogue": Valid("anonymous", "/api/campaigns/taste/catalogue"),
-        "GET /api/campaigns/{name}/clusters": Valid(
-            "anonymous", "/api/campaigns/taste/clusters", before=(_close(demo),)
-        ),
-        "POST /api/campaigns/{name}/reports": _report(demo),
-        "POST /api/campaigns/{name}/close": _close(demo),
-        "GET /api/campaigns/{name}/counts": Valid("analyst", "/api/campaigns/taste/counts"),
-    }
+def valid_request(demo: Demo, name: str) -> Valid:
+    path = name.partition(" ")[2]
+    if name in _PLAIN:
+        by, *rest = _PLAIN[name].split(" ")
+        return Valid(by, rest[0] if rest else path)
+    return _MADE[name](demo)
 
 
-def _feedback() -> Valid:
-    rating = {"model": "films", "item": "1001", "stars": 4.0}
-    return Valid("subject", "/api/feedback", {"json": rating})
+_PLAIN = {
+    "GET /": "anonymous",
+    "GET /healthz": "anonymous",
+    "GET /readyz": "anonymous",
+    "GET /metrics": "operator",
+    "GET /api/problems": "anonymous",
+    "GET /api/models": "anonymous",
+    "GET /api/models/{model}/items": "anonymous /api/models/films/items",
+    "GET /api/recommend/{user}": "subject /api/recommend/ann?n=3",
+    "GET /api/feedback": "subject",
+    "GET /api/guarantees": "anonymous",
+    "GET /api/guarantees/{noun}/{name}": "anonymous /api/guarantees/models/films",
+    "GET /api/privacy/budget": "subject",
+    "GET /api/privacy/budgets": "operator",
+    "GET /api/privacy/ledger": "auditor",
+    "GET /api/curves": "analyst",
+    "GET /api/disclosures": "anonymous",
+    "GET /api/disclosures/{name}": "anonymous /api/disclosures/gender",
+    "GET /api/campaigns": "anonymous",
+    "GET /api/campaigns/{name}": "anonymous /api/campaigns/taste",
+    "GET /api/campaigns/{name}/catalogue": "anonymous /api/campaigns/taste/catalogue",
+    "GET /api/campaigns/{name}/counts": "analyst /api/campaigns/taste/counts",
+    "GET /api/rounds": "anonymous",
+    "GET /api/vendors": "anonymous",
+}
+"""What needs nothing: who asks, and where if that is not the operation's own path."""
 
 
-def _octets(content: bytes) -> dict[str, Any]:
-    return {"content": content, "headers": {"content-type": "application/octet-stream"}}
+def _json(by: str, path: str, content: Any, *before: Valid) -> Valid:
+    return Valid(by, path, {"json": content}, before)
 
 
-def _release(demo: Demo) -> bytes:
-    from tacit.service.deployment import Section
-    from tacit.service.disclosures import ServedDisclosure
-
-    section = Section(TENANT, "gender", demo.folder, {"file": "gender.tacit"})
-    device = ServedDisclosure.from_section(section).model.device({"gender": "F"})
-    return bytes(device.release({1: 5.0, 2: 3.0, 5: 1.0}).encode())
+def _rating(_: Demo) -> Valid:
+    return _json("subject", "/api/feedback", {"model": "films", "item": "1001", "stars": 4.0})
 
 
-def _report(demo: Demo) -> Valid:
-    from tacit.recommenders.sketches import Campaign, Device, new_secret
-
-    campaign = Campaign.decode((demo.folder / "taste.campaign").read_bytes())
-    items = json.loads((demo.folder / "taste.items.json").read_text())
-    report = Device(new_secret(), {}).report(campaign, items, {1: 5.0, 7: 4.0}).encode()
-    return Valid("subject", "/api/campaigns/taste/reports", _octets(report))
+def _history(_: Demo) -> Valid:
+    history = {"model": "films", "history": {"1001": 4.0}, "n": 3}
+    return _json("subject", "/api/recommend", history)
 
 
 def _close(demo: Demo) -> Valid:
     return Valid("operator", "/api/campaigns/taste/close", before=(_report(demo),))
+
+
+def _announce(_: Demo) -> Valid:
+    return _json("operator", f"{_ROUNDS}/announce", {"candidates": [1, 2, 3]})
+
+
+def _open(_: Demo) -> Valid:
+    votes = {f"v{number}": 1 + number % 3 for number in range(30)}
+    return _json("operator", f"{_ROUNDS}/open", {"candidates": [1, 2, 3], "votes": votes})
+
+
+def _recommendation(demo: Demo) -> Valid:
+    return Valid("subject", f"{_ROUNDS}/recommendations", before=(_open(demo),))
+
+
+def _visit(_: Demo) -> Valid:
+    return _json("subject", f"{_VENDOR}/visits", {"context": [0.5, 0.5]})
+
+
+def _visit_reward(demo: Demo) -> Valid:
+    nowhere = f"{_VENDOR}/visits/0.{'0' * 32}/reward"
+    click = {"json": {"clicked": True}}
+    return Valid(
+        *("subject", nowhere, click, (_visit(demo),)),
+        place=lambda visit: f"{_VENDOR}/visits/{visit.json()['visit']}/reward",
+    )
+
+
+def _guest_reward(_: Demo) -> Valid:
+    return _json("operator", f"{_VENDOR}/guests/{'0' * 32}/reward", {"clicked": True})
+
+
+_ROUNDS = "/api/rounds/films"
+_VENDOR = "/api/vendors/cinema"
+_MADE: dict[str, Callable[[Demo], Valid]] = {
+    "POST /api/recommend": _history,
+    "POST /api/feedback": _rating,
+    "DELETE /api/feedback": lambda d: Valid("subject", "/api/feedback", before=(_rating(d),)),
+    "DELETE /api/users/{user}": lambda d: Valid("subject", "/api/users/ann", before=(_rating(d),)),
+    "POST /api/people": lambda _: _json("operator", "/api/people", {"name": "cleo"}),
+    "POST /api/visitors": lambda _: _json("anonymous", "/api/visitors", {"token": "t" * 43}),
+    "POST /api/disclosures/{name}/profiles": lambda d: _profile(d),
+    "GET /api/campaigns/{name}/clusters": lambda d: Valid(
+        "anonymous", "/api/campaigns/taste/clusters", before=(_close(d),)
+    ),
+    "POST /api/campaigns/{name}/reports": lambda d: _report(d),
+    "POST /api/campaigns/{name}/close": _close,
+    "POST /api/rounds/{name}/announce": _announce,
+    "POST /api/rounds/{name}/open": _open,
+    "POST /api/rounds/{name}/votes": lambda d: _json(
+        "subject", f"{_ROUNDS}/votes", {"candidate": 1}, _announce(d)
+    ),
+    "POST /api/rounds/{name}/recommendations": _recommendation,
+    "POST /api/rounds/{name}/feedback": lambda d: _json(
+        "subject", f"{_ROUNDS}/feedback", {"liked": True}, _recommendation(d)
+    ),
+    "POST /api/vendors/{name}/visits": _visit,
+    "POST /api/vendors/{name}/visits/{visit}/reward": _visit_reward,
+    "POST /api/vendors/{name}/guests/{reference}/reward": _guest_reward,
+    "POST /api/vendors/{name}/forwards": lambda d: _signed(d, "forwards", _forward()),
+    "POST /api/vendors/{name}/rewards": lambda d: _signed(d, "rewards", _reward()),
+}
+
+
+def _octets(by: str, path: str, content: bytes) -> Valid:
+    headers = {"content-type": "application/octet-stream"}
+    return Valid(by, path, {"content": content, "headers": headers})
+
+
+_MESSAGES: dict[str, bytes] = {}
+"""Of this process: a device sends the same one again."""
+
+
+def _profile(demo: Demo) -> Valid:
+    if "release" not in _MESSAGES:
+        section = Section(TENANT, "gender", demo.folder, {"file": "gender.tacit"})
+        device = ServedDisclosure.from_section(section).model.device({"gender": "F"})
+        _MESSAGES["release"] = device.release({1: 5.0, 2: 3.0, 5: 1.0}).encode()
+    return _octets("subject", "/api/disclosures/gender/profiles", _MESSAGES["release"])
+
+
+def _report(demo: Demo) -> Valid:
+    if "report" not in _MESSAGES:
+        campaign = Campaign.decode((demo.folder / "taste.campaign").read_bytes())
+        items = json.loads((demo.folder / "taste.items.json").read_text())
+        report = Device(new_secret(), {}).report(campaign, items, {1: 5.0, 7: 4.0})
+        _MESSAGES["report"] = report.encode()
+    return _octets("subject", "/api/campaigns/taste/reports", _MESSAGES["report"])
+
+
+def _signed(demo: Demo, what: str, message: Forward | Reward) -> Valid:
+    """From the neighbour, whose messages have their own number as Idempotency-Key."""
+    path = f"{_VENDOR}/{what}"
+    content = message.encode()
+    key = load_pem_private_key((demo.folder / "neighbour.pem").read_bytes(), None)
+    headers = sign_request(
+        key,  # type: ignore[arg-type]
+        sender="arthouse",
+        audience="cinema",
+        path=path,
+        body=content,
+        nonce=message.request.hex(),
+        now=time.time(),
+    )
+    return Valid("neighbour", path, {"content": content, "headers": headers})
+
+
+def _forward() -> Forward:
+    return Forward(secrets.token_bytes(16), 1_000_000, 2, (0, 1))
+
+
+def _reward() -> Reward:
+    return Reward(secrets.token_bytes(16), 500_000)
