@@ -23,6 +23,8 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
     for name in _ONCE:
         if len(headers.getlist(name)) > 1:
             raise Problem(400, f"The header {name} is given once.")
+    if "transfer-encoding" in headers:  # beside a length, or in odd chunks, it has two meanings
+        raise Problem(411, "A request says how long it is, in Content-Length.", last=True)
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise Problem(415, "Requests are sent without compression.")
     length = headers.get("content-length", "")

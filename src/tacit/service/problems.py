@@ -44,6 +44,7 @@ KINDS = (
     Kind("too-slow", 408, "The request took too long to arrive", "Send it again."),
     Kind("not-now", 409, "Not now, or not any more", "See the detail."),
     Kind("budget-exhausted", 409, "A budget is spent", "Ask for earlier answers by their keys."),
+    Kind("no-length", 411, "The request does not say how long it is", "Send Content-Length."),
     Kind("too-large", 413, "The request is too large", "Send less at once."),
     Kind("unknown-content", 415, "Not a kind of content that is read here", "See the detail."),
     Kind("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),

@@ -1,8 +1,8 @@
 """HTTP as it comes from the wire: what is no request at all, or does not come to an end.
 
-uvicorn reads with h11, which refuses two lengths, a length beside chunks and over-long heads. Added
-here: a request arrives in time or its connection ends, there is a bound on connections, and a
-refusal has the form of every other.
+uvicorn reads with h11, which refuses two lengths and over-long heads. Added here: a request arrives
+in time or its connection ends, there is a bound on connections, and a refusal has the form of every
+other.
 """
 
 from __future__ import annotations
