@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from tacit.testing.postgres import Server
 
 # A shared machine stalls now and then: time is measured in benchmarks, not here.
 hypothesis.settings.register_profile("tacit", deadline=None, print_blob=True)
@@ -23,6 +29,43 @@ def ml_100k() -> Path:
 def ml_latest_small() -> Path:
     """The small current MovieLens folder, under TACIT_DATA."""
     return _real_data("ml-latest-small")
+
+
+@pytest.fixture(scope="session")
+def missing() -> Callable[[str], NoReturn]:
+    """Says what a test needs and this machine lacks: a skip, or a failure where CI=true is set."""
+
+    def stop(what: str) -> NoReturn:
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(f"{what}; in continuous integration this is installed by .ci/run")
+        pytest.skip(what)
+
+    return stop
+
+
+@pytest.fixture(scope="session")
+def postgres(missing: Callable[[str], NoReturn]) -> Iterator[Server]:
+    """A running PostgreSQL of our own, or a skip that says what is missing."""
+    from tacit.testing.postgres import programs, server
+
+    if importlib.util.find_spec("psycopg") is None:
+        missing("the extra 'postgres' is not installed")
+    folder = programs()
+    if folder is None:
+        missing("no PostgreSQL server here: install Debian's package 'postgresql'")
+    with server(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def chromium_path(missing: Callable[[str], NoReturn]) -> str:
+    """Debian's Chromium, for Playwright's `executable_path`; a skip where there is none."""
+    if importlib.util.find_spec("playwright") is None:
+        missing("the extra 'dev' is not installed: no Playwright")
+    path = "/usr/bin/chromium"
+    if not os.access(path, os.X_OK):
+        missing("no Chromium here: install Debian's package 'chromium'")
+    return path
 
 
 def _real_data(name: str) -> Path:

@@ -1,0 +1,151 @@
+"""A PostgreSQL server of one's own, for tests and measurements of the ledger.
+
+    with server() as postgres:
+        ledger = open_ledger(postgres.database(), second=...)
+
+It listens on a socket in a new folder, and nowhere else; it can be killed as by a power cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+class Server:
+    """One PostgreSQL of our own: its folder, its socket, and nobody else's."""
+
+    def __init__(self, programs: Path) -> None:
+        self.programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="tacit-postgres-"))
+        self.who: dict[str, Any] = {}
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            name = next(n for n in ("postgres", "nobody") if _exists(n))
+            entry = pwd.getpwnam(name)
+            os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+            self.who = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.databases = 0
+        self._run("initdb", "-D", self.folder / "data", "-U", "tacit", "-A", "trust", "-k")
+
+    def start(self, *settings: str) -> None:
+        """Start it and wait until it answers. settings: such as "fsync=off"."""
+        options = [part for setting in settings for part in ("-c", setting)]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    *(str(self.programs / "postgres"), "-D", str(self.folder / "data")),
+                    *("-k", str(self.folder), "-c", "listen_addresses=", *options),
+                ],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **self.who,
+            )
+        for _ in range(600):
+            if self._answers():
+                return
+            time.sleep(0.05)
+        raise AssertionError((self.folder / "log").read_text())
+
+    def kill(self) -> None:
+        """As in a power cut, except that the kernel still writes: every process at once."""
+        assert self.process is not None
+        master = self.process.pid
+        os.kill(master, signal.SIGSTOP)
+        for child in _children(master):
+            _send(child, signal.SIGKILL)
+        _send(master, signal.SIGKILL)
+        self.process.wait()
+        for _ in range(200):  # shared memory is free once the last of them is gone
+            if not any(Path(f"/proc/{child}").exists() for child in _children(master)):
+                break
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """If it runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)  # what it holds is thrown away
+            self.process.wait(30)
+
+    def database(self) -> str:
+        """The address of a new and empty schema, which is quicker made than a database."""
+        self.databases += 1
+        name = f"ledger{self.databases}"
+        self.say(f"CREATE SCHEMA {name}")
+        where = f"host={self.folder}&options=-csearch_path%3D{name}"
+        return f"postgresql://tacit@/postgres?{where}"
+
+    def say(self, statement: str) -> None:
+        """One statement, as the owner."""
+        self._run("psql", "-h", self.folder, "-U", "tacit", "-d", "postgres", "-qc", statement)
+
+    def _answers(self) -> bool:
+        command = [str(self.programs / "pg_isready"), "-q", "-h", str(self.folder)]
+        return subprocess.run(command, check=False, **self.who).returncode == 0
+
+    def _run(self, program: str, *arguments: object) -> None:
+        command = [str(self.programs / program), *map(str, arguments)]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+            **self.who,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@contextlib.contextmanager
+def server(folder: Path) -> Iterator[Server]:
+    """A running one, from the programs in `folder`; stopped and removed at the end."""
+    made = Server(folder)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+        shutil.rmtree(made.folder, ignore_errors=True)
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs, in the path or where Debian puts them."""
+    found = shutil.which("initdb")
+    places = [Path(found).resolve().parent] if found else []
+    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((place for place in places if (place / "postgres").exists()), None)
+
+
+def _exists(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended while we looked
+        if int(fields[1]) == parent:
+            found.append(int(status.parent.name))
+    return found
+
+
+def _send(process: int, sent: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, sent)
