@@ -20,14 +20,14 @@ export function Page() {
     }
     // Whoever cannot see that the page changed is taken to its heading.
     scrollTo(0, 0);
-    main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    heading(main.current)?.focus({ preventScroll: true });
   }, [route]);
   return (
     <>
-      <a class="skip" href={`#${route}`} onClick={(event) => skip(event, main.current)}>
-        Skip to the content
-      </a>
       <header class="top">
+        <button type="button" class="skip" onClick={() => heading(main.current)?.focus()}>
+          Skip to the content
+        </button>
         <div class="wide">
           <a class="mark" href="#rate">
             <Mark />
@@ -35,10 +35,10 @@ export function Page() {
           </a>
           <nav aria-label="Views">
             <a href="#rate" aria-current={route === "operator" ? undefined : "true"}>
-              Visit
+              Visitor
             </a>
             <a href="#operator" aria-current={route === "operator" ? "true" : undefined}>
-              Operate
+              Operator
             </a>
           </nav>
         </div>
@@ -61,12 +61,12 @@ const TITLES = {
   hide: "Hide",
   send: "What leaves",
   list: "Your list",
-  operator: "Operate",
+  operator: "Operator",
 };
 
-function skip(event: MouseEvent, main: HTMLElement | null): void {
-  event.preventDefault();
-  main?.querySelector<HTMLElement>("h1")?.focus();
+/** Of what is shown. The address cannot name it: it names the step. */
+function heading(main: HTMLElement | null): HTMLElement | null {
+  return main?.querySelector("h1") ?? null;
 }
 
 function Mark() {

@@ -1,10 +1,12 @@
 /** Accuracy over epsilon: a drawing, and the same numbers as a table. */
 
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
 import type { Curve, ModelCurve, Point } from "../service/operating";
 
-const WIDTH = 480;
-const HEIGHT = 280;
-const LEFT = 58;
+const USUAL_WIDTH = 480;
+const HEIGHT = 260;
+const LEFT = 44;
 const RIGHT = 14;
 const TOP = 12;
 const BOTTOM = 46;
@@ -58,9 +60,19 @@ export function CurveShown({ model, curve }: ModelCurve) {
   );
 }
 
+/** As wide as there is room, so that its letters are as large as others. */
 function Drawing({ curve }: { curve: Curve }) {
+  const [width, setWidth] = useState(USUAL_WIDTH);
+  const drawing = useRef<SVGSVGElement>(null);
+  useLayoutEffect(() => {
+    const seen = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setWidth(Math.max(220, Math.round(entry.contentRect.width)));
+    });
+    seen.observe(drawing.current as SVGSVGElement);
+    return () => seen.disconnect();
+  }, []);
   const { points, non_private } = curve;
-  const x = logarithmic(points.map(({ epsilon }) => epsilon));
+  const x = logarithmic(points.map(({ epsilon }) => epsilon), width);
   const y = linear(points.flatMap(({ low, high }) => [low, high]).concat(non_private));
   const band = [
     ...points.map((point) => `${x(point.epsilon)},${y.at(point.high)}`),
@@ -68,17 +80,17 @@ function Drawing({ curve }: { curve: Curve }) {
   ].join(" ");
   const line = points.map((point) => `${x(point.epsilon)},${y.at(point.value)}`).join(" ");
   return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={told(curve)}>
+    <svg ref={drawing} height={HEIGHT} role="img" aria-label={told(curve)}>
       {y.ticks.map((tick) => (
         <g key={tick} class="tick">
-          <line x1={LEFT} x2={WIDTH - RIGHT} y1={y.at(tick)} y2={y.at(tick)} />
+          <line x1={LEFT} x2={width - RIGHT} y1={y.at(tick)} y2={y.at(tick)} />
           <text x={LEFT - 8} y={y.at(tick) + 4} text-anchor="end">
             {short(tick)}
           </text>
         </g>
       ))}
       <polygon class="band" points={band} />
-      <line class="without" x1={LEFT} x2={WIDTH - RIGHT} y1={y.at(non_private)} y2={y.at(non_private)} />
+      <line class="without" x1={LEFT} x2={width - RIGHT} y1={y.at(non_private)} y2={y.at(non_private)} />
       <polyline class="line" points={line} />
       {points.map((point) => (
         <circle key={point.epsilon} class="dot" cx={x(point.epsilon)} cy={y.at(point.value)} r="3.5" />
@@ -88,7 +100,7 @@ function Drawing({ curve }: { curve: Curve }) {
           {epsilon}
         </text>
       ))}
-      <text class="axis name" x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 8} text-anchor="middle">
+      <text class="axis name" x={(LEFT + width - RIGHT) / 2} y={HEIGHT - 8} text-anchor="middle">
         {curve.x}
       </text>
     </svg>
@@ -105,9 +117,9 @@ function told({ x, y, unit, points, non_private }: Curve): string {
   );
 }
 
-function logarithmic(values: readonly number[]): (value: number) => number {
+function logarithmic(values: readonly number[], width: number): (value: number) => number {
   const [low, high] = [Math.log(Math.min(...values)), Math.log(Math.max(...values))];
-  const room = WIDTH - LEFT - RIGHT - 24;
+  const room = width - LEFT - RIGHT - 24;
   return (value) =>
     Math.round((LEFT + 12 + (high > low ? (Math.log(value) - low) / (high - low) : 0.5) * room) * 10) / 10;
 }

@@ -7,9 +7,9 @@ import { Drafted, useDraft } from "./draft";
 export function GuaranteeOf({ thing }: { thing: string }) {
   const draft = useDraft(() => guaranteeOf(thing), [thing]);
   return (
-    <aside class="guarantee" aria-label="What is promised">
+    <div class="guarantee">
       <Drafted draft={draft}>{(found) => <GuaranteeShown guarantee={found} />}</Drafted>
-    </aside>
+    </div>
   );
 }
 

@@ -85,7 +85,7 @@ function PartRow({ part }: { part: Part }) {
       </td>
       <td>
         {part.meaning}
-        {part.here !== undefined && <span class="here">{part.here}</span>}
+        {part.here !== undefined && <span class="here">stays here: {part.here}</span>}
         {part.bits !== undefined && (
           <ul class="bits">
             {part.bits.map((bit, at) => (

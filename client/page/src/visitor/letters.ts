@@ -86,6 +86,10 @@ export async function draftReport(
   };
 }
 
+function here(sent: number, given: number): string | undefined {
+  return sent === given ? undefined : `you gave ${starsText(given)}`;
+}
+
 export function releasePath(name: string): string {
   return `/api/disclosures/${name}/profiles`;
 }
@@ -117,7 +121,7 @@ function releaseParts(
       text(
         `[${JSON.stringify(item)},${level}]${at < last ? "," : ""}`,
         `${titles(item)}: ${starsText(starsOf(disclosure, level))}`,
-        `you gave ${starsText(stars.get(item) as number)}`,
+        here(starsOf(disclosure, level), stars.get(item) as number),
       ),
     ),
     text(`],"version":1}`, "which version of the message this is"),

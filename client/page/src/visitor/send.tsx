@@ -48,6 +48,12 @@ function Letters({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         <Drafted draft={release}>
           {(letter) => (
             <>
+              <p>
+                Your taste is meant to be seen, so most stars leave as you gave them. Some films are
+                held back and some stars moved by chance, so that your{" "}
+                {offer.disclosure.attributes.map(({ name }) => name).join(" or ")} shows less in what
+                is left.
+              </p>
               <Summary letter={letter} visit={visit} />
               <LetterShown
                 letter={letter}
@@ -118,8 +124,8 @@ function Summary({ letter, visit }: { letter: ReleaseLetter; visit: Visit }) {
         <h3>Leaves</h3>
         <ul>
           <li>
-            {count === 1 ? "1 film" : `${count} films`}, {changed} of them with other stars than you
-            gave
+            {count === 1 ? "1 film" : `${count} films`},{" "}
+            {changed === 0 ? "all with the stars you gave" : `${changed} with other stars than you gave`}
           </li>
           <li>which tables your device used, the same for everybody</li>
           <li>
@@ -136,7 +142,7 @@ function Summary({ letter, visit }: { letter: ReleaseLetter; visit: Visit }) {
           {hidden.map((what) => (
             <li key={what}>{what}</li>
           ))}
-          <li>the stars you really gave</li>
+          <li>which stars are as you gave them, and which are not</li>
           {home.length > 0 && (
             <li>
               {home.length === 1 ? "1 film" : `${home.length} films`} held back:{" "}

@@ -120,7 +120,10 @@ function ErasePanel({ visit }: { visit: Visit }) {
       {trouble !== undefined && <Trouble>{trouble}</Trouble>}
       <dialog ref={dialog} aria-labelledby="sure">
         <h2 id="sure">Delete everything of yours?</h2>
-        <p>It cannot be brought back. You get a receipt of what is gone and what is not.</p>
+        <p>
+          It cannot be brought back. You get a receipt of what is gone and what is not. Whoever begins
+          anew is somebody new, for whom chance is drawn anew: letters about the same stars add up.
+        </p>
         <div class="row">
           <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
             Keep it
