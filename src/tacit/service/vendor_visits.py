@@ -21,7 +21,7 @@ import numpy as np
 from anyio import to_thread
 from fastapi import Response
 
-from tacit.ledger import BudgetExhausted
+from tacit.ledger import BudgetExhausted, UnknownBudget
 from tacit.randomness import Source
 from tacit.recommenders.pdap.messages import Forward, MessageError, Offer
 from tacit.service import replies
@@ -74,7 +74,6 @@ class _Visitor:
     def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for somebody whose budget is spent."""
         vendor, user = self._vendor, self._caller.name
-        vendor.open_budget(self._service.ledger, user)
 
         def learned(desk: Desk) -> Reply:
             begun = desk.begin(self._context, reached)
@@ -86,8 +85,13 @@ class _Visitor:
         def unlearned(desk: Desk) -> Reply:
             return self._shown(0, desk.unlearned(self._context))
 
+        charges = vendor.learning(user)
         try:
-            return self._step(VISIT, learned, charges=vendor.learning(user))
+            try:
+                return self._step(VISIT, learned, charges=charges)
+            except UnknownBudget:  # her first visit: nothing was spent or changed
+                self._service.ledger.open_budget(vendor.holder(user), vendor.settings.cap)
+                return self._step(VISIT, learned, charges=charges)
         except BudgetExhausted:
             return self._step(f"{VISIT}/unlearned", unlearned)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tacit.errors import ConfigError
-from tacit.ledger import Cap, Charge, Holder, Ledger
+from tacit.ledger import Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.pdap import sound_guarantees
@@ -26,8 +26,6 @@ from tacit.service.vendor_settings import VendorSettings, peers_of
 from tacit.service.vendor_signatures import read_private_key
 
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
-_REMEMBERED = 100_000
-"""People whose budget is known to be open."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,6 @@ class ServedVendor:
     calls: Calls | None = field(repr=False)
     reach: Reach | None = field(repr=False)
     keeper: Keeper = field(repr=False)
-    opened: set[str] = field(repr=False, default_factory=set)
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -75,15 +72,6 @@ class ServedVendor:
     def holders(self, user: str) -> Iterable[Holder]:
         """The same, for whoever lists hers."""
         return (self.holder(user),)
-
-    def open_budget(self, ledger: Ledger, user: str) -> None:
-        """Once for each person and process."""
-        if user in self.opened:
-            return
-        ledger.open_budget(self.holder(user), self.settings.cap)
-        if len(self.opened) >= _REMEMBERED:
-            self.opened.clear()
-        self.opened.add(user)
 
     def released(self) -> str:
         """What cannot be taken back."""

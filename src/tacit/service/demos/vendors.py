@@ -26,18 +26,22 @@ def video(vendor: int, number: int) -> str:
     return f"{NAMES[vendor]}-{number + 1}"
 
 
-def make_demo(folder: Path) -> str:
+def make_demo(_: Path) -> str:
     """One vendor alone: whom it could ask would be another service."""
-    return _section(0)
+    return _section(0, VIDEOS)
 
 
 def make_two(
-    folders: tuple[Path, Path], addresses: tuple[str, str], **settings: float
+    folders: tuple[Path, Path],
+    addresses: tuple[str, str],
+    *,
+    videos: int = VIDEOS,
+    **settings: float,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Two deployments, each a vendor that may forward to the other; each one's operator's keys.
 
     folders: new ones. addresses: where the services will listen, `http://127.0.0.1:8001`.
-    settings: more of [vendors.NAME], the same for both.
+    videos: of each. settings: more of [vendors.NAME], the same for both.
     """
     for folder in folders:
         folder.mkdir(parents=True)
@@ -46,9 +50,10 @@ def make_two(
     for own, other in ((0, 1), (1, 0)):
         given = add_key(folders[other] / _KEYS, NAMES[own], Role.VENDOR, TENANT)
         (folders[own] / "neighbour.key").write_text(given, "ascii")
+        more = {name: repr(value) for name, value in settings.items()}
         parts = [
             f'tenant = "{TENANT}"\n',
-            _section(own, key='"vendor.pem"', **{name: repr(one) for name, one in settings.items()}),
+            _section(own, videos, key='"vendor.pem"', **more),
             _neighbour(own, other, addresses[other], public[other]),
         ]
         write_whole(folders[own] / FILE, "\n".join(parts).encode())
@@ -56,9 +61,9 @@ def make_two(
     return keys[0], keys[1]
 
 
-def _section(vendor: int, **more: str) -> str:
-    videos = ", ".join(f'"{video(vendor, number)}"' for number in range(VIDEOS))
-    lines = [f"videos = [{videos}]", f"features = {FEATURES}"]
+def _section(vendor: int, videos: int, **more: str) -> str:
+    names = ", ".join(f'"{video(vendor, number)}"' for number in range(videos))
+    lines = [f"videos = [{names}]", f"features = {FEATURES}"]
     lines += [f"{name} = {value}" for name, value in more.items()]
     return "\n".join([f"[vendors.{NAMES[vendor]}]", *lines, ""])
 
