@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from golden_vectors import completion, release
+from golden_vectors import completion, readable, release
 
+from tacit.client.drawing import SecretDraws
 from tacit.recommenders.sketches.sensing import below, words
 from tacit.recommenders.standard_scheme.messages import (
     MICRO,
     RELEASES,
     AttributeTable,
     Disclosure,
+    Release,
     Rule,
     Scores,
 )
@@ -149,6 +151,62 @@ def unsafe(rule: Rule) -> bool:
     return rule.transform == "none" or (rule.transform == "scheme" and not rule.rounding)
 
 
+def on_the_edge() -> list[dict[str, Any]]:
+    """Draws that fall exactly on a chance: tables are made to fit what the secret draws."""
+    plain = RELEASES["scheme+rounding"]
+    found = []
+    for rule, fit in (
+        (RELEASES["scheme+selection+rounding"], _fit_keep),
+        (plain, _fit_offsets),
+        (RELEASES["coupling"], _fit_coupling),
+    ):
+        shown = disclosure(rule, strata=1)
+        draws = SecretDraws(SECRETS[0], shown, OWN, {})
+        drawn = []
+        for item in shown.items:
+            draws.begin(item, None)
+            drawn.append(draws.draw(MICRO))
+        for more in (0, 1):
+            fitted = fit(shown.attributes[0], [draw + more for draw in drawn])
+            changed = replace(shown, attributes=(fitted,))
+            history: dict[int | str, float] = dict.fromkeys(shown.items, 3.0)
+            found.append(release([changed.encode()], [OWN], [history], SECRETS[0]))
+    halves: dict[int | str, float] = {item: n + 0.5 for n, item in enumerate(ITEMS)}
+    true = disclosure(replace(plain, mix=1), scale=Scale(0.0, 1e6, 0), strata=1)
+    return [*found, release([true.encode()], [OWN], [halves], SECRETS[0])]
+
+
+def _fit_keep(made: AttributeTable, drawn: list[int]) -> AttributeTable:
+    """An item is shown while the die lies below."""
+    return replace(made, keep=tuple((tuple(drawn),) for _ in made.values))
+
+
+def _fit_offsets(made: AttributeTable, drawn: list[int]) -> AttributeTable:
+    """A level goes up while the draw lies below what is left of it."""
+    return replace(made, offsets=tuple(tuple(-draw for draw in drawn) for _ in made.values))
+
+
+def _fit_coupling(made: AttributeTable, drawn: list[int]) -> AttributeTable:
+    """The first step that the draw lies below is sent."""
+    rows = tuple(tuple((draw, draw, draw, MICRO, MICRO) for _ in range(5)) for draw in drawn)
+    return replace(made, coupling=tuple(rows for _ in made.values))
+
+
+def messages() -> list[dict[str, Any]]:
+    """Numbers and letters at the ends of what can be spelled."""
+    plain = disclosure(RELEASES["scheme+rounding"], items=(1,))
+    scales = (0, 10**30, -(10**30), -0.0, 0.1, 1e15, 123456789012345680.0, 1e16, 1e22, 1e-4, 1e-5)
+    odd = (1.5e-7, -2.5e-300, 5e-324, 1.7976931348623157e308, 2.0**53, 1 / 3, -1e100)
+    letters = ("\x00\x1f\x7f\u2028", 'a"\\/\b\f\n\r\t', "é", "😀", "\ufeff", "\uffff")
+    return [
+        *(readable(replace(plain, minimum=number)) for number in (*scales, *odd)),
+        *(readable(replace(plain, step=abs(number))) for number in odd),
+        readable(Release("", tuple((letter, n) for n, letter in enumerate(letters)))),
+        readable(Release("é", ((2**53, 2**53), (-(2**53), -(2**53)), (10**4299, 0)))),
+        readable(Scores("x", ())),
+    ]
+
+
 def completions() -> list[dict[str, Any]]:
     found = []
     for number, (shown, _) in enumerate(disclosures()[:6]):
@@ -163,4 +221,8 @@ def content() -> dict[str, list[Any]]:
     found = [released(shown, scale, number) for number, (shown, scale) in enumerate(disclosures())]
     if not all("releases" in vector for vector in found):
         raise AssertionError("a device refused what it should carry out")
-    return {"releases": found, "completions": completions()}
+    return {
+        "releases": [*found, *on_the_edge()],
+        "completions": completions(),
+        "messages": messages(),
+    }

@@ -163,6 +163,14 @@ def messages() -> list[dict[str, Any]]:
             place = place[key]
         place[path[-1]] = value
         found.append(message(Disclosure, spelled(content), f"{path}: {value}"))
+    for path, value, why in (
+        (("scale", "levels"), 1, "a scale of one level"),
+        (("attributes", 0, "bounds", 0), [5, 4], "bounds that go down"),
+    ):
+        content = json.loads(disclosure(RELEASES["scheme"], strata=3).encode())
+        parent = content[path[0]] if len(path) == 2 else content["attributes"][0]["bounds"]
+        parent[path[-1]] = value
+        found.append(message(Disclosure, spelled(content), why))
     twice = json.loads(SHOWN.encode())
     twice["attributes"] *= 2
     return [*found, message(Disclosure, spelled(twice), "an attribute twice")]

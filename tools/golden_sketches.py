@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from golden_vectors import answer, recommendation, tagged
+from golden_vectors import answer, readable, recommendation, tagged
 
 from tacit.recommenders.sketches import sensing
 from tacit.recommenders.sketches.campaigns import design
 from tacit.recommenders.sketches.device import explain
 from tacit.recommenders.sketches.messages import (
     METHODS,
+    MOST,
     UNITS,
+    WHOLE,
     Campaign,
     Clusters,
+    MessageError,
     Report,
     catalogue_digest,
     micros,
@@ -35,6 +39,7 @@ ASKED: list[dict[str, Any]] = [
     {"questions": 32, "theta": 0.1, "rated": 8, "epsilon": 0.000001},
     {"questions": 1, "epsilon": 12.5, "liked_from": -1.5},
     {"method": "pairwise-preference", "questions": 32, "epsilon": 3.0},
+    {"rated": 1, "theta": 0.05, "questions": 5, "epsilon": 20.0},
 ]
 _SHORT: tuple[list[Any], ...] = ([], [1, "1"], ["\udfff"])
 LIMITS: dict[str, Any] = {"epsilon": 20.0, "lifetime": 40.0, "units": UNITS, "rated_pairs": True}
@@ -59,16 +64,58 @@ def answers() -> list[dict[str, Any]]:
     for number, wanted in enumerate(ASKED):
         items = LISTS[number % len(LISTS)]
         campaign = asked(items, **wanted)
-        vector = answer(
-            [campaign.encode()],
-            items,
-            stars(items, 1 + number % 3),
-            SECRETS[number % 2],
-            LIMITS,
-        )
-        report = Report.decode(bytes.fromhex(vector["report"]))
-        found.append(vector | {"explained": explain(campaign, report, items)})
+        home = stars(items, 1 + number % 3)
+        found.append(answer([campaign.encode()], items, home, SECRETS[number % 2], LIMITS))
     return found
+
+
+def explained(vector: dict[str, Any], items: list[Any]) -> dict[str, Any]:
+    """A campaign, its answer, and what a person is told about that."""
+    campaign = Campaign.decode(bytes.fromhex(vector["campaigns"][0]))
+    report = Report.decode(bytes.fromhex(vector["report"]))
+    meaning = explain(campaign, report, items)
+    return {name: vector[name] for name in ("campaigns", "report", "catalogue")} | {
+        "explained": meaning
+    }
+
+
+def capped() -> list[dict[str, Any]]:
+    """As many likes as a device uses, one less and one more; hardly a bit is turned round."""
+    campaign = asked(NUMBERS, rated=2, theta=0.1, questions=20, epsilon=80.0)
+    generous = LIMITS | {"epsilon": 80.0, "lifetime": 80.0}
+    return [
+        answer([campaign.encode()], NUMBERS, dict.fromkeys(NUMBERS[:likes], 5.0), secret, generous)
+        for likes in (1, 2, 3)
+        for secret in SECRETS
+    ]
+
+
+def most_truthful(campaign: Campaign) -> Campaign:
+    """With the highest chance of the truth that its epsilon allows."""
+    low, high = campaign.truth, campaign.truth + 2**30
+    while low + 1 < high:
+        middle = (low + high) // 2
+        try:
+            replace(campaign, truth=middle)
+            low = middle
+        except MessageError:
+            high = middle
+    return replace(campaign, truth=low)
+
+
+def messages() -> list[dict[str, Any]]:
+    """Ends of every range."""
+    whole = asked(NUMBERS)
+    return [
+        *map(readable, (whole, most_truthful(whole))),
+        readable(most_truthful(asked(NUMBERS, questions=3, epsilon=7.5))),
+        readable(replace(whole, truth=WHOLE // 2, epsilon=1, closes=WHOLE, liked_from=-MOST)),
+        readable(asked(NUMBERS, epsilon=float("inf"))),
+        readable(replace(whole, items=MOST, rated=MOST, theta=MOST)),
+        readable(Report(bytes(8), 2**64 - 1, 2**32 - 1)),
+        readable(Report(bytes(8), 0, 0, (MOST - 1, MOST))),
+        readable(Clusters(bytes(32), bytes(32), b"\xff\0", (MOST, -MOST))),
+    ]
 
 
 def questions() -> list[dict[str, Any]]:
@@ -107,6 +154,10 @@ def content() -> dict[str, list[Any]]:
             for nats in (0, 0.1, 0.3, 1 / 3, 1.0, 2.000001, 1e-7, 12345.678901, 1e-300, 2**0.5)
         ],
         "questions": questions(),
-        "answers": answers(),
+        "messages": messages(),
+        "answers": [*answers(), *capped()],
+        "explanations": [
+            explained(vector, LISTS[number % len(LISTS)]) for number, vector in enumerate(answers())
+        ],
         "recommendations": recommendations(),
     }

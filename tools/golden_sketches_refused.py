@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from golden_sketches import NUMBERS, ODD, SECRETS, TITLES, asked, stars
+from golden_sketches import NUMBERS, ODD, SECRETS, TITLES, asked, most_truthful, stars
 from golden_vectors import answer, message, recommendation
 
 from tacit.recommenders.sketches.messages import (
@@ -45,6 +45,7 @@ _CAMPAIGNS: list[tuple[Campaign, int, str, Any, str]] = [
     (CAMPAIGN, 24, ">I", NO_NOISE, "noise, and epsilon infinite"),
     (CAMPAIGN, 28, ">i", -(2**31), "a threshold out of bounds"),
     (CAMPAIGN, 32, ">Q", CAMPAIGN.truth + 2**10, "a chance of the truth above what is stated"),
+    (most_truthful(CAMPAIGN), 32, ">Q", most_truthful(CAMPAIGN).truth + 1, "a part of 2^53 more"),
     (CAMPAIGN, 32, ">Q", WHOLE // 2 - 1, "more lies than truths"),
     (CAMPAIGN, 32, ">Q", WHOLE, "no noise, and epsilon finite"),
     (CAMPAIGN, 32, ">Q", WHOLE + 1, "a chance above 1"),

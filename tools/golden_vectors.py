@@ -131,6 +131,12 @@ def completion(disclosure: bytes, values: Mapping[str, str], scores: bytes) -> V
     }
 
 
+def readable(message: Any) -> Vector:
+    """Bytes that are a message, and read and written again are the same."""
+    data = message.encode()
+    return {"kind": type(message).__name__, "bytes": data.hex(), "encoded": data.hex()}
+
+
 def message(kind: Any, data: bytes, why: str) -> Vector:
     """Bytes that are no message of this kind."""
     found = outcome("decoded", lambda: repr(kind.decode(data)))

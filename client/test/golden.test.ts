@@ -53,7 +53,7 @@ test.each(each("sketches", "answers"))("report %i has the same bytes", async (_,
   expect(await made.answer(vector)).toEqual(outcome(vector, "report"));
 });
 
-test.each(each("sketches", "answers"))("report %i is explained alike", (_, vector) => {
+test.each(each("sketches", "explanations"))("report %i is explained alike", (_, vector) => {
   const campaign = sketches.Campaign.decode(fromHex((vector["campaigns"] as string[])[0] as string));
   const report = sketches.Report.decode(fromHex(vector["report"] as string));
   const catalogue = (vector["catalogue"] as string[]).map(untagged);
@@ -71,6 +71,12 @@ test.each(each("scheme", "releases"))("releases %i have the same bytes", async (
 test.each(each("scheme", "completions"))("predictions %i are equal", async (_, vector) => {
   expect(await made.completion(vector)).toEqual(outcome(vector, "predicted"));
 });
+
+for (const file of ["sketches", "scheme"] as const) {
+  test.each(each(file, "messages"))(`${file}: message %i is read and written`, async (_, vector) => {
+    expect(await made.message(vector)).toEqual(outcome(vector, "encoded"));
+  });
+}
 
 for (const file of ["sketchesRefused", "schemeRefused"] as const) {
   test.each(each(file, "messages"))(`${file}: message %i is none`, async (_, vector) => {
