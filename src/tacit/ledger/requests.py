@@ -43,10 +43,11 @@ class Holder:
 
 @dataclass(frozen=True)
 class Charge:
-    """One budget, and what it pays."""
+    """One budget, and what it pays. opens: the cap that it is opened with if it is not open yet."""
 
     holder: Holder
     cost: Cost
+    opens: Cap | None = None
 
 
 @dataclass(frozen=True)

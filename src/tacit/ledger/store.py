@@ -91,7 +91,8 @@ class Ledger:
     ) -> Release:
         """Charge every budget or none, draw, store: one transaction; returns after it is on disk.
 
-        charges: may be empty, for what costs nothing but must happen once.
+        charges: may be empty, for what costs nothing but must happen once. A budget that a charge
+        opens stays open if the release is then refused.
         draw: takes a source of secure randomness and gives the answer's bytes. It may be called
         again if the transaction is undone, so it changes nothing else; others wait meanwhile, so it
         is quick. What it raises is paid for as well (DrawFailed), since it may depend on the data.
@@ -160,6 +161,8 @@ class Ledger:
 
     def _serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
         def settled(place: Place) -> list[Stored | Exception]:
+            for charge in (charge for work in works for charge in work.charges):
+                _open_missing(place, charge)
             with queued(place.connection):
                 return [settle(place, work) for work in works]
 
@@ -244,6 +247,12 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def hash_at(connection: Connection, sequence: int) -> str | None:
     """The hash of one entry of the log, or None if there is no such entry."""
     return connection.scalar(select(log.c.hash).where(log.c.sequence == sequence))
+
+
+def _open_missing(place: Place, charge: Charge) -> None:
+    """The budget of a charge that brings a cap. One that is open keeps the cap it has."""
+    if charge.opens is not None and number_of(place.connection, charge.holder) is None:
+        _open(place, charge.holder, charge.opens)
 
 
 def _open(place: Place, holder: Holder, cap: Cap) -> None:

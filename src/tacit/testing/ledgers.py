@@ -99,6 +99,20 @@ class LedgerConformance:
             refused(KeyReused, lambda: ask(ledger, "a", FILMS, payload=b"other", draw=_never))
             assert ledger.balance(FILMS).spent == 1
 
+    def test_a_charge_opens_a_budget(self) -> None:
+        """A charge that brings a cap opens a missing budget, once; an open one keeps its cap."""
+        with self.opened() as ledger:
+            carl, cap = Holder.subject("shop", "carl"), Cap.pure("0.000005")
+            for key, steps in (("a", 2), ("b", 3)):
+                charge = Charge(carl, Cost.pure(f"0.00000{steps}"), opens=cap)
+                ledger.release(Request("shop", "carl", "list", key, b"p"), [charge], _noise)
+            larger = Charge(carl, Cost.pure("0.000001"), opens=Cap.pure("9"))
+            request = Request("shop", "carl", "list", "c", b"p")
+            refused(BudgetExhausted, lambda: ledger.release(request, [larger], _never))
+            assert (ledger.balance(carl).spent, ledger.balance(carl).cap) == (5, cap)
+        with self.reopened() as ledger:
+            assert ledger.verify().sound
+
     def test_keys_are_scoped(self) -> None:
         """The same key of another tenant, subject or operation is another request."""
         with self.opened() as ledger:
