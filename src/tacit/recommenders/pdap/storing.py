@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ConfigError
 from tacit.recommenders.pdap.joint import Joint, _best_of
+from tacit.recommenders.pdap.joint_grid import Grid
 from tacit.recommenders.pdap.joint_plan import PARTS
 from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation
 from tacit.recommenders.pdap.trust_noisy import NoisyPeer
@@ -31,7 +32,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def saved(vendor: Vendor) -> tuple[Numbers, Arrays]:
-    """ConfigError unless its learner is a `Joint` that releases in epochs."""
+    """ConfigError unless its learner is a `Joint` on a fixed grid that releases in epochs."""
     numbers, arrays = _joint_saved(_joint(vendor))
     numbers |= {
         "visits": vendor.visits,
@@ -56,10 +57,11 @@ def restore(vendor: Vendor, numbers: Mapping[str, Any], arrays: Mapping[str, Any
 
 def _joint(vendor: Vendor) -> Joint:
     home = vendor.home
-    if not (isinstance(home, Joint) and isinstance(home._sums, EpochSums) and vendor._shared):
+    plain = isinstance(home, Joint) and isinstance(home.grid, Grid) and vendor._shared
+    if not (plain and isinstance(home._sums, EpochSums)):
         raise ConfigError(
-            "A vendor is stored if its learner is a Joint that releases in epochs and serves its "
-            "guests as well."
+            "A vendor is stored if its learner is a Joint on a fixed grid that releases in epochs "
+            "and serves its guests as well."
         )
     return home
 

@@ -1,0 +1,228 @@
+"""A vendor's desk: what one transaction begins with and ends with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.recommenders.pdap.messages import Forward, Offer, Refusal, Reward, answered
+from tacit.service.demos.vendors import NAMES, make_two
+from tacit.service.deployment import Deployment
+from tacit.service.replies import reply
+from tacit.service.vendor_desk import KEPT, Desk
+from tacit.service.vendor_packing import pack, unpack
+from tacit.service.vendors import Keeper, ServedVendor
+
+HERE = np.array([0.2, 0.7])
+
+
+def folders(tmp_path: Path, **settings: float) -> tuple[Path, Path]:
+    two = (tmp_path / NAMES[0], tmp_path / NAMES[1])
+    make_two(two, ("http://127.0.0.1:1", "http://127.0.0.1:2"), **{"share": 1.0, **settings})
+    return two
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Of the first of two vendors."""
+    return served(folders(tmp_path)[0]).settings
+
+
+def served(folder):
+    (found,) = Deployment.read(folder).all(ServedVendor).values()
+    return found
+
+
+def asked(desk, most=500):
+    """A visit that waits for the neighbour."""
+    for _ in range(most):
+        begun = desk.begin(HERE, ("arthouse",))
+        if begun.peer is not None:
+            return begun
+    raise AssertionError("nobody was asked")
+
+
+def held(desk):
+    """Visits learned since the last release."""
+    return int(desk.vendor.home._sums._exact.sum()) // 16
+
+
+def test_arrays_and_numbers_come_back():
+    """What is packed is unpacked, to the bit, of every type; other types are refused."""
+    arrays = {
+        "a": np.array([[1.5, -0.0]]),
+        "b": np.arange(3),
+        "c": np.arange(2, dtype=np.int32),
+        "d": np.zeros((0, 3), dtype=np.uint8),
+    }
+    numbers, found = unpack(pack({"x": [1, None, "é"]}, arrays))
+    assert numbers == {"x": [1, None, "é"]}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+    with pytest.raises(TypeError):
+        pack({}, {"e": np.array(["text"])})
+    with pytest.raises(ValueError, match="follow"):
+        unpack(pack({}, arrays) + b"x")
+
+
+def test_a_desk_comes_back(settings):
+    """Encoded, decoded and encoded again it is the same bytes."""
+    desk = Desk(settings.vendor())
+    begun = asked(desk)
+    forward = settings.forwarder().forward(HERE)
+    desk.finish(begun.number, HERE, forward.encode(), None)
+    kept = desk.encode(settings.told)
+    again = Desk.decode(kept, settings.vendor(), settings.told)
+    assert again.encode(settings.told) == kept
+
+
+def test_other_settings_are_not_gone_on_with(settings):
+    """A state of another epsilon is not opened."""
+    kept = Desk(settings.vendor()).encode(settings.told)
+    assert Desk.decode(kept, settings.vendor(), settings.told + " ") is None
+
+
+def test_the_oldest_visit_gives_way(settings):
+    """After as many visits more as are kept, a reward teaches nothing; up to then it does."""
+    desk = Desk(settings.vendor())
+    first = desk.begin(HERE, ())
+    second = desk.begin(HERE, ())
+    for _ in range(KEPT - 1):
+        desk.begin(HERE, ())
+    before = held(desk)
+    desk.clicked(first.number, 1.0)
+    assert held(desk) == before
+    desk.clicked(second.number, 1.0)
+    assert held(desk) == before + 1
+
+
+def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
+    """An offer that comes after too many others is not shown: an own video is, unlearned."""
+    desk = Desk(settings.vendor())
+    begun = asked(desk)
+    for _ in range(KEPT):
+        desk.begin(HERE, ())
+    video, theirs = desk.finish(begun.number, HERE, None, None)
+    assert video in settings.videos
+    assert not theirs
+
+
+def test_a_word_counts_once_and_after_the_offer(settings):
+    """A word before the offer, another's word, and a second word are of no use."""
+    desk = Desk(settings.vendor())
+    begun = asked(desk)
+    forward = settings.forwarder().forward(HERE)
+    word = Reward.of(forward.request, 1.0).encode()
+    desk.word("arthouse", word)
+    assert held(desk) == 0
+    offer = Offer(forward.request, "theirs").encode()
+    assert desk.finish(begun.number, HERE, forward.encode(), offer) == ("theirs", True)
+    desk.word("stranger", word)
+    desk.word("arthouse", b"rubbish")
+    desk.word("arthouse", Reward(bytes(16), 1).encode())
+    assert held(desk) == 0
+    for _ in range(3):
+        desk.word("arthouse", word)
+    assert held(desk) == 1
+
+
+def test_a_guest_is_served_and_answered_once(settings):
+    """One offer; one noised reward, at one end of its range; then the guest is forgotten."""
+    desk = Desk(settings.vendor())
+    forward = settings.forwarder().forward(HERE)
+    offer = answered(desk.serve("arthouse", forward.encode()))
+    assert offer.video in settings.videos
+    peer, word = desk.guest_clicked(forward.request, 1.0)
+    assert peer == "arthouse"
+    ends = {settings.caution.low, settings.caution.high}
+    told = Reward.decode(word).reward / 1e6
+    assert min(abs(told - end) for end in ends) < 1e-5
+    assert desk.guest_clicked(forward.request, 1.0) is None
+    assert desk.guest_clicked(bytes(16), 1.0) is None
+    assert held(desk) == 0
+
+
+def test_strangers_and_other_grids_are_refused(settings):
+    """A vendor that is not listed, or that tells contexts otherwise, gets no video."""
+    desk = Desk(settings.vendor())
+    forward = settings.forwarder().forward(HERE)
+    other = Forward(forward.request, forward.epsilon, 3, (0, 2))
+    for peer, message in (("stranger", forward), ("arthouse", other)):
+        assert isinstance(answered(desk.serve(peer, message.encode())), Refusal)
+    assert desk.guests_so_far == 0
+
+
+def test_videos_and_neighbours_follow_the_settings(tmp_path):
+    """What tacit.toml names since is tried, what it names no more is gone; the rest is kept."""
+    folder = folders(tmp_path)[0]
+    before = served(folder)
+    _, kept = before.keeper.step(lambda desk: _begun(desk))(None, None)
+    text = (folder / "tacit.toml").read_text()
+    (folder / "tacit.toml").write_text(text.replace('"cinema-1"', '"new"'))
+    after = served(folder)
+    desk = after.keeper._open(kept)
+    assert set(desk.vendor.videos) == set(after.settings.videos)
+    assert desk.vendor.visits == 1
+
+
+def test_a_step_that_fails_is_not_gone_on_from(settings):
+    """What a transaction drew and then lost is not in the next one."""
+    keeper = Keeper(settings)
+    _, kept = keeper.step(_begun)(None, None)
+
+    def fails(desk):
+        desk.begin(HERE, ())
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        keeper.step(fails)(None, kept)
+    keeper.step(_begun)(None, kept)  # its transaction is undone
+    _, new = keeper.step(_begun)(None, kept)
+    assert unpack(new)[0]["visits"] == 2
+
+
+def test_another_workers_state_is_gone_on_from(settings):
+    """Two workers in turn: each begins with what the other kept."""
+    workers, kept = (Keeper(settings), Keeper(settings)), None
+    for number in range(6):
+        _, kept = workers[number % 2].step(_begun)(None, kept)
+    assert unpack(kept)[0]["visits"] == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("features = 2", "features = 17", "1 to 16"),
+        ("features = 2", "features = 2\nepsilon = inf", "finite"),
+        ("features = 2", "features = 2\nlifetime = 0.5", "does not cover"),
+        ("features = 2", "features = 2\ncolour = 1", "no setting 'colour'"),
+        ("videos = [", "videos = [3, ", "list of 1"),
+        ("videos = [", 'videos = ["a\\u0000", ', "control signs"),
+        ("http://127.0.0.1:2", "http://example.org", "https"),
+        ("http://127.0.0.1:2", "file:///etc", "https"),
+        ("http://127.0.0.1:2", "http://user@127.0.0.1:2", "https"),
+        ("/api/vendors/arthouse", "/api/vendors/../keys", "https"),
+        ("/api/vendors/arthouse", "/api/vendors/arthouse?x=1", "https"),
+        ('public_key = "', 'public_key = "A', "32 bytes"),
+        ("neighbour.key", "../neighbour.key", "outside"),
+        ('key = "vendor.pem"', 'key = "neighbour.key"', "no private key"),
+        ("peers.arthouse", "peers.cinema", "no neighbour of its own"),
+    ],
+)
+def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, old, new, told):
+    """Each wrong line of tacit.toml is a ConfigError that says what is expected."""
+    folder = folders(tmp_path)[0]
+    text = (folder / "tacit.toml").read_text()
+    assert old in text
+    (folder / "tacit.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=told):
+        served(folder)
+
+
+def _begun(desk):
+    desk.begin(HERE, ())
+    return reply({})
