@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -151,7 +152,7 @@ def test_nothing_of_a_rating_stays(shop):
     tables = dump(shop)
     rows = [row for name in tables for row in tables[name] if not name.endswith("states")]
     assert rows
-    assert not [row for row in rows if f'"{item}"' in row or "films" in row]
+    assert not [row for row in rows if f'"{item}"' in row or '"films":' in row]
     assert shop.delete("subject", "/api/feedback").is_success
     assert not [row for rows in dump(shop).values() for row in rows if f'"{item}"' in row]
 
@@ -248,3 +249,49 @@ def test_the_longest_names_have_states():
     from tacit.ledger.states import check_state_name
 
     check_state_name(f"{'t' * 64}/{forget_feedback('p' * 64).state}")
+
+
+def test_ratings_at_the_same_time_are_all_kept(shop):
+    """Of requests that come together none is lost, and a retry beside them changes nothing."""
+    items = [str(number) for number in range(1, 25)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda item: rate(shop, "subject", item, 4, key=f"key-of-{item}"),
+                [*items, *items],
+            )
+        )
+    assert {answer.status_code for answer in answers} == {200}
+    assert kept(shop) == {("films", item): 4.0 for item in items}
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(max_size=8), inside),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    path=st.sampled_from(["feedback", "recommend", "people", "visitors"]),
+    body=ANYTHING
+    | st.fixed_dictionaries(
+        {},
+        optional=dict.fromkeys(
+            ("model", "item", "stars", "history", "n", "name", "token", "user"), ANYTHING
+        ),
+    )
+    | st.fixed_dictionaries({"model": st.just("films"), "item": st.just("1"), "stars": ANYTHING})
+    | st.fixed_dictionaries({"model": st.just("films"), "history": ANYTHING}),
+)
+def test_whatever_is_sent_is_answered(shared_shop, path, body):
+    """Any JSON and what is none gets an answer that is no fault of the service."""
+    role = "operator" if path == "people" else "subject"
+    answer = shared_shop.post(
+        role,
+        f"/api/{path}",
+        content=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code in (200, 400, 404, 422)
