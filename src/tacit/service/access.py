@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, Request
@@ -86,15 +86,27 @@ def own(caller: Caller, name: str) -> None:
         raise Problem(404, "There is nothing at this address.")
 
 
+async def refuse_unguarded(request: Request) -> None:
+    """Before every operation: one without roles is not there, however it came in."""
+    if EXTENSION not in (getattr(request.scope.get("route"), "openapi_extra", None) or {}):
+        raise Problem(404, "There is nothing at this address.")
+
+
 def check_all_guarded(app: FastAPI) -> None:
     """No operation without roles; raised when the application is made, not when it is asked."""
-    for route in _routes(app):
+    for route in _routes(app.routes):
         if EXTENSION not in (route.openapi_extra or {}):
             raise ConfigError(f"{route.path} names no roles: add `**allow(...)` to its route.")
 
 
-def _routes(app: FastAPI) -> Iterator[APIRoute]:
-    return (route for route in app.routes if isinstance(route, APIRoute))
+def _routes(routes: Iterable[object]) -> Iterator[APIRoute]:
+    """Also those of included routers, which FastAPI keeps nested since it does so lazily."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        else:
+            inner = getattr(route, "original_router", route)
+            yield from _routes(getattr(inner, "routes", None) or ())
 
 
 class Interface:

@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Any
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from tacit import __version__
 from tacit.service import problems
-from tacit.service.access import Interface, check_all_guarded
+from tacit.service.access import Interface, check_all_guarded, refuse_unguarded
 from tacit.service.door import Door
 from tacit.service.logs import Logger
 from tacit.service.metrics import Metrics
@@ -47,6 +47,7 @@ def create_app(service: Service, *, log: Logger | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page fetches scripts from elsewhere
         redoc_url=None,
+        dependencies=[Depends(refuse_unguarded)],
         redirect_slashes=False,  # an address has one spelling
         lifespan=lifespan,
     )

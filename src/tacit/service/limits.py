@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 
 from tacit.service.problems import Problem
 
@@ -16,7 +17,10 @@ MOST_BUCKETS = 100_000
 class Limits:
     """Buckets of `burst` requests that refill at `per_second`; one process counts for itself."""
 
-    def __init__(self, per_second: float, burst: int) -> None:
+    def __init__(
+        self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
         self._per_second = per_second
         self._burst = burst
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -24,7 +28,7 @@ class Limits:
 
     def take(self, name: str) -> None:
         """Count one request; Problem 429 if the bucket is empty."""
-        now = time.monotonic()
+        now = self._clock()
         with self._lock:
             left, since = self._buckets.pop(name, (float(self._burst), now))
             left = min(self._burst, left + (now - since) * self._per_second)

@@ -1,0 +1,310 @@
+"""The door: limits, deadlines, what is written down, and what an answer carries."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+
+import pytest
+from fastapi import APIRouter, FastAPI
+from starlette.testclient import TestClient
+
+from tacit.errors import ConfigError, ModelFileError
+from tacit.ledger import (
+    BudgetExhausted,
+    DrawFailed,
+    KeyReused,
+    LedgerRefused,
+    LedgerUnavailable,
+    UnknownBudget,
+)
+from tacit.service.access import Here, allow, check_all_guarded
+from tacit.service.answering import HEADERS
+from tacit.service.deployment import Deployment
+from tacit.service.keys import Role
+from tacit.service.limits import Limits
+from tacit.service.logs import Logger, adopt
+from tacit.service.problems import KINDS, Problem, body, of_error
+
+
+def test_every_answer_has_its_headers(shared_shop):
+    """Success, problem and what is not found: each forbids caching, framing and sniffing."""
+    for path in ("/healthz", "/metrics", "/nothing", "/api/models"):
+        answer = shared_shop.client.get(path)
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        assert len(answer.headers["x-request-id"]) == 16
+
+
+def test_an_address_has_one_spelling(shared_shop):
+    """Nothing redirects: an address that is spelled otherwise is nothing."""
+    for path in ("/api/models/", "//api/models", "/API/models", "/api//models", "/healthz/"):
+        assert shared_shop.client.get(path, follow_redirects=False).status_code == 404
+
+
+def test_no_other_site_reads(shared_shop):
+    """A page from elsewhere is not allowed to read, nor to ask with a key."""
+    asked = {"origin": "https://elsewhere.example", "access-control-request-method": "POST"}
+    for method in ("GET", "OPTIONS"):
+        answer = shared_shop.client.request(method, "/api/models", headers=asked)
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_too_many(demo, shops, folder):
+    """Beyond the burst there is 429 with when to come back; others are answered meanwhile."""
+    with shops(demo, folder, per_second=0.5, burst=3) as shop:
+        answers = [shop.get("operator", "/metrics") for _ in range(5)]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+        assert int(answers[-1].headers["retry-after"]) >= 1
+        assert shop.get("auditor", "/metrics").status_code == 200
+        assert shop.get(None, "/healthz").status_code == 200
+
+
+def test_wrong_keys_count_too(demo, shops, folder):
+    """Guessing keys is counted by address."""
+    with shops(demo, folder, per_second=0.5, burst=3) as shop:
+        shop.keys["wrong"] = "tacit_operator." + "0" * 64
+        found = [shop.get("wrong", "/metrics").status_code for _ in range(5)]
+        assert found == [401, 401, 401, 429, 429]
+
+
+def test_a_bucket_refills():
+    """As many as refilled meanwhile are let through, never more than the burst."""
+    now = [0.0]
+    limits = Limits(per_second=2.0, burst=4, clock=lambda: now[0])
+
+    def let_through() -> int:
+        count = 0
+        try:
+            while True:
+                limits.take("ann")
+                count += 1
+        except Problem:
+            return count
+
+    assert let_through() == 4
+    now[0] += 1.0
+    assert let_through() == 2
+    now[0] += 1000.0
+    assert let_through() == 4
+
+
+def slow(seconds: float, begun: list[int]):
+    """A guarantee that takes its time."""
+
+    def guarantees(self) -> dict:
+        begun.append(1)
+        time.sleep(seconds)
+        return {}
+
+    return guarantees
+
+
+def test_an_answer_in_time_or_none(demo, shops, folder, monkeypatch):
+    """What takes too long is 503 with Retry-After, and the service goes on."""
+    monkeypatch.setattr(Deployment, "guarantees", slow(1.0, []))
+    with shops(demo, folder, answer_within=0.2) as shop:
+        begun = time.monotonic()
+        answer = shop.get(None, "/api/guarantees")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert time.monotonic() - begun < 0.9
+        assert shop.get(None, "/api/models").status_code == 200
+
+
+def test_what_waited_too_long_does_not_begin(demo, shops, folder, monkeypatch):
+    """While all threads are busy, what gets no thread in time is given up and never run."""
+    begun: list[int] = []
+    monkeypatch.setattr(Deployment, "guarantees", slow(0.8, begun))
+    with shops(demo, folder, answer_within=0.3, threads=2) as shop:
+        found = ask_together(shop, "/api/guarantees", 8)
+        assert set(found) == {503}
+        assert shop.get(None, "/healthz").status_code == 200
+        time.sleep(1.0)
+        assert len(begun) == 2
+
+
+def test_a_bound_on_what_waits(demo, shops, folder, monkeypatch):
+    """Beyond the bound a request is turned away at once, not after a wait."""
+    monkeypatch.setattr(Deployment, "guarantees", slow(0.6, []))
+    with shops(demo, folder, threads=1, most_waiting=1) as shop:
+        found = ask_together(shop, "/api/guarantees", 6)
+        assert found.count(200) == 2
+        assert found.count(503) == 4
+
+
+def ask_together(shop, path: str, times: int) -> list[int]:
+    found: list[int] = []
+
+    def ask() -> None:
+        found.append(shop.get(None, path).status_code)
+
+    threads = [threading.Thread(target=ask) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_a_fault_tells_nothing(demo, shops, folder, monkeypatch):
+    """What breaks is 500 without its message; the log has its kind and its place alone."""
+
+    def broken(self):
+        raise RuntimeError("c4n4ry of ann")
+
+    monkeypatch.setattr(Deployment, "guarantees", broken)
+    with shops(demo, folder) as shop:
+        answer = shop.get(None, "/api/guarantees")
+        assert answer.status_code == 500
+        assert answer.json()["type"].endswith("#fault")
+        assert "c4n4ry" not in answer.text
+        log = shop.logged.getvalue()
+        assert "c4n4ry" not in log
+        faults = [one for one in map(json.loads, log.splitlines()) if one["event"] == "fault"]
+        assert [one["kind"] for one in faults] == ["RuntimeError"]
+        assert faults[0]["place"].startswith("test_door.py:")
+        assert faults[0]["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (LedgerUnavailable("c4n4ry"), 503, "not-available"),
+        (LedgerRefused("c4n4ry"), 503, "not-available"),
+        (BudgetExhausted(), 409, "budget-exhausted"),
+        (KeyReused(), 422, "key-reused"),
+        (DrawFailed(), 409, "not-now"),
+        (UnknownBudget(), 422, "not-sound"),
+        (ConfigError("c4n4ry"), 422, "not-sound"),
+        (ModelFileError("c4n4ry"), 500, "fault"),
+    ],
+)
+def test_errors_of_the_library(error, status, kind):
+    """Each becomes its own kind of problem, without the sentence that it came with."""
+    problem = of_error(error)
+    told = body(problem.status, problem.detail, problem.kind)
+    assert (told["status"], told["type"].rpartition("#")[2]) == (status, kind)
+    assert "c4n4ry" not in str(told)
+
+
+def test_kinds_of_problems_are_listed(shared_shop):
+    """The type of every problem is a line of the list that it points to."""
+    listed = shared_shop.get(None, "/api/problems").json()["problems"]
+    assert len({one["type"] for one in listed}) == len(KINDS)
+    told = shared_shop.get(None, "/metrics").json()
+    assert told["type"] in {one["type"] for one in listed}
+    assert told["type"].partition("#")[0] == "/api/problems"
+
+
+def test_an_operation_without_roles():
+    """An application with an operation that names no roles is not made."""
+    app = FastAPI()
+
+    @app.get("/open")
+    def unguarded() -> None: ...
+
+    with pytest.raises(ConfigError, match="/open"):
+        check_all_guarded(app)
+
+
+def test_operations_of_all_routers_are_checked():
+    """An operation of a router that was included is found, however deep it lies."""
+    inner, outer, app = APIRouter(), APIRouter(), FastAPI()
+
+    @inner.get("/deep")
+    def unguarded() -> None: ...
+
+    outer.include_router(inner)
+    app.include_router(outer)
+    with pytest.raises(ConfigError, match="/deep"):
+        check_all_guarded(app)
+
+
+def test_an_operation_that_came_in_later(shared_shop):
+    """An operation without roles is not served even where nobody checked."""
+    app = shared_shop.app
+
+    @app.get("/later", include_in_schema=False)
+    def unguarded() -> str:
+        return "c4n4ry"
+
+    try:
+        assert shared_shop.get("operator", "/later").status_code == 404
+    finally:
+        app.router.routes.pop()
+
+
+def test_a_line_for_each_request(demo, shops, folder):
+    """Operation, status and time, never an address or a method that somebody made up."""
+    with shops(demo, folder) as shop:
+        shop.get("subject", "/api/recommend/ann")
+        shop.get(None, "/c4n4ry")
+        shop.client.request("C4N4RY", "/api/models")
+        lines = [json.loads(line) for line in shop.logged.getvalue().splitlines()]
+        asked = [line for line in lines if line["event"] == "request"]
+        assert [line["operation"] for line in asked] == [
+            "GET /api/recommend/{user}",
+            "none",
+            "none",
+        ]
+        assert {*asked[0]} == {
+            *("event", "milliseconds", "operation", "request_id", "status", "time"),
+        }
+        metrics = shop.get("operator", "/metrics").text
+        assert 'operation="GET /api/recommend/{user}"' in metrics
+        assert "C4N4RY" not in metrics
+
+
+def test_libraries_are_logged_without_their_messages():
+    """What a library warns of is told by name and kind."""
+    import logging
+
+    stream = io.StringIO()
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        adopt(Logger(stream))
+        logging.getLogger("asyncio").error("c4n4ry", exc_info=ValueError("c4n4ry"))
+        logging.getLogger("quiet").info("c4n4ry")
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.captureWarnings(False)
+    (line,) = stream.getvalue().splitlines()
+    assert "c4n4ry" not in line
+    assert {name: json.loads(line)[name] for name in ("event", "name", "level", "kind")} == {
+        "event": "library",
+        "name": "asyncio",
+        "level": "error",
+        "kind": "ValueError",
+    }
+
+
+def test_answers_on_a_grid(demo, shops, folder):
+    """With a grid, an answer starts at a multiple of it, whether it succeeds or not."""
+    with shops(demo, folder, grid=0.1) as shop:
+        for path in ("/api/models", "/nothing", "/metrics"):
+            begun = time.monotonic()
+            shop.get(None, path)
+            spent = time.monotonic() - begun
+            assert spent >= 0.1
+            told = json.loads(shop.logged.getvalue().splitlines()[-1])["milliseconds"]
+            assert told % 100 < 60
+
+
+def test_the_service_is_a_resources_argument(shared_shop):
+    """A resource gets the service that the application was made with."""
+    app = shared_shop.app
+    found = []
+
+    @app.get("/found", include_in_schema=False, **allow(Role.ANONYMOUS))
+    def find(service: Here) -> None:
+        found.append(service)
+
+    try:
+        assert TestClient(app).get("/found").status_code == 200
+    finally:
+        app.router.routes.pop()
+    assert found == [shared_shop.service]
