@@ -167,7 +167,7 @@ def messages() -> list[dict[str, Any]]:
         (("scale", "levels"), 1, "a scale of one level"),
         (("attributes", 0, "bounds", 0), [5, 4], "bounds that go down"),
     ):
-        content = json.loads(disclosure(RELEASES["scheme"], strata=3).encode())
+        content = json.loads(disclosure(RELEASES["scheme"], items=("a", "b"), strata=3).encode())
         parent = content[path[0]] if len(path) == 2 else content["attributes"][0]["bounds"]
         parent[path[-1]] = value
         found.append(message(Disclosure, spelled(content), why))
