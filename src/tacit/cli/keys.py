@@ -74,6 +74,29 @@ def revoke(folder: Folder, name: Name, as_json: JSON = False) -> None:
     output.emit({"name": name, "revoked": True}, as_json=as_json, render=_revoked)
 
 
+@app.command()
+def vendor(
+    folder: Folder,
+    file: Annotated[str, typer.Option(help="Where the private key goes.")] = "vendor.pem",
+    as_json: JSON = False,
+) -> None:
+    """Make the key that a vendor signs with, and show its public half for its neighbours."""
+    from tacit.service.deployment import tenant_of
+    from tacit.service.vendor_signatures import new_vendor_key
+
+    tenant_of(folder)
+    result = {"file": folder / file, "public_key": new_vendor_key(folder / file)}
+    output.emit(result, as_json=as_json, render=_made)
+
+
+def _made(result: dict[str, Any]) -> None:
+    output.console.print(result["public_key"], soft_wrap=True)
+    output.next_step(
+        "Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, which "
+        "stays here, as key in  [vendors.YOURS]."
+    )
+
+
 def _added(result: dict[str, Any]) -> None:
     output.console.print(result["key"], soft_wrap=True)
     output.next_step(

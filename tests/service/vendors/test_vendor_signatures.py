@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.cli.app import main
 from tacit.errors import ConfigError
 from tacit.service.vendor_signatures import (
     NotSigned,
@@ -175,3 +177,11 @@ def test_no_private_key_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "k").write_text("nothing")
     with pytest.raises(ConfigError, match="no private key"):
         read_private_key(tmp_path / "k")
+
+
+def test_the_command_makes_one(tmp_path, capsys):
+    """`tacit keys vendor` writes the private key into the folder and tells the public one."""
+    (tmp_path / "tacit.toml").write_text('tenant = "shop"\n')
+    assert main(["keys", "vendor", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["public_key"] == public_text(read_private_key(tmp_path / "vendor.pem"))

@@ -1,0 +1,73 @@
+"""No address from a request is ever fetched: the only ones are those of tacit.toml."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+PAYLOADS = [
+    f"{scheme}{host}"
+    for scheme in ("http://", "https://", "ftp://", "gopher://", "file:///", "//", "", "\\\\")
+    for host in (
+        *("127.0.0.1:9/x", "169.254.169.254/latest/meta-data", "[::1]:9/", "localhost:9"),
+        *("0x7f000001:9/", "2130706433:9", "127.1:9", "example.org", "a@127.0.0.1:9"),
+        *("[::ffff:127.0.0.1]:9", "127.0.0.1.nip.io:9", "metadata.google.internal/", "0:9"),
+        *("127.0.0.1:9#@example.org", "example.org@127.0.0.1:9/", "127.0.0.1:9?http://x"),
+        *("%31%32%37.0.0.1:9", "127。0。0。1:9", "①②⑦.0.0.1:9", "../../readyz", "localhost%00:9"),
+        *("127.0.0.1:22", "10.0.0.1", "192.168.0.1", "unix:/var/run/docker.sock"),
+    )
+]
+HEADERS = ("host", "x-forwarded-host", "tacit-audience", "signature-input", "location", "referer")
+_connected: list[object] = []
+_hooked = False
+
+
+@pytest.fixture
+def connected():
+    """Every address that this process connects to or looks up, from here on."""
+    global _hooked
+    if not _hooked:
+        sys.addaudithook(
+            lambda event, given: (
+                _connected.append(given[:2] if event == "socket.getaddrinfo" else given[1])
+                if event in ("socket.connect", "socket.getaddrinfo")
+                else None
+            )
+        )
+        _hooked = True
+    _connected.clear()
+    return _connected
+
+
+@pytest.mark.usefixtures("asking")
+def test_two_hundred_addresses_in_every_field_reach_nobody(one_pair, connected):
+    """In the context, the names in the path, the headers and the messages: the answers are refusals
+    or videos, and the only address connected to is the neighbour's."""
+    home = one_pair.home
+    home.served.calls.transports.clear()  # from here on over the network, where nobody listens
+    assert len(PAYLOADS) >= 200
+    for number, payload in enumerate(PAYLOADS):
+        sent = payload.encode("ascii", "ignore").decode()
+        body = {"context": [payload, payload], "url": payload}
+        answers = [home.post("ann", "/visits", json=body), _another(home, number % 4, sent)]
+        assert all(400 <= answer.status_code < 500 for answer in answers), payload
+        if number % 20 == 0:
+            name = HEADERS[number // 20 % len(HEADERS)]
+            shown = home.post(
+                "bob", "/visits", json={"context": [0.5, 0.5]}, headers={name: sent.strip()}
+            )
+            assert shown.status_code == 200
+    assert connected
+    assert {(str(host), int(port)) for host, port in connected} == {("127.0.0.1", 8002)}
+
+
+def _another(home, which, sent):
+    """One more field that takes a text."""
+    if which == 0:
+        return home.post("ann", f"/visits/{sent}/reward", json={"clicked": True})
+    if which == 1:
+        return home.post("operator", f"/guests/{sent}/reward", json={"clicked": sent})
+    if which == 2:
+        return home.post("ann", "/visits", json={"context": [0.5, 0.5]}, key=sent)
+    return home.post("ann", "/forwards", content=sent.encode())
