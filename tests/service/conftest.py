@@ -201,6 +201,15 @@ def started(demo: Demo, folder: Path) -> Iterator[Callable[..., Running]]:
             running.stop()  # unless the test did
 
 
+@pytest.fixture(scope="module")
+def running(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One process for all tests of a file that do not mind each other."""
+    copy = Path(shutil.copytree(demo.folder, tmp_path_factory.mktemp("running") / "shop"))
+    process = _start(demo, copy, ("--visitors",))
+    yield process
+    process.stop()
+
+
 def _start(demo: Demo, folder: Path, flags: tuple[str, ...]) -> Running:
     process = subprocess.Popen(
         [

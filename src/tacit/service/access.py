@@ -33,7 +33,7 @@ IdempotencyKey = Annotated[
 
 def allow(*roles: Role) -> dict[str, Any]:
     """Arguments of a route: its roles, their check, and the problems any operation may give."""
-    documented = (400, 401, 403, 404, 408, 409, 411, 413, 415, 422, 429, 500, 503)
+    documented = (400, 401, 403, 404, 408, 409, 411, 413, 415, 422, 429, 431, 500, 503)
     return {
         "dependencies": [Depends(_check(frozenset(roles)))],
         "openapi_extra": {

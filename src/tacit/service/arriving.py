@@ -12,6 +12,8 @@ from tacit.service.problems import Problem
 
 ARRIVES_WITHIN = 10.0
 """Seconds for the whole body of a request."""
+LONGEST_HEAD = 16 * 1024
+"""Bytes of a request's line and headers together."""
 READ = ("application/json", "application/octet-stream")
 _ONCE = ("authorization", "content-encoding", "content-type", "idempotency-key")
 """Headers that two of would have two meanings."""
@@ -20,6 +22,10 @@ _ONCE = ("authorization", "content-encoding", "content-type", "idempotency-key")
 async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
     """The body, whole; JSON comes out in one spelling, whatever it came in. Problem otherwise."""
     headers = Headers(scope=scope)
+    if scope["http_version"] not in ("1.0", "1.1"):
+        raise Problem(400, "This is not a request of HTTP/1.1.", last=True)
+    if _size(scope) > LONGEST_HEAD:
+        raise Problem(431, f"A request's head has at most {LONGEST_HEAD} bytes.", last=True)
     for name in _ONCE:
         if len(headers.getlist(name)) > 1:
             raise Problem(400, f"The header {name} is given once.")
@@ -36,6 +42,12 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
     except TimeoutError:
         raise Problem(408, "The request did not arrive in time.", last=True) from None
     return _checked(headers, body) if body else b""
+
+
+def _size(scope: Scope) -> int:
+    """Of the line and the headers, as they were sent."""
+    head = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    return head + len(scope.get("raw_path") or b"") + len(scope["query_string"])
 
 
 async def _read(receive: Receive, most: int) -> bytes:

@@ -50,6 +50,7 @@ KINDS = (
     Kind("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),
     Kind("key-reused", 422, "This Idempotency-Key was used before", "Use a new one."),
     Kind("too-many", 429, "Too many requests", "Wait as long as Retry-After says."),
+    Kind("head-too-large", 431, "The request's head is too large", "Send fewer headers."),
     Kind("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
     Kind("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
 )

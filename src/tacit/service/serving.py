@@ -16,10 +16,11 @@ from uvicorn.supervisors import Multiprocess
 
 from tacit.errors import ConfigError
 from tacit.service.app import create_app
+from tacit.service.arriving import LONGEST_HEAD
 from tacit.service.logs import Logger, adopt
 from tacit.service.running import Service
 from tacit.service.settings import PREFIX, Settings
-from tacit.service.wire import LONGEST_HEAD, Wire
+from tacit.service.wire import Wire
 
 STOPS_WITHIN = 8
 """Seconds that requests in hand get when the service is told to stop."""

@@ -19,8 +19,6 @@ from tacit.service import problems
 ARRIVES_WITHIN = 15.0
 """Seconds from connecting, or from the first byte of a request, to its last. A body alone has less
 time, and then a problem is answered; here the connection just ends."""
-LONGEST_HEAD = 16 * 1024
-"""Bytes of a request's line and headers together."""
 MOST_CONNECTIONS = 800
 """Of one worker. Below the 1024 files that a process commonly may open."""
 _ARRIVING = (h11.IDLE, h11.SEND_BODY)

@@ -1,0 +1,226 @@
+"""Bytes on a connection that no client library would send, against a process of its own."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from tacit.service import arriving, serving, wire
+from tacit.service.arriving import LONGEST_HEAD
+
+HOST = b"Host: shop.example\r\n"
+JSON = b"Content-Type: application/json\r\n"
+BODY = b'{"name": "c4n4ry"}'
+
+
+def exchange(port: int, *parts: bytes, pause: float = 0.0, half: bool = False) -> bytes:
+    """Send the parts, perhaps close our half, and read until the other side closes or rests."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for part in parts:
+            try:
+                connection.sendall(part)
+            except OSError:
+                break  # it does not listen any more
+            time.sleep(pause)
+        if half:
+            connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(3.0)
+        found = b""
+        try:
+            while True:
+                piece = connection.recv(65536)
+                if not piece:
+                    return found
+                found += piece
+                connection.settimeout(0.25)
+        except (TimeoutError, ConnectionResetError):
+            return found
+
+
+def statuses(answer: bytes) -> list[int]:
+    """Of all answers on the connection."""
+    return [int(one[:3]) for one in answer.split(b"HTTP/1.1 ")[1:]]
+
+
+def problem(answer: bytes) -> dict:
+    """The body of the only answer, which is a problem and repeats nothing."""
+    assert b"application/problem+json" in answer
+    assert b"c4n4ry" not in answer
+    return json.loads(answer.partition(b"\r\n\r\n")[2])
+
+
+POST = b"POST /api/people HTTP/1.1\r\n" + HOST
+GET = b"GET /healthz HTTP/1.1\r\n" + HOST
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+CHUNK = b"12\r\n" + BODY + b"\r\n0\r\n\r\n"
+REFUSED = {
+    "two lengths": POST + JSON + b"Content-Length: 5\r\nContent-Length: 18\r\n\r\n" + BODY,
+    "a length twice in one": POST + JSON + b"Content-Length: 5, 18\r\n\r\n" + BODY,
+    "a length of letters": POST + b"Content-Length: c4n4ry\r\n\r\n",
+    "a negative length": POST + b"Content-Length: -1\r\n\r\n",
+    "a length beside chunks": POST + JSON + CHUNKED + b"Content-Length: 18\r\n\r\n" + CHUNK,
+    "chunks": POST + JSON + CHUNKED + b"\r\n" + CHUNK,
+    "an extension of a chunk": POST + CHUNKED + b"\r\n12;c4n4ry=1" + CHUNK[2:],
+    "another transfer encoding": POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "64 KiB of headers": GET + b"X: " + b"c4n4ry" * 11_000 + b"\r\n\r\n",
+    "a line of 64 KiB": b"GET /" + b"c4n4ry" * 11_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n",
+    "10,000 headers": GET + b"X: c4n4ry\r\n" * 10_000 + b"\r\n",
+    "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "two hosts": GET + HOST + b"\r\n",
+    "a folded header": GET + b"X: c4n4ry\r\n c4n4ry\r\nY : 1\r\n\r\n",
+    "a space before the colon": GET + b"X : c4n4ry\r\n\r\n",
+    "NUL in a header": GET + b"X: c4n4ry\x00\r\n\r\n",
+    "CR in a header": GET + b"X: c4n4ry\rY: 1\r\n\r\n",
+    "a path of bytes": b"GET /c4n4ry\xff HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a path with a space": b"GET /c4n4ry c4n4ry HTTP/1.1\r\n" + HOST + b"\r\n",
+    "no HTTP": b"c4n4ry\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"c4n4ry" * 20 + b"\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a version": b"GET /healthz HTTP/9.9\r\n" + HOST + b"\r\n",
+    "another site's address": b"GET http://c4n4ry.example/healthz HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a path upwards": b"GET /api/models/../../etc/passwd HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a path upwards, encoded": b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + HOST + b"\r\n",
+    "CONNECT": b"CONNECT c4n4ry.example:443 HTTP/1.1\r\n" + HOST + b"\r\n",
+    "another method by header": b"POST /healthz HTTP/1.1\r\n"
+    + HOST
+    + b"X-HTTP-Method-Override: GET\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(running, name):
+    """Each is answered once, with a 4xx problem, and nothing else comes of it."""
+    answer = exchange(running.port, REFUSED[name])
+    (status,) = statuses(answer)
+    assert 400 <= status < 500
+    assert problem(answer)["status"] == status
+
+
+def test_a_second_request_in_the_first(running):
+    """What hides behind a body of two lengths is not taken for a request."""
+    hidden = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    for framing in (b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",):
+        answer = exchange(
+            running.port, b"POST /api/people HTTP/1.1\r\n" + HOST + JSON + framing + hidden
+        )
+        assert statuses(answer) == [411]
+
+
+def test_requests_in_a_row(running):
+    """Several requests at once on one connection are answered one after the other."""
+    one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    assert statuses(exchange(running.port, one * 5)) == [200] * 5
+
+
+def test_an_upgrade_is_not_taken(running):
+    """Whoever asks for another protocol is answered in this one."""
+    asked = b"GET /healthz HTTP/1.1\r\n" + HOST
+    for protocol in (b"h2c\r\nHTTP2-Settings: AAMAAABk", b"websocket"):
+        upgrade = b"Connection: Upgrade\r\nUpgrade: " + protocol + b"\r\n\r\n"
+        assert statuses(exchange(running.port, asked + upgrade)) == [200]
+
+
+def test_a_body_that_is_too_long(running):
+    """What is announced or sent beyond the bound is refused, and the connection ends."""
+    head = b"POST /api/people HTTP/1.1\r\n" + HOST + JSON
+    announced = exchange(running.port, head + b"Content-Length: 99999999999\r\n\r\n")
+    assert statuses(announced) == [413]
+    assert b"connection: close" in announced.lower()
+
+
+def test_half_a_request(running):
+    """A sender that closes its half in the middle gets an end, and nobody else notices."""
+    head = b"POST /api/people HTTP/1.1\r\n" + HOST + JSON + b"Content-Length: 18\r\n\r\n"
+    for part in (b"", b"GET", b"GET / HTTP/1.1\r\nHo", head, head + BODY[:9]):
+        answer = exchange(running.port, part, half=True)
+        assert statuses(answer) in ([], [400])
+    assert statuses(exchange(running.port, b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")) == [200]
+
+
+def test_a_half_that_is_closed_after_the_request(running):
+    """Who says nothing more still gets the answer."""
+    asked = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    assert statuses(exchange(running.port, asked, half=True)) == [200]
+
+
+def test_a_drip_that_is_quick_enough(running):
+    """A request in single bytes is a request."""
+    asked = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    assert statuses(exchange(running.port, *[bytes([one]) for one in asked])) == [200]
+
+
+def test_the_longest_head(running):
+    """A head just below the bound is read."""
+    filler = b"X: " + b"a" * (LONGEST_HEAD - 1000) + b"\r\n"
+    asked = b"GET /healthz HTTP/1.1\r\n" + HOST + filler + b"\r\n"
+    assert statuses(exchange(running.port, asked)) == [200]
+
+
+def test_nothing_was_written_down(running):
+    """After all of this the log has no traceback, no fault and nothing that was sent."""
+    log = running.log()
+    for sign in ("Traceback", '"fault"', "c4n4ry", "shop.example"):
+        assert sign not in log
+    assert all(json.loads(line) for line in log.splitlines())
+
+
+@pytest.fixture
+def impatient(shared_shop, monkeypatch):
+    """A server in this process that waits a third of a second; its port."""
+    monkeypatch.setattr(wire, "ARRIVES_WITHIN", 0.5)
+    monkeypatch.setattr(arriving, "ARRIVES_WITHIN", 0.3)
+    monkeypatch.setattr(wire, "MOST_CONNECTIONS", 20)
+    app = shared_shop.app
+    config = serving._config(shared_shop.service.settings, app)
+    config.lifespan = "off"  # the shop has begun
+    server = uvicorn.Server(config)
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield bound.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_slow_head(impatient):
+    """A head that does not come to its end ends the connection, however it drips."""
+    for parts in ([b"GET /heal"], [b"G"] * 30, []):
+        begun = time.monotonic()
+        assert exchange(impatient, *parts, pause=0.05) == b""
+        assert time.monotonic() - begun < 3
+
+
+def test_a_slow_body(impatient):
+    """A body that does not come in time is told so, and the connection ends."""
+    head = b"POST /api/people HTTP/1.1\r\n" + HOST + JSON + b"Content-Length: 1000\r\n\r\n"
+    answer = exchange(impatient, head, *[b" "] * 10, pause=0.05)
+    assert statuses(answer) == [408]
+    assert problem(answer)["type"].endswith("#too-slow")
+    assert b"connection: close" in answer.lower()
+
+
+def test_a_connection_may_rest(impatient):
+    """Between two requests a connection may rest for longer than a request may take."""
+    one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    assert statuses(exchange(impatient, one, one, pause=0.7)) == [200, 200]
+
+
+def test_a_bound_on_connections(impatient):
+    """Beyond the bound a connection is closed at once; when others end there is room again."""
+    held = [socket.create_connection(("127.0.0.1", impatient)) for _ in range(20)]
+    time.sleep(0.1)
+    one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    assert exchange(impatient, one) == b""
+    for connection in held:
+        connection.close()
+    time.sleep(0.1)
+    assert statuses(exchange(impatient, one)) == [200]
