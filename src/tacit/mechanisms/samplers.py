@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,18 @@ def _apply(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(noisy, dtype=np.int64).reshape(values.shape)
 
 
+@lru_cache(maxsize=1)
 def _opendp() -> Any:
-    import opendp.prelude as dp  # takes half a second, so only where noise is drawn
+    """The parts of OpenDP that are used here: its prelude loads scikit-learn, if that is there."""
+    from opendp import domains, measurements, measures, metrics, mod
 
-    dp.enable_features("contrib")
-    return dp
+    mod.enable_features("contrib")
+    return SimpleNamespace(
+        m=measurements,
+        atom_domain=domains.atom_domain,
+        vector_domain=domains.vector_domain,
+        l1_distance=metrics.l1_distance,
+        l2_distance=metrics.l2_distance,
+        linf_distance=metrics.linf_distance,
+        max_divergence=measures.max_divergence,
+    )
