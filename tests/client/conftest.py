@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import golden_scheme
 import golden_sketches
@@ -111,3 +115,66 @@ def client(service):
         return Client(service.url, "tacit_1_abc", memory=memory, **settings)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def sources():
+    """The folder of the TypeScript client."""
+    return Path(__file__).parents[2] / "client"
+
+
+@pytest.fixture(scope="session")
+def npm(sources):
+    """Run npm in it, with what it needs installed."""
+
+    def run(*arguments, seconds=300):
+        return subprocess.run(
+            ["npm", *arguments], cwd=sources, capture_output=True, text=True, timeout=seconds
+        )
+
+    if not (shutil.which("npm") and node_version() >= 20):
+        pytest.skip("no Node.js here, 20 or newer with npm: the TypeScript client is not tested")
+    if not (sources / "node_modules" / ".bin" / "vitest").exists():
+        installed = run("ci", seconds=600)
+        if installed.returncode:
+            pytest.skip(f"npm cannot fetch what client/ is tested with: {installed.stderr[-300:]}")
+    return run
+
+
+def node_version():
+    """The major version of Node.js, 0 where there is none."""
+    if shutil.which("node") is None:
+        return 0
+    told = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
+    return int(told.stdout.strip().removeprefix("v").partition(".")[0])
+
+
+@pytest.fixture(scope="session")
+def built(npm, tmp_path_factory):
+    """Sources and vectors of the TypeScript client, compiled."""
+    folder = tmp_path_factory.mktemp("client")
+    (folder / "package.json").write_text('{"type": "module"}')
+    made = npm("exec", "--", "tsc", "-p", "tsconfig.answering.json", "--outDir", str(folder))
+    assert made.returncode == 0, made.stdout + made.stderr
+    return folder
+
+
+class Files(SimpleHTTPRequestHandler):
+    """Files of a folder, without a word."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address(built):
+    """Where the compiled client is served from."""
+    (built / "index.html").write_text("<!doctype html><title>client</title>")
+    (built / "favicon.ico").write_bytes(b"")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(built)))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
-from pathlib import Path
 
 import golden_scheme as scheme
 import golden_sketches as sketches
@@ -26,41 +23,14 @@ from tacit.recommenders.sketches.messages import (
 )
 from tacit.recommenders.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
 
-CLIENT = Path(__file__).parents[2] / "client"
 CASES = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 
 @pytest.fixture(scope="module")
-def npm():
-    """Run npm in client/, with what it needs installed."""
-    if not (shutil.which("node") and shutil.which("npm")):
-        missing = "This needs Node.js 20 or newer, with npm."
-        (pytest.fail if "CI" in os.environ else pytest.skip)(missing)
-
-    def run(*arguments, seconds=300):
-        return subprocess.run(
-            ["npm", *arguments], cwd=CLIENT, capture_output=True, text=True, timeout=seconds
-        )
-
-    if not (CLIENT / "node_modules").is_dir():
-        installed = run("ci", seconds=600)
-        if installed.returncode:
-            reason = (
-                f"The packages of client/package-lock.json cannot be fetched: {installed.stderr}"
-            )
-            (pytest.fail if "CI" in os.environ else pytest.skip)(reason)
-    return run
-
-
-@pytest.fixture(scope="module")
-def ask(npm, tmp_path_factory):
+def ask(built):
     """Give one vector to the TypeScript client; what it makes of it comes back."""
-    built = tmp_path_factory.mktemp("client")
-    (built / "package.json").write_text('{"type": "module"}')
-    made = npm("exec", "--", "tsc", "-p", "tsconfig.answering.json", "--outDir", str(built))
-    assert made.returncode == 0, made.stdout + made.stderr
     command = ["node", str(built / "test" / "answering.js")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as node:
@@ -87,19 +57,19 @@ def test_types(npm):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_build(npm, tmp_path):
+def test_build(npm, sources, tmp_path):
     """`npm run build` writes plain modules with their types, for every source file."""
     done = npm("run", "build", "--", "--outDir", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    sources = {file.relative_to(CLIENT / "src") for file in (CLIENT / "src").rglob("*.ts")}
+    expected = {file.relative_to(sources / "src") for file in (sources / "src").rglob("*.ts")}
     for ending in (".js", ".d.ts"):
         built = {file.relative_to(tmp_path) for file in tmp_path.rglob(f"*{ending}")}
-        assert built == {source.with_suffix(ending) for source in sources}
+        assert built == {source.with_suffix(ending) for source in expected}
 
 
-def test_lock_names_no_host():
+def test_lock_names_no_host(sources):
     """The lock of the client works behind any mirror: no package is tied to an address."""
-    lock = json.loads((CLIENT / "package-lock.json").read_text())
+    lock = json.loads((sources / "package-lock.json").read_text())
     packages = [entry for name, entry in lock["packages"].items() if name]
     assert packages
     assert all("resolved" not in entry and "integrity" in entry for entry in packages)
