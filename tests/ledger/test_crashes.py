@@ -11,6 +11,7 @@ from sqlalchemy import event
 
 from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
+from tacit.testing.ledger_kills import kill_server, kill_spenders
 from tacit.testing.ledgers import FILMS, ask, fork, refused
 
 
@@ -159,100 +160,36 @@ def test_processes_never_pass_the_cap(opening):
         assert ledger.verify().sound
 
 
-def kill_rounds(opening, rounds):
-    """Kill a spending process at one moment or another: what it was told is there afterwards."""
-    told = 0
-    for round_ in range(rounds):
-        reader, writer = os.pipe()
-        spender = fork()
-        if spender == 0:
-            try:
-                ledger = opening()
-                for n in range(10_000):
-                    answer = ask(ledger, f"{round_}-{n}", FILMS).answer
-                    os.write(writer, answer)
-            finally:
-                os._exit(0)
-        os.close(writer)
-        acknowledged = os.read(reader, 16)
-        time.sleep(0.1 * (round_ * 37 % 101) / 101)
-        os.kill(spender, signal.SIGKILL)
-        os.waitpid(spender, 0)
-        while got := os.read(reader, 4096):
-            acknowledged += got
-        os.close(reader)
-        answers = [acknowledged[i : i + 16] for i in range(0, len(acknowledged) // 16 * 16, 16)]
-        told += len(answers)
-        with opening() as ledger:
-            assert ledger.verify().sound
-            for n, answer in enumerate(answers):
-                assert ask(ledger, f"{round_}-{n}", FILMS).answer == answer
-            assert ledger.balance(FILMS).spent >= told
-    return told
-
-
 @pytest.fixture
-def rich(tmp_path):
-    """Opens a ledger in a file with a budget that nobody will exhaust."""
-
-    def opened():
-        return open_ledger(tmp_path / "budgets.db")
-
-    with opened() as ledger:
-        ledger.open_budget(FILMS, Cap.pure("1"))
-    return opened
+def in_a_file(tmp_path):
+    """Opens one and the same ledger, new at first."""
+    return lambda: open_ledger(tmp_path / "budgets.db")
 
 
-def test_killed_at_random_moments(rich):
+def test_killed_at_random_moments(in_a_file):
     """Five processes killed while they spend: no acknowledged answer is lost."""
-    assert kill_rounds(rich, 5) >= 5
+    found = kill_spenders(in_a_file, 5)
+    assert found.sound, found
+    assert found.told >= 5
 
 
 @pytest.mark.long
-def test_killed_at_three_hundred_random_moments(rich):
+def test_killed_at_three_hundred_random_moments(in_a_file):
     """The same three hundred times, with answers on the way when the blow falls."""
-    assert kill_rounds(rich, 300) >= 300
+    found = kill_spenders(in_a_file, 300)
+    assert found.sound, found
+    assert found.told >= 300
 
 
 @pytest.mark.long
 def test_a_killed_server_loses_nothing(postgres, tmp_path):
     """Thirty times all of PostgreSQL is killed under a spender: acknowledged answers stay."""
     address = postgres.database()
-
-    def opened():
-        return open_ledger(address, second=tmp_path / "head", patience=5)
-
-    with opened() as ledger:
-        ledger.open_budget(FILMS, Cap.pure("1"))
-    told = {}
-    for round_ in range(30):
-        reader, writer = os.pipe()
-        spender = fork()
-        if spender == 0:
-            try:
-                ledger = opened()
-                for n in range(10_000):
-                    os.write(writer, ask(ledger, f"{round_}-{n}", FILMS).answer)
-            finally:
-                os._exit(0)
-        os.close(writer)
-        acknowledged = os.read(reader, 16)
-        time.sleep(0.1 * (round_ * 37 % 101) / 101)
-        postgres.kill()
-        while got := os.read(reader, 4096):
-            acknowledged += got
-        os.close(reader)
-        os.waitpid(spender, 0)
-        for n in range(len(acknowledged) // 16):
-            told[f"{round_}-{n}"] = acknowledged[16 * n : 16 * n + 16]
-        postgres.start()
-        with opened() as ledger:
-            assert ledger.verify().sound
-            assert ledger.balance(FILMS).spent >= len(told)
-    with opened() as ledger:
-        for key, answer in told.items():
-            assert ask(ledger, key, FILMS).answer == answer
-    assert len(told) >= 30
+    found = kill_server(
+        lambda: open_ledger(address, second=tmp_path / "head", patience=5), postgres, 30
+    )
+    assert found.sound, found
+    assert found.told >= 30
 
 
 def test_a_stopped_server_is_outlived(postgres, tmp_path):

@@ -1,119 +1,22 @@
-"""Planted faults: each breaks one rule of the ledger, and the shared suite has to notice."""
+"""Planted faults: each breaks one rule of the ledger, and something has to notice."""
 
 from __future__ import annotations
 
-import secrets
-
 import pytest
-from sqlalchemy import text, update
 
-from tacit.errors import PrivacyError, TacitError
-from tacit.ledger import Ledger, Request, spending, store
-from tacit.ledger.schema import budgets
-from tacit.ledger.statements import Statement
-from tacit.ledger.states import KeptStates
+from tacit.errors import TacitError
+from tacit.ledger import LedgerRefused, open_ledger
+from tacit.testing.ledger_crowds import crowd
+from tacit.testing.ledger_faults import (
+    CROWDED,
+    NOTICED,
+    acknowledged_before_commit,
+    planted,
+    sum_under_repeatable_read,
+    synchronous_commit_off,
+)
+from tacit.testing.ledger_kills import kill_server, kill_spenders
 from tacit.testing.ledgers import LedgerConformance
-
-
-def key_without_payload(patch):
-    """A key is enough, whatever is asked with it."""
-    patch.setattr(Request, "digest", property(lambda _: "0" * 64))
-
-
-def key_not_scoped(patch):
-    """A key of one tenant is a key of all."""
-    scope = spending._scope
-    patch.setattr(spending, "_scope", lambda request: {**scope(request), "tenant": "t"})
-
-
-def key_forgotten(patch):
-    """Nothing is found again."""
-    scope = spending._scope
-    odd = secrets.token_hex
-    patch.setattr(spending, "_scope", lambda request: {**scope(request), "request_key": odd(8)})
-
-
-def payment_without_guard(patch):
-    """Spending is added without a look at the cap; only the table's CHECK is left."""
-    row = budgets.c
-    added = {"spent": row.spent + 1, "epoch_spent": row.epoch_spent + 1}
-    paid = update(budgets).values(**added).returning(row.id)
-    patch.setattr(spending, "_PAY", Statement(paid))
-
-
-def partial_payment(patch):
-    """What a refused request charged before it was refused stays charged."""
-    patch.setattr(spending, "_UNDO", Statement(text("SELECT 1")))
-
-
-def refund_of_a_failed_draw(patch):
-    """A draw that fails costs nothing, so failing becomes a free answer."""
-
-    def drawn(draw, before):
-        try:
-            return draw(None, before)
-        except Exception:
-            raise PrivacyError("refunded") from None
-
-    patch.setattr(spending, "_drawn", drawn)
-
-
-def seeded_answers(patch):
-    """Answers may come from a seeded stream."""
-    patch.setattr(store, "_refuse_simulation", lambda: None)
-
-
-def free_repetition(patch):
-    """Nothing is charged at all."""
-    patch.setattr(
-        spending, "_pay", lambda place, charge: Statement(text("SELECT 1")).run(place.connection)
-    )
-    patch.setattr(spending, "_paid", lambda place, charge, rows: [1, 1, 0])
-
-
-def anybodys_epoch(patch):
-    """Any token begins an epoch."""
-    patch.setattr(store, "follows", lambda token, before: True)
-
-
-def state_of_a_failed_draw(patch):
-    """A draw whose answer is no bytes still changes the state."""
-    sound = spending._drawn
-
-    def drawn(draw, before):
-        wanted = []
-
-        def noted(source, before):
-            wanted.append(draw(source, before))
-            return wanted[-1]
-
-        answer, after = sound(noted, before)
-        return answer, (b"new" if answer is None and wanted else after)
-
-    patch.setattr(spending, "_drawn", drawn)
-
-
-def state_in_memory(patch):
-    """The state lives in the process and reaches no disk."""
-    kept = {}
-    patch.setattr(KeptStates, "read", lambda _, name: kept.get(name))
-    patch.setattr(KeptStates, "change", lambda _, name, state, number: kept.update({name: state}))
-    patch.setattr(Ledger, "state", lambda _, name: kept.get(name))
-
-
-FAULTS = {
-    key_without_payload: "test_a_key_with_another_payload_is_refused",
-    key_not_scoped: "test_keys_are_scoped",
-    key_forgotten: "test_a_repetition_gives_the_same_bytes",
-    payment_without_guard: "test_the_cap_is_reached_and_not_passed",
-    partial_payment: "test_all_or_nothing",
-    refund_of_a_failed_draw: "test_a_failed_draw_is_paid_for",
-    seeded_answers: "test_a_replayed_source_is_refused",
-    free_repetition: "test_a_charge_is_exact",
-    anybodys_epoch: "test_epochs_need_the_operator",
-    state_of_a_failed_draw: "test_a_failed_draw_leaves_the_state",
-    state_in_memory: "test_a_state_is_kept",
-}
 
 
 class Suite(LedgerConformance):
@@ -131,10 +34,68 @@ class Suite(LedgerConformance):
         return self.open_at(self.path, create=False)
 
 
-@pytest.mark.parametrize(("fault", "test"), FAULTS.items(), ids=lambda x: getattr(x, "__name__", x))
-def test_a_planted_fault_is_noticed(tmp_path, ledger_at, monkeypatch, fault, test):
+def name(value):
+    return getattr(value, "__name__", value)
+
+
+@pytest.mark.parametrize(("fault", "test"), NOTICED.items(), ids=name)
+def test_the_shared_suite_notices(quick_folder, ledger_at, fault, test):
     """The suite's test passes without the fault and fails with it."""
-    getattr(Suite(tmp_path / "sound.db", ledger_at), test)()
-    fault(monkeypatch)
-    with pytest.raises((AssertionError, TacitError)):
-        getattr(Suite(tmp_path / "faulty.db", ledger_at), test)()
+    getattr(Suite(quick_folder / "sound.db", ledger_at), test)()
+    with planted(fault), pytest.raises((AssertionError, TacitError)):
+        getattr(Suite(quick_folder / "faulty.db", ledger_at), test)()
+
+
+@pytest.mark.parametrize("fault", CROWDED, ids=name)
+def test_a_crowd_notices(quick_folder, fault):
+    """Spenders at once, with retries and reused keys: their counts do not agree."""
+    with planted(fault):
+        found = crowd(
+            lambda: open_ledger(quick_folder / "b.db"), spenders=8, times=12, cap=2, openings=1
+        )
+    assert not found.sound
+
+
+def test_a_crowd_notices_sums_in_a_moment_of_ones_own(postgres, tmp_path):
+    """Budgets as sums under REPEATABLE READ, without a lock: two writers take the same number."""
+    address = postgres.database()
+
+    def opened():
+        return open_ledger(address, second=tmp_path / "head")
+
+    with planted(sum_under_repeatable_read):
+        found = crowd(opened, spenders=8, times=12, cap=2)
+    assert not found.sound
+
+
+def test_answers_before_the_commit_are_noticed(quick_folder):
+    """A killed process had told what no disk holds."""
+    found = kill_spenders(lambda: open_ledger(quick_folder / "b.db"), 4, acknowledged_before_commit)
+    assert found.lost > 0
+
+
+def test_commits_that_nobody_waits_for_are_noticed(postgres, tmp_path):
+    """A killed server forgets what it acknowledged, and the second place knows it."""
+    address = postgres.database()
+
+    def opened():
+        return open_ledger(address, second=tmp_path / "head", patience=5)
+
+    postgres.stop()
+    postgres.start("wal_writer_delay=10s")
+    try:
+        found = kill_server(opened, postgres, 3, synchronous_commit_off)
+    finally:
+        postgres.stop()
+        postgres.start()
+    assert not found.sound
+    assert "older" in " ".join(found.problems)
+    with pytest.raises(LedgerRefused, match="older"):
+        opened()
+
+
+def test_commits_that_nobody_waits_for_are_refused_at_the_start(postgres, tmp_path):
+    """The check at the start, which the fault goes around, refuses the setting."""
+    address = postgres.database() + "%20-csynchronous_commit%3Doff"
+    with pytest.raises(LedgerRefused, match="synchronous_commit"):
+        open_ledger(address, second=tmp_path / "head")

@@ -34,6 +34,7 @@ from tacit.ledger import (
     Ledger,
     Release,
     Request,
+    Unit,
     UnitsDiffer,
     UnknownBudget,
     anchor_of,
@@ -170,6 +171,22 @@ class LedgerConformance:
             spend("c", "4e-10")
             balance = ledger.balance(holder)
             assert (balance.spent, balance.delta_spent) == (200_000, 10**9)
+
+    def test_steps_count_beside_the_largest_amount(self) -> None:
+        """No step is lost in a large number: beside 10**18 a millionth still counts."""
+        with self.opened() as ledger:
+            holder = Holder.dataset("shop", "large")
+            ledger.open_budget(holder, Cap(Unit.PURE, 10**18))
+
+            def spend(key: str, steps: int) -> Release:
+                charge = Charge(holder, Cost(Unit.PURE, steps))
+                return ledger.release(Request("shop", "x", "list", key, b"p"), [charge], _noise)
+
+            spend("a", 10**18 - 3)
+            for key in "bcd":
+                spend(key, 1)
+            assert ledger.balance(holder).spent == 10**18
+            refused(BudgetExhausted, lambda: spend("e", 1))
 
     def test_an_unknown_budget_is_refused(self) -> None:
         """Nobody spends from a budget that was not opened."""

@@ -1,0 +1,278 @@
+"""Planted faults: each breaks one rule of the ledger, and has to be noticed.
+
+    with planted(key_forgotten): ...
+
+NOTICED says by which test of `LedgerConformance`; CROWDED those that a crowd of spenders has to
+notice, LOSING those that lose what was acknowledged when a process or a server is killed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import BigInteger, Float, cast, func, select, text, update
+
+from tacit.errors import PrivacyError
+from tacit.ledger import BudgetExhausted, Ledger, Request, postgres, spending, store
+from tacit.ledger.schema import budgets, head, requests
+from tacit.ledger.spending import Place, Spending, Stored
+from tacit.ledger.statements import Asked, Statement
+from tacit.ledger.states import KeptStates
+
+Plant = Callable[[object, str, object], None]
+"""Sets an attribute until the fault is dug out."""
+
+Fault = Callable[[Plant], None]
+
+
+@contextmanager
+def planted(fault: Fault) -> Iterator[None]:
+    """The ledger of this process with a fault."""
+    before: list[tuple[object, str, Any]] = []
+
+    def plant(target: object, name: str, value: object) -> None:
+        before.append((target, name, getattr(target, name)))
+        setattr(target, name, value)
+
+    try:
+        fault(plant)
+        yield
+    finally:
+        for target, name, value in reversed(before):
+            setattr(target, name, value)
+
+
+def key_without_payload(plant: Plant) -> None:
+    """A key is enough, whatever is asked with it."""
+    plant(Request, "digest", property(lambda _: "0" * 64))
+
+
+def key_not_scoped(plant: Plant) -> None:
+    """A key of one subject is a key of all."""
+    scope = spending._scope
+    every = {"tenant": "t", "subject": "s", "operation": "o"}
+    plant(spending, "_scope", lambda request: {**scope(request), **every})
+
+
+def key_forgotten(plant: Plant) -> None:
+    """Nothing is found again."""
+    scope = spending._scope
+    plant(
+        *(spending, "_scope"),
+        lambda request: {**scope(request), "request_key": secrets.token_hex(8)},
+    )
+
+
+def read_then_write(plant: Plant) -> None:
+    """Who asks looks at the budget first; what is left of it is written later."""
+    release = Ledger.release
+    seen: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def looked(ledger: Ledger, request: Request, charges: Any, *rest: Any, **named: Any) -> Any:
+        for charge in charges:
+            balance = ledger.balance(charge.holder)
+            if balance.spent + charge.cost.amount > balance.cap.amount:
+                raise BudgetExhausted
+            seen[request.subject + request.key, charge.holder.name] = (
+                balance.number,
+                balance.spent,
+            )
+        return release(ledger, request, charges, *rest, **named)
+
+    def spend(place: Place, work: Spending) -> Stored:
+        stored = sound(place, work)
+        if not stored.repeated:
+            for charge in work.charges:
+                number, spent = seen[work.request.subject + work.request.key, charge.holder.name]
+                after = spent + charge.cost.amount
+                written.run(place.connection, {"number": number, "after": after})
+        return stored
+
+    sound = spending.spend
+    after, row = text(":after"), text("id = :number")
+    written = Statement(update(budgets).values(spent=after, epoch_spent=after).where(row))
+    none = update(budgets).values(epoch=budgets.c.epoch).returning(budgets.c.id)
+    plant(spending, "_PAY", Statement(none.where(*spending._same(spending._WHOSE))))
+    plant(spending, "spend", spend)
+    plant(Ledger, "release", looked)
+
+
+def sum_under_repeatable_read(plant: Plant) -> None:
+    """Every writer sums what it sees in its own moment, and nobody waits for anybody."""
+    spent = select(func.count()).select_from(requests).scalar_subquery()
+    whose = spending._same(spending._WHOSE)
+    plant(
+        *(spending, "_PAY"),
+        Statement(select(budgets.c.id).where(*whose, spent <= budgets.c.cap)),
+    )
+    columns = (head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
+    plant(spending, "_PLACE", Statement(select(*columns)))
+    plant(
+        *(postgres, "_begin"),
+        lambda connection: connection.exec_driver_sql(
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+        ),
+    )
+
+
+def payment_without_guard(plant: Plant) -> None:
+    """Spending is added without a look at the cap; only the table's CHECK is left."""
+    row = budgets.c
+    added = {"spent": row.spent + 1, "epoch_spent": row.epoch_spent + 1}
+    plant(spending, "_PAY", Statement(update(budgets).values(**added).returning(row.id)))
+
+
+def float_amounts(plant: Plant) -> None:
+    """Amounts are added as floating-point numbers."""
+    payment = spending._payment()
+    row = budgets.c
+    added = cast(cast(row.spent, Float) + text(":amount"), BigInteger)
+    plant(spending, "_PAY", Statement(payment.values(spent=added)))
+
+
+def partial_payment(plant: Plant) -> None:
+    """What a refused request charged before it was refused stays charged."""
+    plant(spending, "_UNDO", Statement(text("SELECT 1")))
+
+
+def refund_of_a_failed_draw(plant: Plant) -> None:
+    """A draw that fails costs nothing, so failing becomes a free answer."""
+
+    def drawn(draw: Any, before: bytes | None) -> Any:
+        try:
+            return draw(None, before)
+        except Exception:
+            raise PrivacyError("refunded") from None
+
+    plant(spending, "_drawn", drawn)
+
+
+def seeded_answers(plant: Plant) -> None:
+    """Answers may come from a seeded stream."""
+    plant(store, "_refuse_simulation", lambda: None)
+
+
+def free_release(plant: Plant) -> None:
+    """Nothing is charged at all."""
+
+    def free(place: Place, *_: object) -> Asked:
+        return Statement(text("SELECT 1")).run(place.connection)
+
+    plant(spending, "_pay", free)
+    plant(spending, "_paid", lambda *_: [1, 1, 0])
+
+
+def anybodys_epoch(plant: Plant) -> None:
+    """Any token begins an epoch."""
+    plant(store, "follows", lambda *_: True)
+
+
+def state_of_a_failed_draw(plant: Plant) -> None:
+    """A draw whose answer is no bytes still changes the state."""
+    sound = spending._drawn
+
+    def drawn(draw: Any, before: bytes | None) -> Any:
+        wanted: list[Any] = []
+
+        def noted(source: Any, before: bytes | None) -> Any:
+            wanted.append(draw(source, before))
+            return wanted[-1]
+
+        answer, after = sound(noted, before)
+        return answer, (b"new" if answer is None and wanted else after)
+
+    plant(spending, "_drawn", drawn)
+
+
+def state_in_memory(plant: Plant) -> None:
+    """The state lives in the process and reaches no disk."""
+    kept: dict[str, bytes] = {}
+    plant(KeptStates, "read", lambda _, name: kept.get(name))
+    plant(KeptStates, "change", lambda _, name, state, *__: kept.update({name: state}))
+    plant(Ledger, "state", lambda _, name: kept.get(name))
+
+
+def acknowledged_before_commit(plant: Plant) -> None:
+    """Callers get their answers while the transaction is still on its way to the disk.
+
+    For a process that is killed: it leaves a thread behind.
+    """
+    serve = Ledger._serve
+    settle = spending.settle
+    busy = threading.Lock()
+
+    def settled(place: Place, work: Spending) -> Stored | Exception:
+        outcome = settle(place, work)
+        early.append(outcome)
+        if len(early) == wanted[0]:
+            ready.set()
+            time.sleep(0.03)
+        return outcome
+
+    early: list[Stored | Exception] = []
+    wanted: list[int] = [0]
+    ready = threading.Event()
+
+    def served(ledger: Ledger, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
+        busy.acquire()
+        early.clear()
+        ready.clear()
+        wanted[0] = len(works)
+
+        def later() -> None:
+            try:
+                serve(ledger, works)
+            finally:
+                busy.release()
+
+        threading.Thread(target=later, daemon=True).start()
+        ready.wait(5)
+        return list(early)
+
+    plant(store, "settle", settled)
+    plant(Ledger, "_serve", served)
+
+
+def synchronous_commit_off(plant: Plant) -> None:
+    """PostgreSQL acknowledges what it has not written, and the start does not look.
+
+    Give the server wal_writer_delay=10s, as a busy disk would.
+    """
+    settle = postgres._settle
+
+    def settled(patience: float, raw: Any, record: object) -> None:
+        settle(patience, raw, record)
+        raw.execute("SET synchronous_commit = off")
+        raw.commit()
+
+    plant(postgres, "_settle", settled)
+
+
+NOTICED: dict[Fault, str] = {
+    key_without_payload: "test_a_key_with_another_payload_is_refused",
+    key_not_scoped: "test_keys_are_scoped",
+    key_forgotten: "test_a_repetition_gives_the_same_bytes",
+    payment_without_guard: "test_the_cap_is_reached_and_not_passed",
+    float_amounts: "test_steps_count_beside_the_largest_amount",
+    partial_payment: "test_all_or_nothing",
+    refund_of_a_failed_draw: "test_a_failed_draw_is_paid_for",
+    seeded_answers: "test_a_replayed_source_is_refused",
+    free_release: "test_a_charge_is_exact",
+    anybodys_epoch: "test_epochs_need_the_operator",
+    state_of_a_failed_draw: "test_a_failed_draw_leaves_the_state",
+    state_in_memory: "test_a_state_is_kept",
+}
+"""Which test of `LedgerConformance` notices it."""
+
+CROWDED: tuple[Fault, ...] = (
+    *(read_then_write, key_without_payload, key_not_scoped, key_forgotten),
+    *(payment_without_guard, partial_payment),
+)
+"""On any store; `sum_under_repeatable_read` on PostgreSQL."""
+
+LOSING: tuple[Fault, ...] = (acknowledged_before_commit, synchronous_commit_off)
