@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
@@ -134,10 +135,12 @@ def npm(sources):
 
     if not (shutil.which("npm") and node_version() >= 20):
         pytest.skip("no Node.js here, 20 or newer with npm: the TypeScript client is not tested")
-    if not (sources / "node_modules" / ".bin" / "vitest").exists():
-        installed = run("ci", seconds=600)
-        if installed.returncode:
-            pytest.skip(f"npm cannot fetch what client/ is tested with: {installed.stderr[-300:]}")
+    with (sources / ".npmrc").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests may run side by side
+        there = (sources / "node_modules" / ".bin" / "vitest").exists()
+        installed = None if there else run("ci", seconds=600)
+    if installed is not None and installed.returncode:
+        pytest.skip(f"npm cannot fetch what client/ is tested with: {installed.stderr[-300:]}")
     return run
 
 
