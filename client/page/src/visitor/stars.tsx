@@ -31,7 +31,11 @@ export function StarRating({ name, title, choices, value, onChange }: Given) {
         type="button"
         class="clear"
         disabled={value === undefined}
-        onClick={() => onChange(undefined)}
+        onClick={(event) => {
+          onChange(undefined);
+          // The button goes; the focus must not go with it.
+          event.currentTarget.parentElement?.querySelector("input")?.focus();
+        }}
       >
         <span aria-hidden="true">×</span>
         <span class="unseen">{`Take back your stars for ${title}`}</span>

@@ -1,0 +1,197 @@
+"""A real Chromium at a real service: `visit()` opens a browser of its own at the first step.
+
+    def test_mine(visit):
+        person = visit(width=360)
+        person.to_the_letters()
+
+Whatever a browser complains about in its console, and whatever its content security policy stops,
+fails the test at its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import build_page
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+
+from tacit.service.demo import Demo
+
+STARS = (5, 4, 1, 3, 5, 2, 4, 5, 4, 1, 3, 5, 2, 4)
+"""Of the first films, in the page's order."""
+NOTICE = """
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@dataclass
+class Served:
+    """A running service. operator: its operator's key."""
+
+    address: str
+    operator: str
+
+
+@pytest.fixture(scope="session")
+def built_page(missing: Callable[[str], NoReturn]) -> Path:
+    """The folder of the page as it is served."""
+    if not (build_page.BUILT / "index.html").is_file() or not build_page.up_to_date():
+        missing("the page is not built, or not of these sources: run `make page` (needs Node 20)")
+    return build_page.BUILT
+
+
+@pytest.fixture(scope="session")
+def served(
+    built_page: Path, demo: Demo, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """One service for all tests: visitors do not mind each other."""
+    folder = Path(shutil.copytree(demo.folder, tmp_path_factory.mktemp("page") / "shop"))
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "tacit.cli.app", "serve", str(folder)),
+            *("--port", "0", "--json", "--visitors"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert process.stdout is not None
+    try:
+        address = json.loads(process.stdout.readline())["address"]
+        yield Served(address.rstrip("/"), demo.keys["operator"])
+    finally:
+        process.terminate()
+        process.wait(15)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    """Debian's Chromium, without its sandbox: the tests may run as root, in a container."""
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Visit:
+    """One browser of one person. sent: what it asked for, in order. complaints: see above."""
+
+    page: Page
+    context: BrowserContext
+    address: str
+    sent: list[Request] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def returning(self, value: str = "F", stars: tuple[int, ...] = STARS, code: str = "") -> None:
+        """At the letters, as somebody who rated and answered at an earlier visit."""
+        kept = {
+            "tacit.stars": [[item + 1, given] for item, given in enumerate(stars)],
+            "tacit.values": {"gender": {"gender": value}},
+        }
+        texts = {name: json.dumps(each, separators=(",", ":")) for name, each in kept.items()}
+        self.page.evaluate(
+            "([texts, code]) => { Object.assign(localStorage, texts); "
+            "if (code) localStorage['tacit.code'] = code; location.hash = 'send'; }",
+            [texts, code],
+        )
+        self.sent.clear()
+        self.page.reload()
+        self.letters_are_written()
+
+    def rate(self, stars: tuple[int, ...] = STARS) -> None:
+        """Stars for the first films."""
+        self.page.wait_for_selector(".films")
+        groups = self.page.get_by_role("radiogroup")
+        for place, given in enumerate(stars):
+            groups.nth(place).get_by_role("radio").nth(given - 1).check()
+
+    def step(self, name: str) -> None:
+        """To a step, by the list of them."""
+        self.page.get_by_role("navigation", name="Steps").get_by_role("link", name=name).click()
+
+    def to_the_letters(self, value: str = "female", stars: tuple[int, ...] = STARS) -> None:
+        """Up to the moment before anything is sent."""
+        self.rate(stars)
+        self.step("Hide")
+        self.page.get_by_role("radio", name=value, exact=True).check()
+        self.step("What leaves")
+        self.letters_are_written()
+
+    def letters_are_written(self) -> None:
+        """And there is a key to send them with."""
+        self.button("stars").wait_for()
+        self.page.wait_for_function(
+            "[...document.querySelectorAll('.letter button')].every((one) => !one.disabled)"
+        )
+
+    def letter(self, which: str) -> Any:
+        """The letter with the stars, or the one with the answers."""
+        name = {"stars": "Your stars, disguised", "answers": "A few answers, by coin toss"}[which]
+        return self.page.get_by_role("article", name=name)
+
+    def button(self, which: str) -> Any:
+        """What sends a letter."""
+        return self.letter(which).get_by_role("button", name="Send these")
+
+    def send(self, which: str) -> Request:
+        """Send a letter; gives the request that carried it."""
+        path = {"stars": "/profiles", "answers": "/reports"}[which]
+        with self.page.expect_request(lambda request: request.url.endswith(path)) as carried:
+            self.button(which).click()
+        request: Request = carried.value
+        answer = request.response()
+        assert answer is not None
+        assert answer.ok
+        if which == "stars":
+            self.page.wait_for_selector(".list")
+        else:
+            self.letter(which).get_by_text("Sent on").wait_for()
+        return request
+
+    def adopt(self, code: str) -> None:
+        """Become the visitor of a code."""
+        self.step("Your list")
+        self.page.get_by_label("I have a code").fill(code)
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name="Use it").click()
+        self.page.wait_for_selector(".progress")
+        self.step("Rate")
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Visit]]:
+    """Opens browsers; what Playwright's `new_context` takes may be given."""
+    visits: list[Visit] = []
+
+    def begin(*, width: int = 1280, path: str = "/", **options: Any) -> Visit:
+        given = {"reduced_motion": "reduce", "locale": "en-GB", **options}
+        context = browser.new_context(viewport={"width": width, "height": 800}, **given)
+        context.set_default_timeout(10_000)
+        context.add_init_script(NOTICE)
+        page = context.new_page()
+        opened = Visit(page, context, served.address)
+        page.on("request", lambda request: opened.sent.append(request))
+        page.on("console", lambda message: opened.complaints.append(message.text))
+        page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        visits.append(opened)
+        page.goto(served.address + path)
+        return opened
+
+    yield begin
+    complaints = [each for one in visits for each in one.complaints]
+    for one in visits:
+        one.context.close()
+    assert complaints == []

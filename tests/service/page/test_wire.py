@@ -1,0 +1,185 @@
+"""What the network sees of a visit: two letters, and otherwise the same for everybody."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from tacit.recommenders.standard_scheme.messages import MICRO, Release
+
+CODE = "A" * 42 + "o"
+"""A visitor whose device holds films back and moves stars, when she rates as below."""
+STARS = (5, 4, 1, 3, 5, 2, 4, 5, 4, 1, 3, 5, 2, 4)
+LETTERS = ("/profiles", "/reports")
+
+
+def everything(person: Any) -> list[tuple[str, str, str, bytes]]:
+    """Each request: method, address, headers and body; in an order that timing does not change."""
+    return sorted(
+        (
+            request.method,
+            request.url,
+            json.dumps(dict(sorted(request.all_headers().items()))),
+            request.post_data_buffer or b"",
+        )
+        for request in person.sent
+    )
+
+
+def whole_visit(visit: Any, value: str, stars: tuple[int, ...]) -> Any:
+    """Loading the page, both letters, the list and the budget, as the visitor of CODE."""
+    person = visit()
+    person.returning(value, stars, CODE)
+    person.send("answers")
+    person.send("stars")
+    person.page.locator(".panel", has_text="Your budget").locator(".amount").wait_for()
+    return person
+
+
+@pytest.fixture(scope="module")
+def other_stars() -> tuple[int, ...]:
+    return tuple(6 - given for given in STARS)
+
+
+def test_only_the_service_itself_is_asked(visit):
+    """Every request of a whole visit goes to the page's own address."""
+    person = whole_visit(visit, "F", STARS)
+    assert {request.url.startswith(person.address + "/") for request in person.sent} == {True}
+
+
+def test_whatever_the_attribute_and_the_stars_all_but_the_letters_is_equal(visit, other_stars):
+    """Addresses, headers and bodies of all other requests, compared between four visits."""
+    visits = [
+        everything(whole_visit(visit, value, stars))
+        for value in ("F", "M")
+        for stars in (STARS, other_stars)
+    ]
+    rest = [[one for one in each if not one[1].endswith(LETTERS)] for each in visits]
+    assert len(rest[0]) > 10
+    assert rest[0] == rest[1] == rest[2] == rest[3]
+    # And of the letters, all but their bytes and the digest that names them.
+    heads = [
+        [
+            (method, url, {**json.loads(headers), "idempotency-key": "", "content-length": ""})
+            for method, url, headers, _ in each
+            if url.endswith(LETTERS)
+        ]
+        for each in visits
+    ]
+    assert len(heads[0]) == 2
+    assert heads[0] == heads[1] == heads[2] == heads[3]
+
+
+def spellings(secret: bytes) -> set[bytes]:
+    """A secret as it is, in hexadecimal and in base64, wherever in a longer text it stands."""
+    found = {secret, secret.hex().encode(), secret.hex().upper().encode()}
+    for before in range(3):
+        text = base64.b64encode(b"\0" * before + secret + b"\0\0")
+        own = text[-(-8 * before // 6) : 8 * (before + len(secret)) // 6]  # no neighbour's bits
+        found |= {own, own.replace(b"+", b"-").replace(b"/", b"_")}
+    return {spelled for spelled in found if len(spelled) >= 6 or spelled == secret}
+
+
+def histories() -> list[bytes]:
+    """The true stars, in every form that a page would write them."""
+    pairs = [[item + 1, given] for item, given in enumerate(STARS)]
+    levels = [[item, (given - 1) * MICRO] for item, given in pairs]
+    forms: list[Any] = [pairs, levels, dict(pairs), list(STARS), [given for _, given in levels]]
+    texts = [json.dumps(form, separators=(",", ":")) for form in forms]
+    texts += [json.dumps(form) for form in forms]
+    return [text.strip("[]{}").encode() for text in texts] + [bytes(STARS)]
+
+
+def test_neither_the_attribute_nor_the_true_stars_are_in_any_request(visit):
+    """Plain, in hexadecimal and in base64, in addresses, headers and bodies."""
+    person = whole_visit(visit, "F", STARS)
+    kept = person.page.evaluate("[localStorage['tacit.stars'], localStorage['tacit.values']]")
+    secrets = [
+        *histories(),
+        *(text.encode() for text in kept),
+        *(b"female", b'"F"', b'gender":"', b"gender=", CODE.encode()),
+    ]
+    wire = [
+        b"\n".join((method.encode(), url.encode(), headers.encode(), body))
+        for method, url, headers, body in everything(person)
+    ]
+    for secret in secrets:
+        for spelled in spellings(secret):
+            assert not any(spelled in one for one in wire), (secret, spelled)
+
+
+def test_the_search_for_true_stars_would_find_them(visit):
+    """The control: the release itself is found by what it really holds."""
+    person = whole_visit(visit, "F", STARS)
+    body = next(r.post_data_buffer for r in person.sent if r.url.endswith("/profiles"))
+    shown = json.dumps(Release.decode(body).ratings, separators=(",", ":")).strip("[]").encode()
+    padded = b"x" + base64.b64encode(b"ab" + body)
+    assert any(spelled in body for spelled in spellings(shown))
+    assert any(spelled in padded for spelled in spellings(shown))
+    assert any(spelled in body.hex().encode() for spelled in spellings(shown))
+
+
+def test_films_that_are_held_back_are_in_no_letter(visit):
+    """This visitor's device holds some back, and moves stars: so these tests are about something."""
+    person = whole_visit(visit, "F", STARS)
+    body = next(r.post_data_buffer for r in person.sent if r.url.endswith("/profiles"))
+    release = dict(Release.decode(body).ratings)
+    true = {item + 1: (given - 1) * MICRO for item, given in enumerate(STARS)}
+    assert set(release) < set(true), "take another CODE"
+    assert any(true[item] != level for item, level in release.items()), "take another CODE"
+
+
+@pytest.mark.parametrize("which", ["stars", "answers"])
+def test_the_next_visit_sends_the_same_bytes(visit, which):
+    """After a reload, under the same key: the service sees a repetition."""
+    person = visit()
+    person.returning()
+    first = person.send(which)
+    person.page.reload()
+    person.step("What leaves")
+    person.letters_are_written()
+    second = person.send(which)
+    assert second.post_data_buffer == first.post_data_buffer
+    assert second.all_headers()["authorization"] == first.all_headers()["authorization"]
+    answer = second.response()
+    assert answer is not None
+    assert answer.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize("which", ["stars", "answers"])
+def test_another_browser_with_the_code_sends_the_same_bytes(visit, which):
+    """It has no memory of what was drawn, and rates the same films alike."""
+    person = visit()
+    person.returning()
+    first = person.send(which)
+    person.step("Your list")
+    person.page.get_by_role("button", name="Show my code").click()
+    code = person.page.locator(".code").inner_text()
+    other = visit()
+    other.adopt(code)
+    other.to_the_letters()
+    second = other.send(which)
+    assert second.post_data_buffer == first.post_data_buffer
+    assert second.all_headers()["authorization"] == first.all_headers()["authorization"]
+
+
+def test_another_visitor_with_the_same_stars_draws_other_chances(visit):
+    """Else the secret would not matter: the control of the two tests above."""
+    letters = set()
+    for _ in range(2):
+        person = visit()
+        person.returning()
+        letters.add(person.letter("answers").locator(".hex").nth(3).inner_text())
+    assert len(letters) == 2
+
+
+def test_nothing_is_asked_for_that_depends_on_what_was_rated_before_it_is_sent(visit):
+    """Until a letter is sent, only public things are fetched, and one random number is sent."""
+    person = visit()
+    person.to_the_letters()
+    changing = [request for request in person.sent if request.method != "GET"]
+    assert [request.url.removeprefix(person.address) for request in changing] == ["/api/visitors"]
+    assert list(json.loads(changing[0].post_data or "")) == ["token"]
