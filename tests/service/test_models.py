@@ -22,7 +22,7 @@ from tacit.service.deployment import Deployment, Section
 from tacit.service.models import LONGEST_LIST, ServedModel
 
 SLOW = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
