@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tacit.errors import ConfigError
-from tacit.ledger import Cap, CapChanged, Charge, Cost, Holder
+from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
 from tacit.recommenders.sketches import Campaign, Limits, MessageError, Report, cards
 from tacit.recommenders.sketches.campaigns import NEVER
@@ -36,7 +36,6 @@ from tacit.service.campaign_counts import CampaignCounts, described_clusters
 from tacit.service.deployment import Section
 from tacit.service.problems import Problem
 from tacit.service.replies import Reply, refusal, reply
-from tacit.service.running import Service
 from tacit.service.settings import FILE
 
 LARGEST_STATE = 2 * 2**20
@@ -157,15 +156,8 @@ class ServedCampaign:
             raise _UNREAD
 
     def charge(self, user: str) -> Charge:
-        """What a report takes from its person's budget."""
-        return Charge(Holder.subject(self.tenant, user), self.cost)
-
-    def open_budget(self, service: Service, user: str) -> None:
-        """The person's budget, before her first report to any campaign. An open one stays."""
-        try:
-            service.ledger.open_budget(Holder.subject(self.tenant, user), self.cap)
-        except CapChanged:
-            return
+        """What a report takes from its person's budget, which her first one opens."""
+        return Charge(Holder.subject(self.tenant, user), self.cost, opens=self.cap)
 
     # Steps: each takes what was kept and gives the answer and what to keep
 

@@ -6,6 +6,7 @@ As secret as the votes: it holds them, and the gates' noise.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -14,9 +15,10 @@ Id = int | str
 
 @dataclass(frozen=True)
 class RoundsState:
-    """run: `PRec.to_bytes`. number, candidates: of the open round. announced: of the next one, on
-    which people vote now; empty where there is no vote. voters: who votes for others to see, in
-    rounds that were opened. gone: who was forgotten, and cannot vote here again.
+    """run: `PRec.to_bytes`, which knows voters by number. number, candidates: of the open round.
+    announced: of the next one, on which people vote now; empty where there is no vote. votes: hers
+    whose round is not open yet, by name. voters: numbers by name, of those in rounds that were
+    opened. joined: how many numbers were given. gone: who was forgotten, and votes here no more.
     """
 
     run: bytes = field(repr=False)
@@ -24,21 +26,23 @@ class RoundsState:
     candidates: tuple[Id, ...] = ()
     announced: tuple[Id, ...] = ()
     votes: dict[str, Id] = field(default_factory=dict, repr=False)
-    voters: frozenset[str] = field(default=frozenset(), repr=False)
+    voters: dict[str, int] = field(default_factory=dict, repr=False)
+    joined: int = 0
     gone: frozenset[str] = field(default=frozenset(), repr=False)
 
     @classmethod
     def decode(cls, kept: bytes) -> Self:
         """What `encode` gave."""
-        head, _, run = kept.partition(b"\n")
-        number, candidates, announced, votes, voters, gone = json.loads(head)
+        end = kept.index(b"\n")
+        number, candidates, announced, votes, voters, joined, gone = json.loads(kept[:end])
         return cls(
-            run,
+            kept[end + 1 :],
             number,
             tuple(candidates),
             tuple(announced),
             votes,
-            frozenset(voters),
+            voters,
+            joined,
             frozenset(gone),
         )
 
@@ -49,7 +53,13 @@ class RoundsState:
             self.candidates,
             self.announced,
             dict(sorted(self.votes.items())),
-            sorted(self.voters),
+            dict(sorted(self.voters.items())),
+            self.joined,
             sorted(self.gone),
         ]
         return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + self.run
+
+    def with_numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """The voters' numbers, with further ones for names that have none. In no order of time."""
+        new = sorted(set(names) - self.voters.keys())
+        return self.voters | dict(zip(new, range(self.joined + 1, 2**62), strict=False))

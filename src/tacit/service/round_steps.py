@@ -61,7 +61,7 @@ class RoundSteps:
             return refusal(409, "You had yourself forgotten here, and vote here no more."), None
         if not among(candidate, now.announced):
             return refusal(422, "This is none of the announced candidates."), None
-        known = now.voters | now.gone | now.votes.keys()
+        known = now.voters.keys() | now.gone | now.votes.keys()
         if voter not in known and len(known) >= self.settings.voters:
             return refusal(409, "There are as many voters as can be."), None
         answer = reply({"round": now.number + 1, "candidate": candidate})
@@ -94,12 +94,19 @@ class RoundSteps:
         cast = {voter: chosen for voter, chosen in cast.items() if voter not in now.gone}
         if not all(among(chosen, named) for chosen in cast.values()):
             return refusal(422, "A vote is for none of the candidates."), None
-        voters = now.voters | cast.keys()
-        if len(voters | now.gone) > self.settings.voters:
+        voters = now.with_numbers(cast)
+        if len(voters) + len(now.gone) > self.settings.voters:
             return refusal(409, "There are more voters than can be."), None
         run = self._run(now, source)
-        run.open_round(named, cast)
-        opened = RoundsState(run.to_bytes(), now.number + 1, named, voters=voters, gone=now.gone)
+        run.open_round(named, {voters[voter]: chosen for voter, chosen in cast.items()})
+        opened = RoundsState(
+            run.to_bytes(),
+            now.number + 1,
+            named,
+            voters=voters,
+            joined=now.joined + len(voters) - len(now.voters),
+            gone=now.gone,
+        )
         return reply({"round": opened.number, "candidates": list(named)}), opened.encode()
 
     def recommend(self, client: str, source: Source, kept: bytes | None) -> Step:
@@ -115,7 +122,8 @@ class RoundSteps:
         except PrivacyError:
             return refusal(409, "You are not recommended any more in these rounds."), None
         answer = reply({"round": now.number, "item": item, "shut": run.stopped(client)})
-        return answer, replace(now, run=run.to_bytes()).encode()
+        after = run.to_bytes()  # the same if she was recommended it before
+        return answer, None if after == now.run else replace(now, run=after).encode()
 
     def feedback(self, client: str, liked: bool, source: Source, kept: bytes | None) -> Step:
         """What a client says of this round's recommendation, once."""
@@ -136,20 +144,16 @@ class RoundSteps:
         if kept is None:
             return None
         now = RoundsState.decode(kept)
-        run = self._run(now, source)
-        votes = {voter: chosen for voter, chosen in now.votes.items() if voter != user}
-        if user in now.voters:
-            run.forget_voter(user)
+        run, voters, votes = self._run(now, source), dict(now.voters), dict(now.votes)
+        took_part = user in voters or user in votes
+        votes.pop(user, None)
+        number = voters.pop(user, None)
+        if number is not None:
+            run.leave_voters([number])
         if user in run.clients:
             run.leave(user)
-        took_part = user in now.voters or user in now.votes
-        return replace(
-            now,
-            run=run.to_bytes(),
-            votes=votes,
-            voters=now.voters - {user},
-            gone=now.gone | {user} if took_part else now.gone,
-        ).encode()
+        gone = now.gone | {user} if took_part else now.gone
+        return replace(now, run=run.to_bytes(), votes=votes, voters=voters, gone=gone).encode()
 
     def _run(self, now: RoundsState, source: Source) -> PRec:
         return PRec.from_bytes(now.run, settings=self.settings, randomness=source)

@@ -259,22 +259,3 @@ def test_bytes_of_another_run_are_refused(tmp_path: Path) -> None:
     for length in (0, 7, 100, len(data) - 1):
         with pytest.raises(ModelFileError):
             PRec.from_bytes(data[:length], settings=server.settings, randomness=secure())
-
-
-@pytest.mark.parametrize("text", [False, True])
-def test_a_forgotten_voter_has_no_name(tmp_path: Path, text: bool) -> None:
-    """Her id is in no file, she counts for nobody from the next round on, and others as before."""
-    server, _ = played(tmp_path, text=text)
-    voter = "v17" if text else 17
-    assert voter in server.survivors("early") | set(server._voters.ids.tolist())
-    server.forget_voter(voter)
-    server.open_round(["a", "b"], {})
-    server.join("new")
-    assert voter not in server.survivors("new")
-    assert len(server.survivors("new")) == int(server._voters.present.sum())
-    before = state(server)
-    again = PRec.from_bytes(server.to_bytes(), settings=server.settings, randomness=secure())
-    assert voter not in again._voters.ids.tolist()
-    assert state(again) == before
-    with pytest.raises(DataError, match="no voter"):
-        again.forget_voter(voter)

@@ -91,11 +91,6 @@ class PRec(Running):
         with self._alone():
             self._voters.leave(voters)
 
-    def forget_voter(self, voter: Any) -> None:
-        """She leaves, and her id is kept no more. What she moved stays as it is, without a name."""
-        with self._alone():
-            self._voters.forget(voter)
-
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
         """Close the round that is open and open the next.
 

@@ -74,13 +74,6 @@ class Voters:
         self.present[self._rows[places]] = False
         self._look_up()
 
-    def forget(self, voter: Any) -> None:
-        """She leaves, and her row keeps no id."""
-        rows, places = self._rows, self._index.find(column([voter]))
-        self.leave([voter])
-        self.ids = self.ids.copy()
-        self.ids[rows[places]] = "" if self.ids.dtype == object else 0
-
     def admit(self, voters: Column) -> Rows:
         """The rows of those who vote in a round; who has none joins. DataError changes nothing."""
         whole = len(voters) == len(self.ids) == len(self._rows)

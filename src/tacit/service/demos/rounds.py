@@ -1,4 +1,7 @@
-"""Rounds about the generated films: the generated people vote for the one they rate best."""
+"""Rounds about the generated films: each of the generated people votes for the one she likes best.
+
+A film that she did not rate counts as most people like it.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +12,31 @@ import numpy as np
 
 from tacit.service.demos.films import ITEMS, population
 
-ROUNDS, OBJECTS, PEOPLE = 8, 3, 1000
+ROUNDS, OBJECTS, PEOPLE = 12, 3, 1000
 _SETTINGS = f"""[rounds.films]
 rounds = {ROUNDS}
 objects = {OBJECTS}
 voters = {PEOPLE}
-clients = 10
-clients_together = 10
+clients = 20
+clients_together = 20
 epsilon = 20
 delta = 1e-5
+diversity = 2
+radius = 2
 votes = "films.votes.json"
 """
 
 
 def make_demo(folder: Path) -> str:
     """Writes the votes of all rounds."""
-    stars = population().matrix.toarray()  # 0 where a film was not rated
-    films = np.random.default_rng(1).permutation(ITEMS)[: ROUNDS * OBJECTS] + 1
+    matrix = population().matrix.toarray()  # 0 where a film was not rated
+    means = matrix.sum(axis=0) / np.maximum(np.count_nonzero(matrix, axis=0), 1)
+    stars = np.where(matrix > 0, matrix, means)
+    films = np.random.default_rng(1).permutation(ITEMS)[: ROUNDS * OBJECTS]
     rounds = []
-    for number in range(ROUNDS):
-        candidates = films[number * OBJECTS : (number + 1) * OBJECTS]
-        own = stars[:, candidates - 1]
-        votes = {
-            f"generated-{person}": int(candidates[np.argmax(row)])
-            for person, row in enumerate(own)
-            if row.any()
-        }
-        rounds.append({"candidates": candidates.tolist(), "votes": votes})
+    for candidates in films.reshape(ROUNDS, OBJECTS):
+        best = candidates[stars[:, candidates].argmax(axis=1)] + 1
+        votes = {f"generated-{person}": film for person, film in enumerate(best.tolist(), 1)}
+        rounds.append({"candidates": (candidates + 1).tolist(), "votes": votes})
     (folder / "films.votes.json").write_text(json.dumps(rounds))
     return _SETTINGS

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from tacit.ledger import KeyReused, UnknownBudget
+from tacit.ledger import KeyReused
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.campaigns import ServedCampaign
-from tacit.service.keys import NAME, Caller, Role
+from tacit.service.keys import NAME, Role
 from tacit.service.octets import Octets, allow_octets
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, step
@@ -65,11 +65,21 @@ def reports(
     """Count a person's report, once: the same one is answered the same whatever its key is."""
     served = _named(service, name)
     served.check(report)
-    try:
-        return _report(service, caller, served, report)
-    except UnknownBudget:
-        served.open_budget(service, caller.name)
-        return _report(service, caller, served, report)
+    try:  # the ledger's own rule is the campaign's: one key of one person takes one payload
+        return step(
+            service,
+            caller,
+            "POST /api/campaigns/reports",
+            served.campaign.id.hex(),
+            report,
+            state=served.state,
+            charges=[served.charge(caller.name)],
+            take=lambda _, kept: served.take(report, kept),
+        )
+    except KeyReused:
+        raise Problem(
+            409, "Another report of yours came to this campaign. It takes one from each person."
+        ) from None
 
 
 @router.post("/{name}/close", **allow(Role.OPERATOR, Role.ANALYST), response_model=dict[str, Any])
@@ -104,25 +114,6 @@ def counts(service: Here, name: Name) -> dict[str, Any]:
     """How many reported, and what the answers say of every item, with the noise's error."""
     served = _named(service, name)
     return served.counts(_kept(service, served)).told(served.items)
-
-
-def _report(service: Service, caller: Caller, served: ServedCampaign, report: bytes) -> Response:
-    """The ledger's own rule is the campaign's: one key of one person takes one payload."""
-    try:
-        return step(
-            service,
-            caller,
-            "POST /api/campaigns/reports",
-            served.campaign.id.hex(),
-            report,
-            state=served.state,
-            charges=[served.charge(caller.name)],
-            take=lambda _, kept: served.take(report, kept),
-        )
-    except KeyReused:
-        raise Problem(
-            409, "Another report of yours came to this campaign. It takes one from each person."
-        ) from None
 
 
 def _kept(service: Service, served: ServedCampaign) -> bytes | None:
