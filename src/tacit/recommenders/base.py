@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -167,15 +168,15 @@ def top_n(
     if n < 1:
         raise ConfigError(f"A list has at least one entry; got n={n}.")
     ids = item_ids.tolist()
-    allowed = np.ones(len(ids), dtype=bool)
-    if candidates is not None:
-        wanted = set(candidates)
-        allowed &= [item in wanted for item in ids]
-    if left_out:
-        unwanted = set(left_out)
-        allowed &= [item not in unwanted for item in ids]
-    order = np.argsort(-scores, kind="stable")
-    best = order[allowed[order]][:n].tolist()
+    wanted = None if candidates is None else set(candidates)
+    unwanted = set(left_out)
+    order = np.argsort(-scores, kind="stable").tolist()
+    allowed = (
+        number
+        for number in order
+        if ids[number] not in unwanted and (wanted is None or ids[number] in wanted)
+    )
+    best = list(islice(allowed, n))
     return Recommendations(
         tuple(
             Recommendation(user, ids[number], float(scores[number]), rank)

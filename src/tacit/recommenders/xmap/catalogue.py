@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class Catalogue:
 
     domains: Column
     routes: Routes
+    _known: dict[str, Numbers] = field(default_factory=dict, repr=False, compare=False)
 
     def sources(self, target: str) -> Numbers:
         """Sorted numbers of the items that lead to a target."""
@@ -61,7 +62,9 @@ class Catalogue:
 
     def targets(self, target: str) -> Numbers:
         """Sorted numbers of a target domain's items."""
-        return np.flatnonzero(self.domains == target).astype(np.int32)
+        if target not in self._known:
+            self._known[target] = np.flatnonzero(self.domains == target).astype(np.int32)
+        return self._known[target]
 
 
 def catalogue(ratings: Ratings, column: str, chosen: Routes) -> tuple[Ratings, Catalogue]:

@@ -122,21 +122,26 @@ class ItemModel:
     def persons(self, ratings: sparse.csr_array) -> tuple[Floats, Floats]:
         """(people, 1 + d) posterior means and (people, 1 + d, 1 + d) covariances of mildness and
         tastes, each person's from her own row. ratings: CSR, a stored zero is a rating."""
-        loadings = self.loadings
+        used, places = np.unique(ratings.indices, return_inverse=True)
+        loadings = self.loadings[used]  # of one person few items: the others add nothing
+        own = sparse.csr_array(
+            (ratings.data - self.means[ratings.indices], places, ratings.indptr),
+            shape=(ratings.shape[0], len(used)),
+        )
         width = loadings.shape[1]
         above, beside = np.triu_indices(width)
-        weighted = loadings / self.variances[:, None]
+        weighted = loadings / self.variances[used, None]
         products = weighted[:, above] * loadings[:, beside]
         prior = np.diag([1 / self.mildness] + [1.0] * (width - 1))
         means = np.empty((ratings.shape[0], width))
         covariances = np.empty((ratings.shape[0], width, width))
         for start in range(0, ratings.shape[0], _BLOCK):
             part = slice(start, start + _BLOCK)
-            rows = ratings[part]
-            given = sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
-            centred = rows.data - self.means[rows.indices]
-            offsets = sparse.csr_array((centred, rows.indices, rows.indptr), rows.shape)
-            precision = np.empty((rows.shape[0], width, width))
+            offsets = own[part]
+            given = sparse.csr_array(
+                (np.ones(offsets.nnz), offsets.indices, offsets.indptr), offsets.shape
+            )
+            precision = np.empty((offsets.shape[0], width, width))
             precision[:, above, beside] = precision[:, beside, above] = given @ products
             covariances[part] = np.linalg.inv(precision + prior)
             means[part] = np.einsum("pij,pj->pi", covariances[part], offsets @ weighted)

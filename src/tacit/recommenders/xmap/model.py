@@ -300,8 +300,14 @@ class XMap(ItemRecommender):
         return model
 
     def _forget(self) -> None:
-        for name in ("item_model_", "bridges_", "item_ids_"):
+        for name in ("item_model_", "bridges_", "item_ids_", "_numbers"):
             self.__dict__.pop(name, None)
+
+    def _number(self) -> dict[Any, int]:
+        """Where each item stands; made once, because every list asks."""
+        if "_numbers" not in self.__dict__:
+            self._numbers = {item: place for place, item in enumerate(self.item_ids_.tolist())}
+        return self._numbers
 
     def _fit_bridges(self, ratings: Ratings, domains: Catalogue, draws: Source) -> None:
         constant = self.settings.variant == "constant"
@@ -368,7 +374,7 @@ class XMap(ItemRecommender):
                 self.people_.matrix[[known]],
                 None if moments is None else moments[rows],
             )
-        number = {item: place for place, item in enumerate(self.item_ids_.tolist())}
+        number = self._number()
         own = checked_history(history)
         known_items = sorted((number[item], item) for item in own if item in number)
         stars = np.array([own[item] for _, item in known_items], dtype=np.float64)
