@@ -13,7 +13,7 @@ export function concat(...parts: readonly Uint8Array[]): Bytes {
 }
 
 export function equal(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+  return one.length === other.length && compare(one, other) === 0;
 }
 
 /** Negative where `one` comes first, as Python orders bytes. */

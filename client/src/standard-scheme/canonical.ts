@@ -6,7 +6,7 @@
  * byte, so that equal messages are equal bytes, in Python and here.
  */
 
-import { equal, utf8, type Bytes } from "../bytes.js";
+import { equal, type Bytes } from "../bytes.js";
 import { integerId } from "../items.js";
 
 /** Integers up to here are exact in every language that reads JSON. */
@@ -44,9 +44,7 @@ export function content(fields: Readonly<Record<string, Json>>): ReadonlyMap<str
 
 /** The canonical bytes. Numbers are integers; maps are in the order of `content`. */
 export function encode(value: Json): Bytes {
-  const parts: string[] = [];
-  spell(value, parts);
-  return utf8(parts.join(""));
+  return new TextEncoder().encode(spell(value));
 }
 
 /** What `build` makes of the content; MessageError for anything but canonical bytes. */
@@ -90,40 +88,22 @@ export function isTable(
   return value.every((row) => isTable(row, shape.slice(1), lowest, highest));
 }
 
-function spell(value: Json, parts: string[]): void {
-  if (value instanceof Real) {
-    parts.push(spellReal(value.value));
-  } else if (typeof value === "string") {
+function spell(value: Json): string {
+  if (typeof value === "number") {
+    require(Number.isInteger(value), "a number here is whole");
+    return String(value);
+  }
+  if (typeof value === "string") {
     // It would be written as an escape, which Python does not do.
     require(!/\p{Surrogate}/u.test(value), "half a character has no place in a message");
-    parts.push(JSON.stringify(value));
-  } else if (Array.isArray(value)) {
-    spellAll(value, "[", "]", parts, (entry) => spell(entry as Json, parts));
-  } else if (value instanceof Map) {
-    spellAll([...value], "{", "}", parts, ([key, entry]) => {
-      spell(key, parts);
-      parts.push(":");
-      spell(entry as Json, parts);
-    });
-  } else {
-    require(typeof value !== "number" || Number.isInteger(value), "a number here is whole");
-    parts.push(String(value));
+    return JSON.stringify(value);
   }
-}
-
-function spellAll<T>(
-  entries: readonly T[],
-  opens: string,
-  closes: string,
-  parts: string[],
-  one: (entry: T) => void,
-): void {
-  parts.push(opens);
-  entries.forEach((entry, at) => {
-    if (at > 0) parts.push(",");
-    one(entry);
-  });
-  parts.push(closes);
+  if (Array.isArray(value)) return `[${value.map(spell).join(",")}]`;
+  if (value instanceof Map) {
+    const entries = Array.from(value, ([key, entry]) => `${spell(key)}:${spell(entry as Json)}`);
+    return `{${entries.join(",")}}`;
+  }
+  return value instanceof Real ? spellReal(value.value) : String(value);
 }
 
 /** As Python writes a float: shortest digits, a point or an exponent of two digits at least. */
@@ -182,13 +162,17 @@ class Reader {
     if (first === "[") return this.list(depth);
     if (first === "{") return this.map(depth);
     if (first === '"') return this.string();
+    return first === "n" || first === "t" || first === "f" ? this.word() : this.number();
+  }
+
+  private word(): Json {
     for (const [spelled, value] of WORDS) {
       if (this.text.startsWith(spelled, this.at)) {
         this.at += spelled.length;
         return value;
       }
     }
-    return this.number();
+    throw this.refusal();
   }
 
   private list(depth: number): Json[] {
@@ -252,6 +236,7 @@ class Reader {
     if (spelled === undefined) throw this.refusal();
     this.at = NUMBER.lastIndex;
     if (rest === "") {
+      if (spelled.length < 16) return Number(spelled);
       this.demand(spelled.replace("-", "").length <= LONGEST);
       return integerId(BigInt(spelled));
     }
