@@ -26,7 +26,7 @@ from tacit.auditing.verdicts import exceeds
 from tacit.auditing.xmap_faults import planted
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.tree import TreeCounter
-from tacit.recommenders.pdap.answers import Unanswered
+from tacit.recommenders.answers import Unanswered
 from tacit.recommenders.pdap.forwarding import Agreement
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_noise import GRAIN, NodeNoise

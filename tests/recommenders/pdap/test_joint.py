@@ -14,7 +14,7 @@ from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
-from tacit.recommenders.pdap.answers import KEPT
+from tacit.recommenders.answers import KEPT
 from tacit.recommenders.pdap.hosting import Host, answer_range
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_estimates import Beliefs, posterior

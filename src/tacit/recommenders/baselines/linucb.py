@@ -30,7 +30,7 @@ from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.running import Running
-from tacit.recommenders.pdap.answers import KEPT, Unanswered
+from tacit.recommenders.answers import KEPT, Unanswered
 
 Floats = NDArray[np.float64]
 _NORM = math.sqrt(2)

@@ -21,7 +21,7 @@ from tacit.accounting import Event
 from tacit.errors import ConfigError
 from tacit.mechanisms.grid import finite
 from tacit.randomness import Source, integers_below
-from tacit.recommenders.pdap.answers import KEPT, Unanswered
+from tacit.recommenders.answers import KEPT, Unanswered
 from tacit.recommenders.pdap.joint_estimates import counted, pooled_mean, posterior
 from tacit.recommenders.pdap.joint_grid import Grid
 from tacit.recommenders.pdap.joint_plan import PARTS, Choices, plan
