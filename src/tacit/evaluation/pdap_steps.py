@@ -70,6 +70,7 @@ STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "trees-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREES, "delta": 1e-6}),
     "epochs-zcdp": ("the default with Gaussian noise, delta 1e-6", {"delta": 1e-6}),
     "eliminate": ("the default, but arms are dropped instead of drawn", {"index": "eliminate"}),
+    "noisy": ("the default, but cells split by noisy visits", {"partition": "noisy"}),
     "public": ("the default and 2,000 public visits of each vendor", {"public": 2000}),
 }
 """Bottom up."""

@@ -22,11 +22,13 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.grid import finite
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.answers import KEPT, Unanswered
+from tacit.recommenders.pdap.joint_cells import NoisyCells
 from tacit.recommenders.pdap.joint_estimates import counted, pooled_mean, posterior
 from tacit.recommenders.pdap.joint_grid import Grid
 from tacit.recommenders.pdap.joint_plan import PARTS, Choices, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, check_public
 from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation, Sums, TreeSums
+from tacit.recommenders.pdap.partition import Cell
 from tacit.recommenders.pdap.policy import Arms, Choice, Phase, checked_context, checked_reward
 
 _DRAWS = 4096  # random places among PARTS, drawn at once
@@ -39,7 +41,13 @@ class Joint:
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         self.setting = setting
-        self.grid = Grid(setting.dimension, setting.grid_slices)
+        self.grid: Grid | NoisyCells = (
+            Grid(setting.dimension, setting.grid_slices)
+            if setting.partition == "grid"
+            else NoisyCells(setting.dimension, setting.videos + setting.neighbours)
+        )
+        self._recut_at = 0
+        """The visit since which cells are as they are now."""
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
         self._covariance = setting.beliefs.covariance(self.grid.centres)
@@ -93,7 +101,7 @@ class Joint:
         if self.arrivals >= self._next:
             self._release()
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
-        number = self.grid.number(cell)
+        number = self._number(cell)
         if arms is None:
             arm, parts, total = self._drawn(number)
         else:
@@ -109,7 +117,7 @@ class Joint:
         number = checked_reward(reward)
         cell = self.grid.number(choice.cell)
         kept = self._unanswered.end_one(choice.visit, self.arrivals)
-        if choice.phase == "train" or self.stopped or not kept:
+        if choice.phase == "train" or self.stopped or not kept or cell is None:
             return
         if not 0 <= choice.arm < len(self._sides):
             return
@@ -135,6 +143,8 @@ class Joint:
         low, width = self._ranges
         shares = finite((rewards - low[choices.arms]) / width[choices.arms])
         kept = self._unanswered.end(choices.visits, self.arrivals)
+        if choices.visits is not None:  # numbers of cells from before a split are of others now
+            kept &= choices.visits >= self._recut_at
         if not self.stopped:
             self._sums.add(choices.cells[kept], choices.arms[kept], shares[kept])
 
@@ -150,7 +160,7 @@ class Joint:
         if not own:
             raise ConfigError("A vendor serves guests from its own videos, and has none of these.")
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
-        number = self.grid.number(cell)
+        number = self._number(cell)
         best = own[int(self._means[number, own].argmax())]
         return Choice(best, "exploit", cell)
 
@@ -170,7 +180,7 @@ class Joint:
         own, neighbours = self._arms.among(arms)
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
         allowed = [*own, *neighbours]
-        best = allowed[int(self._means[self.grid.number(cell), allowed].argmax())]
+        best = allowed[int(self._means[self._number(cell), allowed].argmax())]
         return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -224,6 +234,8 @@ class Joint:
             self._running = seen, counted(seen, None)
         else:
             self._seen.append((seen, counted(seen, known)))
+        if isinstance(self.grid, NoisyCells):
+            self._split(self.grid)
         if ended >= self.setting.horizon:
             self._end_period()
         else:
@@ -231,6 +243,27 @@ class Joint:
             self._schedule()
         self._planned = True
         self._replan()
+
+    def _split(self, cells: NoisyCells) -> None:
+        """By what was released; everything known is carried over to the new cells."""
+        so_far = [one.visits.sum(axis=1) for one, _ in self._seen]
+        parents = cells.split(np.sum(so_far, axis=0))
+        if parents is None:
+            return
+        children = np.bincount(parents)[parents][:, None]
+        self._seen = [
+            (one.recut(parents), np.asarray(counts[parents] / children))
+            for one, counts in self._seen
+        ]
+        self._covariance = self.setting.beliefs.covariance(cells.centres)
+        self._sums.recut(len(cells))
+        self._recut_at = self.arrivals
+
+    def _number(self, cell: Cell) -> int:
+        """Of a cell as cells are now."""
+        number = self.grid.number(cell)
+        assert number is not None
+        return number
 
     def _start_period(self) -> None:
         """Sums at zero, whose noise is fresh."""

@@ -18,6 +18,7 @@ from tacit.recommenders.pdap.joint_sums import Floats
 
 Release = Literal["epochs", "tree"]
 Ending = Literal["stop", "renew"]
+Partition = Literal["grid", "noisy"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,9 @@ class JointSetting:
 
     videos, neighbours, dimension, horizon: as in `Setting`.
     neighbour_range: lowest and highest reward that a neighbour sends, see `hosting.py`.
-    slices: per dimension; None: by the rule of `joint_grid.py`.
+    partition: "grid", fixed beforehand, or "noisy", whose cells split by what was released, see
+    `joint_cells.py`; for the latter sums are released in epochs, and there are no public data.
+    slices: per dimension of a grid; None: by the rule of `joint_grid.py`.
     release: "epochs" or "tree", see `joint_sums.py`. first: arrivals in the first epoch; growth:
     how much longer the next one is; 1 for equal ones. A tree is read at the ends of epochs, which
     are ends of its steps as well. tree_steps: of all of them; None: each arrival is one.
@@ -51,6 +54,7 @@ class JointSetting:
     epsilon: float
     delta: float = 0.0
     neighbour_range: tuple[float, float] = (0.0, 1.0)
+    partition: Partition = "grid"
     slices: int | None = None
     release: Release = "epochs"
     first: int | None = None
@@ -77,6 +81,7 @@ class JointSetting:
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ConfigError(f"neighbour_range is a lower and a higher number; got {low}, {high}.")
         for name, options in (
+            ("partition", Partition),
             ("release", Release),
             ("pair", Pair),
             ("index", Index),
@@ -84,6 +89,12 @@ class JointSetting:
         ):
             if getattr(self, name) not in get_args(options):
                 raise ConfigError(f"{name} is one of {', '.join(get_args(options))}.")
+        plain = self.slices is None and self.public is None and self.release == "epochs"
+        if self.partition == "noisy" and not plain:
+            raise ConfigError(
+                "With partition='noisy' sums are released in epochs, and neither slices nor public "
+                "data are given: both belong to a grid."
+            )
 
     @property
     def grid_slices(self) -> int:

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.errors import PrivacyError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.mechanisms.running import Running
 from tacit.recommenders.pdap.joint_noise import GRAIN, NodeNoise
 
@@ -34,19 +34,39 @@ Places = int | Ints
 class Observation:
     """Noisy sums (cells, arms), and the variances of their noise, in rewards.
 
-    together: covariance of the noise of the two.
+    together: covariance of the noise of the two. Variances are one number, or (cells, 1).
     """
 
     likes: Floats
     visits: Floats
-    likes_noise: float
-    visits_noise: float
-    together: float
+    likes_noise: float | Floats
+    visits_noise: float | Floats
+    together: float | Floats
 
     def widened(self, arms: int) -> Observation:
         """With so many arms; of the new ones nothing was seen."""
         new = ((0, 0), (0, arms - self.likes.shape[1]))
         return replace(self, likes=np.pad(self.likes, new), visits=np.pad(self.visits, new))
+
+    def recut(self, parents: Ints) -> Observation:
+        """Of cells that lie in these: each has an equal share of its parent's, noise and all.
+
+        Shares of one noise are taken for independent ones of the same variance together.
+        """
+        children = np.bincount(parents)[parents][:, None]
+
+        return Observation(
+            self.likes[parents] / children,
+            self.visits[parents] / children,
+            _of_children(self.likes_noise, parents, children),
+            _of_children(self.visits_noise, parents, children),
+            _of_children(self.together, parents, children),
+        )
+
+
+def _of_children(variance: float | Floats, parents: Ints, children: Ints) -> Floats:
+    cells = np.broadcast_to(np.asarray(variance, dtype=np.float64), (parents.max() + 1, 1))
+    return np.asarray(cells[parents] / children)
 
 
 class Sums(Protocol):
@@ -62,6 +82,9 @@ class Sums(Protocol):
 
     def widen(self) -> None:
         """One more arm."""
+
+    def recut(self, cells: int) -> None:
+        """Other cells from now on, so many. Only right after a release, when nothing is held."""
 
 
 class _Exact(Running):
@@ -105,6 +128,10 @@ class EpochSums(_Exact):
             noisy = self._exact + self._noise.draw(self._exact.shape)
             self._exact[:] = 0
         return self._observed(noisy, 1)
+
+    def recut(self, cells: int) -> None:
+        with self._lock:
+            self._exact = np.zeros((cells, *self._exact.shape[1:]), dtype=np.int64)
 
     def widen(self) -> None:
         with self._lock:
@@ -158,6 +185,9 @@ class TreeSums(_Exact):
             for level, (number, drawn) in self._blocks.items():
                 column = self._noise.draw((cells, 1, 2))
                 self._blocks[level] = number, np.concatenate([drawn, column], axis=1)
+
+    def recut(self, cells: int) -> None:
+        raise ConfigError("The cells of a tree stay: its blocks reach over many releases.")
 
     def _block(self, level: int, number: int) -> Ints:
         """Noise of the block that ends at `number` << `level`; the one before is out of reach."""

@@ -60,7 +60,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         if visits_per_person is None
         else _grouped(delta, epsilon, visits_per_person),
         assumptions=(
-            "the grid, the horizon and the ends of epochs are fixed beforehand",
+            _fixed(setting),
             _released(setting),
             "which arms could be chosen at a visit, and when arms join or leave, is public",
             "every choice is made from the visitor's own context and from released sums",
@@ -180,6 +180,15 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
             "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
             "Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016)",
         ),
+    )
+
+
+def _fixed(setting: JointSetting) -> str:
+    if setting.partition == "grid":
+        return "the grid, the horizon and the ends of epochs are fixed beforehand"
+    return (
+        "the horizon and the ends of epochs are fixed beforehand; cells split between epochs, by "
+        "sums that were released, and a visit counts in the cell that it had then"
     )
 
 
