@@ -10,7 +10,7 @@ import pytest
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, Holder, open_ledger
-from tacit.testing.ledgers import ask
+from tacit.testing.ledgers import ask, count
 
 
 @pytest.fixture
@@ -35,6 +35,18 @@ def test_show(path, capsys):
     first, second = json.loads(capsys.readouterr().out)["budgets"]
     assert (first["name"], first["cap"], first["spent"]) == ("films", 1_500_000, 100_000)
     assert (second["unit"], second["delta_cap"]) == ("approximate", 10**12)
+
+
+def test_show_tells_of_kept_states(path, capsys):
+    """Their names, sizes and entries, not what they hold."""
+    with open_ledger(path) as ledger:
+        for key in "ab":
+            count(ledger, key)
+    assert main(["ledger", "show", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["states"]
+    assert found == [{"name": "rounds/a", "sequence": 6, "size": 1}]
+    assert main(["ledger", "show", str(path)]) == 0
+    assert "rounds/a" in capsys.readouterr().out
 
 
 def test_verify(path, capsys):

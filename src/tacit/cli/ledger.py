@@ -32,10 +32,10 @@ def _commands() -> None:
 
 @app.command()
 def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
-    """Show every budget: its cap for life and what was spent."""
+    """Show every budget, its cap for life and what was spent, and the kept states."""
     found = _inspected(where, second)
     budgets = [budget_row(balance) for balance in found.balances]
-    result = {**_summary(found), "budgets": budgets}
+    result = {**_summary(found), "budgets": budgets, "states": found.states}
     output.emit(result, as_json=as_json, render=_show)
 
 
@@ -95,6 +95,9 @@ def _summary(found: Inspection) -> dict[str, Any]:
 
 def _show(result: dict[str, Any]) -> None:
     show_budgets(f"Budgets, epoch {result['epoch']}", result["budgets"])
+    if result["states"]:
+        rows = [(kept.name, kept.size, kept.sequence) for kept in result["states"]]
+        output.table("Kept states", ("name", "bytes", "of entry"), rows)
     _report(result)
 
 

@@ -31,6 +31,7 @@ from tacit.ledger.refusals import (
 )
 from tacit.ledger.replaying import Verification
 from tacit.ledger.requests import Balance, Charge, Holder, Release, Request, canonical
+from tacit.ledger.states import KeptState
 from tacit.ledger.store import Ledger
 from tacit.ledger.units import Cap, Cost, Unit
 
@@ -47,6 +48,7 @@ __all__ = [
     "HeadStore",
     "Holder",
     "Inspection",
+    "KeptState",
     "KeyReused",
     "Ledger",
     "LedgerRefused",

@@ -17,15 +17,17 @@ from tacit.ledger.refusals import LedgerRefused
 from tacit.ledger.replaying import Verification, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
+from tacit.ledger.states import KeptState, list_states
 from tacit.ledger.store import balances, hash_at, reading
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A ledger at one moment: what a replay found, its budgets, and its log."""
+    """A ledger at one moment: what a replay found, its budgets, its kept states, and its log."""
 
     verification: Verification
     balances: tuple[Balance, ...]
+    states: tuple[KeptState, ...]
     entries: tuple[dict[str, Any], ...]
 
 
@@ -61,6 +63,7 @@ def _inspected(engine: Engine, heads: HeadStore) -> Inspection:
         return Inspection(
             replace(found, problems=(*found.problems, *([problem] if problem else ()))),
             tuple(balances(connection)),
+            list_states(connection),
             _entries(connection),
         )
 

@@ -22,6 +22,7 @@ from tacit.ledger.schema import (
     version,
 )
 from tacit.ledger.spending import fingerprint
+from tacit.ledger.states import list_states
 
 _AT_ONCE = 1000
 """Entries per question to the store."""
@@ -211,8 +212,7 @@ def _compare_states(connection: Connection, state: _Replay) -> None:
     """One state in memory at a time: each may have 64 MiB."""
     if version(connection) < STATES_SINCE:
         return
-    rows = connection.execute(select(states.c.name, states.c.sequence))
-    found: dict[str, int] = {row.name: row.sequence for row in rows}
+    found = {kept.name: kept.sequence for kept in list_states(connection)}
     for name in sorted(found.keys() | state.states.keys()):
         told = state.states.get(name)
         kept = connection.scalar(select(states.c.state).where(states.c.name == name))

@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Connection, bindparam, func, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tacit.errors import ConfigError
-from tacit.ledger.schema import states
+from tacit.ledger.schema import STATES_SINCE, states, version
 from tacit.ledger.statements import Statement
 
 LARGEST_STATE = 64 * 2**20
@@ -36,6 +36,26 @@ def read_state(connection: Connection, name: str) -> bytes | None:
     """The newest state of that name; None if nothing was ever kept under it."""
     rows = _READ.run(connection, {"of": name}).rows()
     return bytes(rows[0][0]) if rows else None
+
+
+@dataclass(frozen=True)
+class KeptState:
+    """What is known of a state without its content: the entry that left it, and its bytes."""
+
+    name: str
+    sequence: int
+    size: int
+
+
+def list_states(connection: Connection) -> tuple[KeptState, ...]:
+    """By name; none in a store of an older version."""
+    if version(connection) < STATES_SINCE:
+        return ()
+    size = func.length(states.c.state)
+    rows = connection.execute(
+        select(states.c.name, states.c.sequence, size).order_by(states.c.name)
+    )
+    return tuple(KeptState(*row) for row in rows)
 
 
 @dataclass
