@@ -1,6 +1,6 @@
 """Two vendors in two processes, forwarding to each other, while one of them fails in some way.
 
-python benchmarks/two_vendors.py [--visits 2000] [--scenarios alone alive killed ...]
+python benchmarks/two_vendors.py [--visits 1000] [--scenarios alone alive killed ...]
 
 For each way to fail: visits per second, how long the slowest answer took, which answers were none,
 how often a neighbour's video was shown, and the mean chance of a click on what was shown, in the
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import itertools
 import json
 import os
 import secrets
@@ -26,7 +25,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,8 +37,10 @@ from tacit.service.demos.vendors import NAMES, TENANT, VIDEOS, clicks, make_two
 from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"
-LIMITS = "\n[service]\nper_second = 1e6\nburst = 1000000\n"
-USERS = 48
+LIMITS: dict[str, float] = {"per_second": 1e6, "burst": 1000000}
+USERS = 24
+EACH = 4
+"""Videos of each vendor."""
 SEEN = 0.3
 """Share of clicks on a neighbour's video that home sees itself."""
 HOSTILE = ("drip", "flood", "redirect", "html", "corrupt", "reset", "hang", "unsigned")
@@ -244,7 +245,7 @@ class Tap:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0] + [0] * 4))
 
     def _hang(self, connection: socket.socket, _: bytes) -> None:
-        time.sleep(3)
+        time.sleep(20)
 
 
 def _request(connection: socket.socket) -> bytes:
@@ -277,15 +278,22 @@ class Two:
 
 
 @contextmanager
-def two_vendors(folder: Path, *, videos: int = VIDEOS, **settings: float) -> Iterator[Two]:
-    """Both of them up, until the end."""
+def two_vendors(
+    folder: Path,
+    service: dict[str, float] | None = None,
+    *,
+    videos: int = VIDEOS,
+    **settings: float,
+) -> Iterator[Two]:
+    """Both of them up, until the end. service: more of [service]."""
+    limits = "".join(f"{name} = {value}\n" for name, value in (LIMITS | (service or {})).items())
     ports, tapped = (free_port(), free_port()), free_port()
     folders = (folder / NAMES[0], folder / NAMES[1])
     addresses = (f"http://{HOST}:{ports[0]}", f"http://{HOST}:{tapped}")
     keys = make_two(folders, addresses, videos=videos, **settings)
     for place in folders:
         with (place / "tacit.toml").open("a") as file:
-            file.write(LIMITS)
+            file.write(f"\n[service]\n{limits}")
     home, other = (
         Process(place, port, key["operator"])
         for place, port, key in zip(folders, ports, keys, strict=True)
@@ -332,85 +340,97 @@ class Row:
 SCENARIOS = ("alone", "alive", "killed", "stopped", "drip", "flood", "hang", "lying")
 
 
-def run(scenario: str, visits: int, seed: int, folder: Path, threads: int = 16) -> Row:
-    """One scenario on its own pair. What fails begins to fail after a quarter of the visits."""
-    world, generator = clicks(), np.random.default_rng(seed)
-    contexts, uniform = generator.random((visits, 2)), generator.random((visits, 2))
-    means = world.means(contexts)
-    row = Row(scenario)
+def run(scenario: str, visits: int, seed: int, folder: Path, threads: int) -> Row:
+    """One scenario on its own pair: so many visits at each. What fails does from a quarter on."""
     settings = {"epsilon": 3.0, "horizon": visits, "lifetime": 1e6, "caution_epsilon": 0.5}
     epoch = max(50, visits // 20)
-    with two_vendors(folder, epoch=epoch, share=1.0, **settings) as two:
-        keys = [two.home.person(f"user-{number}") for number in range(USERS)]
+    with two_vendors(folder, videos=EACH, epoch=epoch, share=1.0, **settings) as two:
+        crowd = Crowd(two, scenario, visits, seed)
         if scenario == "alone":
             two.other.end()
-        for key in keys:  # opens their budgets
-            two.home.ask(f"/api/vendors/{NAMES[0]}/visits", key, {"context": [0.5, 0.5]})
-        numbers, lock = itertools.count(), threading.Lock()
-
-        def one(_: int) -> None:
-            with lock:
-                number = next(numbers)
-            if number == visits // 4:
-                _fail(two, scenario)
-            _visit(two, row, scenario, number, keys, contexts, uniform, means, lock)
-
         begun = time.perf_counter()
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(one, range(visits)))
-        row.seconds = time.perf_counter() - begun
-    return row
+            list(pool.map(crowd.visit, range(visits)))
+        crowd.row.seconds = time.perf_counter() - begun
+    return crowd.row
 
 
-def _fail(two: Two, scenario: str) -> None:
-    if scenario == "killed":
-        two.other.end(signal.SIGKILL)
-    elif scenario == "stopped":
-        two.other.send(signal.SIGSTOP)
-    elif scenario in HOSTILE:
-        two.tap.mode = scenario
+class Crowd:
+    """Visitors of both vendors, whose clicks follow from the world; those of home are noted."""
 
+    def __init__(self, two: Two, scenario: str, visits: int, seed: int) -> None:
+        self.two, self.scenario, self.row = two, scenario, Row(scenario)
+        self._fails = visits // 4
+        generator = np.random.default_rng(seed)
+        self._contexts = generator.random((2, visits, 2))
+        self._luck = generator.random((2, visits, 2))
+        self._means = [clicks().means(contexts) for contexts in self._contexts]
+        self._lock = threading.Lock()
+        names = [f"user-{number}" for number in range(USERS)]
+        self._keys = [[one.person(name) for name in names] for one in (two.home, two.other)]
+        for one, keys in zip((two.home, two.other), self._keys, strict=True):
+            for key in keys:  # opens their budgets
+                one.ask(f"/api/vendors/{one.folder.name}/visits", key, {"context": [0.5, 0.5]})
 
-def _visit(
-    two: Two,
-    row: Row,
-    scenario: str,
-    number: int,
-    keys: Sequence[str],
-    contexts: np.ndarray,
-    uniform: np.ndarray,
-    means: np.ndarray,
-    lock: threading.Lock,
-) -> None:
-    key = keys[number % len(keys)]
-    path = f"/api/vendors/{NAMES[0]}"
-    answer = two.home.ask(f"{path}/visits", key, {"context": contexts[number].tolist()})
-    with lock:
-        row.answers.append(answer)
-    if answer.status != 200:
-        return
-    shown = answer.json()
-    vendor, place = shown["video"].rsplit("-", 1)
-    chance = float(means[number, NAMES.index(vendor) * VIDEOS + int(place) - 1])
-    with lock:
-        row.sources.append(shown["source"])
-        row.chances.append(chance)
-    clicked = bool(uniform[number, 0] < chance)
-    theirs = shown["source"] == "neighbour"
-    if not theirs or uniform[number, 1] < SEEN:
-        two.home.ask(f"{path}/visits/{shown['visit']}/reward", key, {"clicked": clicked})
-    if theirs and two.other.running is not None and scenario != "stopped":
-        said = clicked != (scenario == "lying")
-        place = f"/api/vendors/{NAMES[1]}/guests/{shown['reference']}/reward"
-        two.other.ask(place, two.other.operator, {"clicked": said})
+    def visit(self, number: int) -> None:
+        """One at the other vendor, while it lives, and one at home."""
+        if number == self._fails:
+            self._fail()
+        if self._other_answers:
+            self._at(1, number)
+        self._at(0, number)
+
+    @property
+    def _other_answers(self) -> bool:
+        return self.two.other.running is not None and not self._stopped
+
+    _stopped = False
+
+    def _fail(self) -> None:
+        if self.scenario == "killed":
+            self.two.other.end(signal.SIGKILL)
+        elif self.scenario == "stopped":
+            self._stopped = True
+            self.two.other.send(signal.SIGSTOP)
+        elif self.scenario in HOSTILE:
+            self.two.tap.mode = self.scenario
+
+    def _at(self, vendor: int, number: int) -> None:
+        one = (self.two.home, self.two.other)[vendor]
+        path = f"/api/vendors/{NAMES[vendor]}"
+        key = self._keys[vendor][number % USERS]
+        context = self._contexts[vendor, number].tolist()
+        answer = one.ask(f"{path}/visits", key, {"context": context})
+        if vendor == 0:
+            with self._lock:
+                self.row.answers.append(answer)
+        if answer.status != 200:
+            return
+        shown = answer.json()
+        whose, place = shown["video"].rsplit("-", 1)
+        arm = NAMES.index(whose) * VIDEOS + int(place) - 1
+        chance = float(self._means[vendor][number, arm])
+        if vendor == 0:
+            with self._lock:
+                self.row.sources.append(shown["source"])
+                self.row.chances.append(chance)
+        luck = self._luck[vendor, number]
+        clicked, theirs = bool(luck[0] < chance), shown["source"] == "neighbour"
+        if not theirs or luck[1] < SEEN:
+            one.ask(f"{path}/visits/{shown['visit']}/reward", key, {"clicked": clicked})
+        if theirs and self._other_answers:
+            said = clicked != (self.scenario == "lying" and vendor == 0)
+            host = (self.two.other, self.two.home)[vendor]
+            guest = f"/api/vendors/{whose}/guests/{shown['reference']}/reward"
+            host.ask(guest, host.operator, {"clicked": said})
 
 
 def main() -> None:
     """Print a line of JSON for each scenario."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--visits", type=int, default=2000)
+    parser.add_argument("--visits", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=SCENARIOS)
     given = parser.parse_args()
     for scenario in given.scenarios:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import http.client
 import importlib.util
+import itertools
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,9 @@ harness = importlib.util.module_from_spec(_SPEC)
 sys.modules["two_vendors"] = harness
 _SPEC.loader.exec_module(harness)
 
-WITHIN = 2.5
+WITHIN = 6.0
+"""Seconds: the promise of 2.5 is measured in the benchmark, for a shared machine stalls now and
+then. What hangs here hangs longer."""
 RAW = [0.123456789, 0.987654321]
 """A context whose digits cannot be there by chance."""
 
@@ -31,7 +35,8 @@ RAW = [0.123456789, 0.987654321]
 def two(tmp_path_factory):
     """Two processes, for all tests here. One video each, so that neighbours are asked often."""
     folder = tmp_path_factory.mktemp("two")
-    with harness.two_vendors(folder, videos=1, share=1.0, lifetime=1e4) as found:
+    patient = {"answer_within": 5.0}
+    with harness.two_vendors(folder, patient, videos=1, share=1.0, lifetime=1e4) as found:
         yield found
 
 
@@ -53,13 +58,20 @@ def visit(one, user="ann", repeat=None):
     return answer.json()
 
 
-def until_asked(one, source="neighbour", most=60, **given):
-    """The first visit whose video comes from there."""
-    for _ in range(most):
-        shown = visit(one, **given)
-        if shown["source"] == source:
+def until_asked(one, **given):
+    """The first visit whose video is the neighbour's. It may have been down until now."""
+    return until(one, lambda shown: shown["source"] == "neighbour", **given)
+
+
+def until(one, question, keys=None, **given):
+    """The first visit of which something is true; each has the next one of the keys."""
+    end = time.monotonic() + 45
+    while time.monotonic() < end:
+        shown = visit(one, repeat=keys and next(keys), **given)
+        if question(shown):
             return shown
-    raise AssertionError(f"{most} visits, none from {source}")
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
 
 
 def test_each_shows_the_others_video(two):
@@ -82,12 +94,8 @@ def test_whatever_crosses_home_serves(two, mode):
     """A drip, 10 GB, a redirect, another type, a changed byte, a reset, silence, no signature."""
     two.tap.mode = mode
     before = len(two.tap.posted())
-    for _ in range(30):
-        shown = visit(two.home)
-        assert shown["source"] == "own"
-        if len(two.tap.posted()) > before:
-            return
-    raise AssertionError("nothing was forwarded")
+    shown = until(two.home, lambda _: len(two.tap.posted()) > before)
+    assert shown["source"] == "own"
 
 
 def test_the_other_dies_in_the_middle(two):
@@ -110,7 +118,7 @@ def test_the_other_dies_in_the_middle(two):
         thread.join()
     assert failed == []
     two.other.start()
-    until_asked(two.home, most=200)
+    until_asked(two.home)
 
 
 def test_the_other_stands_still(two):
@@ -123,13 +131,16 @@ def test_the_other_stands_still(two):
 def test_a_retry_through_failure_repeats_the_bytes(two):
     """An offer is lost: the retry shows what was shown, and what crossed again is what crossed."""
     two.tap.mode = "corrupt"
-    for number in range(60):
-        key, before = f"retry-{number:08}", len(two.tap.posted())
-        first = visit(two.home, repeat=key)
-        if len(two.tap.posted()) > before:
-            break
+    before, used = len(two.tap.posted()), []
+
+    def keys():
+        for number in itertools.count():
+            used.append(f"retry-{number:08}")
+            yield used[-1]
+
+    first = until(two.home, lambda _: len(two.tap.posted()) > before, keys())
     two.tap.mode = "pass"
-    assert visit(two.home, repeat=key) == first
+    assert visit(two.home, repeat=used[-1]) == first
     bodies = [body for _, body in two.tap.posted()[before:]]
     assert len(bodies) == 2
     assert len(set(bodies)) == 1

@@ -22,8 +22,8 @@ from tacit.recommenders.pdap.messages import LARGEST
 from tacit.service.vendor_peers import Neighbour
 from tacit.service.vendor_signatures import OCTETS, NotSigned, check_answer, sign_request
 
-WITHIN = 1.2
-"""Seconds of a call. The service answers within 1.8."""
+WITHIN = 1.0
+"""Seconds of a call. The service answers within 1.8, and writes three times around it."""
 _LOOK_WITHIN = 0.8
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
 

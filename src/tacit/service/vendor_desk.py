@@ -1,32 +1,35 @@
 """A vendor at work: its learner, and the visits and guests that wait for an answer.
 
-Everything here is what one transaction of the ledger begins with and ends with. Visits and guests
-are remembered by their number alone, in rings: the oldest gives way, whoever waits. So what is kept
-has one size, and when something is forgotten tells of nobody.
+Everything here is what one transaction of the ledger begins with and ends with. A visit's own
+visitor carries what its reward needs (`Ticket`). Visits that ask a neighbour, and guests, are
+remembered as well, for the neighbour's word, in rings by the number of all visits or guests: the
+oldest gives way, whoever waits. So what is kept has one size, and when something is forgotten tells
+of nobody.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import PrivacyError
 from tacit.recommenders.pdap import storing
 from tacit.recommenders.pdap.hosting import Host
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.messages import REQUEST_BYTES, Forward, MessageError, Reward
 from tacit.recommenders.pdap.partition import Cell
-from tacit.recommenders.pdap.policy import Choice, Phase
+from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.vendor import Vendor, Visit
 from tacit.service.vendor_packing import pack, unpack
 
 KEPT = 2048
-"""Visits, and guests, that an answer is waited for."""
-_PHASES: tuple[Phase, ...] = get_args(Phase)
+"""Of so many last visits, and guests, a word may be told."""
 _VISIT = np.dtype(
     [
         ("number", "<i8"),
@@ -35,7 +38,6 @@ _VISIT = np.dtype(
         ("arm", "<i4"),
         ("cell", "<i4"),
         ("peer", "<i4"),
-        ("phase", "|u1"),
         ("click", "|u1"),
         ("learned", "|u1"),
         ("came", "|u1"),
@@ -51,12 +53,38 @@ Row = Any
 
 
 @dataclass(frozen=True)
-class Begun:
-    """peer: whom to ask; None: `video` is shown. number: of the visit, 0 if it is not learned."""
+class Ticket:
+    """A visit as its visitor brings it back: number, turn at the learner, arm and cell.
+
+    It tells her nothing: her context has this cell, and she was shown this arm. number 0: a visit
+    that is not learned.
+    """
 
     number: int
+    turn: int
+    arm: int
+    cell: int
+
+
+UNLEARNED = Ticket(0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """peer: whom to ask; None: `video` is shown."""
+
+    ticket: Ticket
     video: str | None
     peer: str | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is shown. theirs: whether it is the neighbour's."""
+
+    ticket: Ticket
+    video: str
+    theirs: bool
 
 
 @dataclass
@@ -107,8 +135,9 @@ class Desk:
     def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Begun:
         """One visit more. reached: neighbours that can be asked now."""
         visit = self.vendor.begin(context, peers=reached)
-        self._note(visit)
-        return Begun(visit.number, visit.video, visit.peer)
+        if visit.peer is not None:
+            self._note(visit)
+        return Begun(self._ticket(visit), visit.video, visit.peer)
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
         """An own video for somebody of whom nothing more is learned; no visit of its own."""
@@ -120,28 +149,33 @@ class Desk:
         context: NDArray[np.float64],
         forward: bytes | None,
         answer: bytes | None,
-    ) -> tuple[str, bool]:
-        """The video, and whether it is the neighbour's. forward: None: nothing was sent.
+    ) -> Finished:
+        """Of a visit that asks. forward: None: nothing was sent.
 
         A visit whose row was given to another meanwhile gets an own video, and is not learned.
         """
         visit = self._visit(number, context)
         if visit is None or visit.peer is None:
-            return self.unlearned(context), False
+            return Finished(UNLEARNED, self.unlearned(context), False)
         self.vendor.forwarded(visit, None if forward is None else Forward.decode(forward))
         if forward is not None:
             self.vendor.offered(visit, answer)
         self._note(visit)
         self.vendor._waiting.clear()
         assert visit.video is not None
-        return visit.video, visit.peer is not None
+        return Finished(self._ticket(visit), visit.video, visit.peer is not None)
 
-    def clicked(self, number: int, reward: float) -> None:
-        """What came of a visit; the first time counts. One that is forgotten teaches nothing."""
-        visit = self._visit(number)
-        if visit is not None and visit.video is not None:
-            self.vendor.clicked(visit, reward)
-            self._note(visit)
+    def clicked(self, ticket: Ticket, reward: float) -> None:
+        """What came of a visit; the first time counts.
+
+        Whether it teaches anything is the learner's to say: each visit once, and not too late.
+        """
+        visit = self._visit(ticket.number)
+        if visit is None or visit.video is None:
+            self._learn(ticket, reward)
+            return
+        self.vendor.clicked(visit, reward)
+        self._note(visit)
 
     def word(self, peer: str, data: bytes) -> None:
         """A neighbour's word about a visit; of no use, or again: nothing happens."""
@@ -179,6 +213,24 @@ class Desk:
         told = host.answer(Choice(0, "exploit", _NOWHERE), reward)
         return peer, Reward.of(request, told).encode()
 
+    def _learn(self, ticket: Ticket, reward: float) -> None:
+        """A visit without a row."""
+        here = self.vendor._videos | self.vendor._peers
+        if ticket.number < 1 or ticket.arm not in here:
+            return
+        cell = self._home.grid.cell(self._home.grid.centres[ticket.cell])
+        choice = Choice(ticket.arm, "explore", cell, None, ticket.turn)
+        with suppress(PrivacyError):  # it was answered before
+            self._home.update(choice, reward)
+
+    def _ticket(self, visit: Visit) -> Ticket:
+        choice = visit.choice
+        assert isinstance(choice, Choice)
+        turn, cell = choice.visit, self._home.grid.number(choice.cell)
+        assert turn is not None
+        assert cell is not None
+        return Ticket(visit.number, turn, choice.arm, cell)
+
     @property
     def _home(self) -> Joint:
         assert isinstance(self.vendor.home, Joint)
@@ -191,13 +243,11 @@ class Desk:
 
     def _note(self, visit: Visit) -> None:
         row = self.visits[visit.number % len(self.visits)]
-        choice = visit.choice
-        assert isinstance(choice, Choice)
-        row["number"], row["turn"] = visit.number, -1 if choice.visit is None else choice.visit
+        ticket = self._ticket(visit)
+        row["number"], row["turn"] = ticket.number, ticket.turn
         row["word"] = math.nan if visit.word is None else visit.word
-        row["arm"], row["cell"] = choice.arm, self._home.grid.number(choice.cell)
+        row["arm"], row["cell"] = ticket.arm, ticket.cell
         row["peer"] = -1 if visit.peer is None else self._place(visit.peer)
-        row["phase"] = _PHASES.index(choice.phase)
         row["click"] = 0 if visit.click is None else 1 + int(visit.click)
         row["learned"], row["came"] = visit.learned, visit.came
         row["shown"] = visit.video is not None
@@ -206,13 +256,14 @@ class Desk:
     def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
         """A visit as it was noted; its context is told again, or stands for its cell's middle."""
         row: Row = self.visits[number % len(self.visits)]
-        if number < 1 or row["number"] != number:
+        too_old = number <= self.vendor.visits - len(
+            self.visits
+        )  # whether its row was needed or not
+        if number < 1 or too_old or row["number"] != number:
             return None
         grid, peer = self._home.grid, int(row["peer"])
         middle = grid.centres[int(row["cell"])]
-        turn = int(row["turn"])
-        phase = _PHASES[int(row["phase"])]
-        choice = Choice(int(row["arm"]), phase, grid.cell(middle), None, None if turn < 0 else turn)
+        choice = Choice(int(row["arm"]), "explore", grid.cell(middle), None, int(row["turn"]))
         return Visit(
             middle if context is None else context,
             choice,

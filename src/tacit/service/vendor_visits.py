@@ -13,6 +13,7 @@ Budget   Who has nothing left is served from what others taught, and is not lear
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,7 +31,7 @@ from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
 from tacit.service.running import Service
 from tacit.service.strict_json import Refused, check_text
-from tacit.service.vendor_desk import Desk
+from tacit.service.vendor_desk import UNLEARNED, Desk, Ticket
 from tacit.service.vendors import ServedVendor
 
 VISIT = "POST /api/vendors/visits"
@@ -78,12 +79,12 @@ class _Visitor:
         def learned(desk: Desk) -> Reply:
             begun = desk.begin(self._context, reached)
             if begun.peer is not None:
-                return reply({"number": begun.number, "peer": begun.peer}, _ASKS)
+                return reply({"number": begun.ticket.number, "peer": begun.peer}, _ASKS)
             assert begun.video is not None
-            return self._shown(begun.number, begun.video)
+            return self._shown(begun.ticket, begun.video)
 
         def unlearned(desk: Desk) -> Reply:
-            return self._shown(0, desk.unlearned(self._context))
+            return self._shown(UNLEARNED, desk.unlearned(self._context))
 
         charges = vendor.learning(user)
         try:
@@ -122,11 +123,11 @@ class _Visitor:
         offer = _presentable(answer)
 
         def take(desk: Desk) -> Reply:
-            video, theirs = desk.finish(asks["number"], self._context, forward, offer)
-            if not theirs or forward is None:
-                return self._shown(asks["number"], video)
+            shown = desk.finish(asks["number"], self._context, forward, offer)
+            if not shown.theirs or forward is None:
+                return self._shown(shown.ticket, shown.video)
             request = Forward.decode(forward).request.hex()
-            return self._shown(asks["number"], video, asks["peer"], request)
+            return self._shown(shown.ticket, shown.video, asks["peer"], request)
 
         return self._step(f"{VISIT}/shown", take)
 
@@ -145,11 +146,11 @@ class _Visitor:
         )
 
     def _shown(
-        self, number: int, video: str, peer: str | None = None, request: str | None = None
+        self, ticket: Ticket, video: str, peer: str | None = None, request: str | None = None
     ) -> Reply:
         return reply(
             {
-                "visit": visit_id(self._service, self._vendor, self._caller, number),
+                "visit": visit_id(self._service, self._vendor, self._caller, ticket),
                 "video": video,
                 "source": "own" if peer is None else "neighbour",
                 "vendor": self._vendor.name if peer is None else peer,
@@ -158,18 +159,20 @@ class _Visitor:
         )
 
 
-def visit_id(service: Service, vendor: ServedVendor, caller: Caller, number: int) -> str:
-    """A visit's name for the one who visited: nobody else can make it."""
-    content = f"{caller.name} {number}".encode()
-    return f"{number}.{service.keys.digest(f'visit {vendor.name}', content)[:16].hex()}"
+def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:
+    """A visit's name for the one who visited: nobody else can make it, or change it."""
+    told = f"{ticket.number}.{ticket.turn}.{ticket.arm}.{ticket.cell}"
+    seal = service.keys.digest(f"visit {vendor.name}", f"{caller.name} {told}".encode())
+    return f"{told}.{seal[:16].hex()}"
 
 
-def number_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str) -> int:
-    """The number of one's own visit; of another's there is nothing at the address."""
-    number = int(visit.partition(".")[0])
-    if visit != visit_id(service, vendor, caller, number):
+def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str) -> Ticket:
+    """One's own visit; of another's there is nothing at the address."""
+    number, turn, arm, cell = (int(part) for part in visit.split(".")[:4])
+    ticket = Ticket(number, turn, arm, cell)
+    if not hmac.compare_digest(visit, visit_id(service, vendor, caller, ticket)):
         raise Problem(404, "There is nothing at this address.")
-    return number
+    return ticket
 
 
 def _presentable(answer: bytes | None) -> bytes | None:

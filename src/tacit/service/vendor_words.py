@@ -19,7 +19,7 @@ from tacit.service.keys import Caller
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
 from tacit.service.running import Service
-from tacit.service.vendor_desk import Desk
+from tacit.service.vendor_desk import Desk, Ticket
 from tacit.service.vendor_signatures import NotSigned, check_request, sign_answer
 from tacit.service.vendors import ServedVendor
 
@@ -28,15 +28,21 @@ RECEIVED = {"received": True}
 
 
 def visit_clicked(
-    service: Service, vendor: ServedVendor, caller: Caller, key: str, number: int, *, clicked: bool
+    service: Service,
+    vendor: ServedVendor,
+    caller: Caller,
+    key: str,
+    ticket: Ticket,
+    *,
+    clicked: bool,
 ) -> Response:
     """A visitor says what came of her visit."""
 
     def take(desk: Desk) -> Reply:
-        desk.clicked(number, float(clicked))
+        desk.clicked(ticket, float(clicked))
         return reply(RECEIVED)
 
-    payload = f"{vendor.name} {number} {int(clicked)}".encode()
+    payload = f"{ticket} {int(clicked)}".encode()
     return _step(service, vendor, caller, "POST /api/vendors/visits/reward", key, payload, take)
 
 
@@ -73,7 +79,7 @@ def _word(
         told = desk.guest_clicked(bytes.fromhex(reference), float(clicked))
         return reply({} if told is None else {"peer": told[0], "word": told[1].hex()})
 
-    payload = f"{vendor.name} {reference} {int(clicked)}".encode()
+    payload = f"{reference} {int(clicked)}".encode()
     return _step(service, vendor, caller, "POST /api/vendors/guests/reward", key, payload, take)
 
 

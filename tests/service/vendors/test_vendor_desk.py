@@ -12,7 +12,7 @@ from tacit.recommenders.pdap.messages import Forward, Offer, Refusal, Reward, an
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.deployment import Deployment
 from tacit.service.replies import reply
-from tacit.service.vendor_desk import KEPT, Desk
+from tacit.service.vendor_desk import KEPT, UNLEARNED, Desk
 from tacit.service.vendor_packing import pack, unpack
 from tacit.service.vendors import Keeper, ServedVendor
 
@@ -74,7 +74,7 @@ def test_a_desk_comes_back(settings):
     desk = Desk(settings.vendor())
     begun = asked(desk)
     forward = settings.forwarder().forward(HERE)
-    desk.finish(begun.number, HERE, forward.encode(), None)
+    desk.finish(begun.ticket.number, HERE, forward.encode(), None)
     kept = desk.encode(settings.told)
     again = Desk.decode(kept, settings.vendor(), settings.told)
     assert again.encode(settings.told) == kept
@@ -86,18 +86,41 @@ def test_other_settings_are_not_gone_on_with(settings):
     assert Desk.decode(kept, settings.vendor(), settings.told + " ") is None
 
 
-def test_the_oldest_visit_gives_way(settings):
-    """After as many visits more as are kept, a reward teaches nothing; up to then it does."""
+def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
+    """Long after other visits took all rows, a ticket still teaches: once."""
     desk = Desk(settings.vendor())
     first = desk.begin(HERE, ())
-    second = desk.begin(HERE, ())
-    for _ in range(KEPT - 1):
+    for _ in range(KEPT + 1):
         desk.begin(HERE, ())
     before = held(desk)
-    desk.clicked(first.number, 1.0)
-    assert held(desk) == before
-    desk.clicked(second.number, 1.0)
+    for reward in (1.0, 1.0, 0.0):
+        desk.clicked(first.ticket, reward)
     assert held(desk) == before + 1
+
+
+def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
+    """Its row is gone, or it is there: the click counts once either way."""
+    desk = Desk(settings.vendor())
+    for others in (0, KEPT):
+        begun, forward = asked(desk), settings.forwarder().forward(HERE)
+        offer = Offer(forward.request, "theirs").encode()
+        shown = desk.finish(begun.ticket.number, HERE, forward.encode(), offer)
+        for _ in range(others):
+            desk.begin(HERE, ())
+        before = held(desk)
+        desk.clicked(shown.ticket, 1.0)
+        desk.clicked(shown.ticket, 1.0)
+        assert held(desk) == before + 1
+
+
+def test_a_visit_that_is_not_learned_teaches_nothing(settings):
+    """The ticket of somebody whose budget is spent, and one of an arm that has left."""
+    desk = Desk(settings.vendor())
+    desk.clicked(UNLEARNED, 1.0)
+    begun = desk.begin(HERE, ())
+    desk.vendor.remove_video(begun.video)
+    desk.clicked(begun.ticket, 1.0)
+    assert held(desk) == 0
 
 
 def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
@@ -106,9 +129,9 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
     begun = asked(desk)
     for _ in range(KEPT):
         desk.begin(HERE, ())
-    video, theirs = desk.finish(begun.number, HERE, None, None)
-    assert video in settings.videos
-    assert not theirs
+    shown = desk.finish(begun.ticket.number, HERE, None, None)
+    assert shown.video in settings.videos
+    assert (shown.theirs, shown.ticket) == (False, UNLEARNED)
 
 
 def test_a_word_counts_once_and_after_the_offer(settings):
@@ -120,7 +143,8 @@ def test_a_word_counts_once_and_after_the_offer(settings):
     desk.word("arthouse", word)
     assert held(desk) == 0
     offer = Offer(forward.request, "theirs").encode()
-    assert desk.finish(begun.number, HERE, forward.encode(), offer) == ("theirs", True)
+    shown = desk.finish(begun.ticket.number, HERE, forward.encode(), offer)
+    assert (shown.video, shown.theirs) == ("theirs", True)
     desk.word("stranger", word)
     desk.word("arthouse", b"rubbish")
     desk.word("arthouse", Reward(bytes(16), 1).encode())

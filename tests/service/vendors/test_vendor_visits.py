@@ -152,8 +152,9 @@ def test_anothers_visit_is_nothing(pair):
     """A visit is rewarded by the one who made it."""
     shown = pair.home.visit("ann").json()
     assert pair.home.reward(shown, "bob").status_code == 404
-    forged = {"visit": "1." + "0" * 32}
-    assert pair.home.reward(forged).status_code == 404
+    number, rest = shown["visit"].split(".", 1)
+    for forged in (f"1{number}.{rest}", f"1.0.0.0.{'0' * 32}"):
+        assert pair.home.reward({"visit": forged}).status_code == 404
 
 
 @pytest.mark.usefixtures("asking")
@@ -308,7 +309,7 @@ def test_whatever_a_neighbour_answers_home_shows_something(one_pair, kind):
     assert answer.status_code == 200
     assert answer.json()["source"] == "own"
     assert one_pair.home.wire.crossed
-    assert answer.elapsed.total_seconds() < 2.5
+    assert answer.elapsed.total_seconds() < 6  # a drip or a flood ends never
     assert one_pair.home.reward(answer.json()).status_code == 200
 
 

@@ -18,7 +18,10 @@ from tacit.service.vendors import ServedVendor
 
 router = APIRouter(prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
-VisitId = Annotated[str, Path(pattern=r"^[0-9]{1,15}\.[0-9a-f]{32}$", max_length=48)]
+VisitId = Annotated[
+    str,
+    Path(pattern=r"^(0|[1-9][0-9]{0,14})(\.(0|[1-9][0-9]{0,14})){3}\.[0-9a-f]{32}$", max_length=96),
+]
 Reference = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", max_length=32)]
 
 
@@ -99,8 +102,8 @@ def visit_reward(
 ) -> Response:
     """Whether she clicked. Of a visit the first time counts."""
     vendor = _vendor(service, caller, name)
-    number = vendor_visits.number_of(service, vendor, caller, visit)
-    return vendor_words.visit_clicked(service, vendor, caller, key, number, clicked=body.clicked)
+    ticket = vendor_visits.ticket_of(service, vendor, caller, visit)
+    return vendor_words.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
 
 
 @router.post("/{name}/guests/{reference}/reward", response_model=Received, **allow(Role.OPERATOR))
