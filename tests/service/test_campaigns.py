@@ -38,6 +38,13 @@ LIKES = {1: 5.0, 7: 4.0, 50: 2.0}
 
 
 @pytest.fixture
+def shop(demo, folder, shops):
+    """An application that does not mind how long a busy machine takes."""
+    with shops(demo, folder, answer_within=60) as opened:
+        yield opened
+
+
+@pytest.fixture
 def served(shop) -> ServedCampaign:
     return shop.service.deployment.all(ServedCampaign)["taste"]
 
@@ -207,7 +214,7 @@ def test_several_at_once(shop, served):
 def test_two_workers(demo, shop, shops, served):
     """Two applications on one ledger count into the same counts."""
     first, second = reports_of(served.campaign, served.items, 2)
-    with shops(demo, shop.folder) as two:
+    with shops(demo, shop.folder, answer_within=60) as two:
         send(shop, "ann", first)
         send(two, "bob", second)
         assert shop.get("analyst", f"{TASTE}/counts").json()["reports"] == 2

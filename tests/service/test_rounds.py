@@ -22,6 +22,13 @@ SETTINGS = {"rounds": 4, "objects": 3, "voters": 60, "epsilon": 40.0, "delta": 1
 
 
 @pytest.fixture
+def shop(demo, folder, shops):
+    """An application that does not mind how long a busy machine takes."""
+    with shops(demo, folder, answer_within=60) as opened:
+        yield opened
+
+
+@pytest.fixture
 def small(shop) -> ServedRounds:
     """The demonstration's run, with few voters and clients, before it began."""
     served = shop.service.deployment.all(ServedRounds)["films"]
@@ -264,7 +271,7 @@ def test_an_undone_step_leaves_the_run(shop, small, monkeypatch):
 
 def test_two_workers(demo, shop, shops, small):
     """Two applications on one ledger go on with one run."""
-    with shops(demo, shop.folder) as two:
+    with shops(demo, shop.folder, answer_within=60) as two:
         other = two.service.deployment.all(ServedRounds)["films"]
         object.__setattr__(other, "settings", small.settings)
         other.__dict__.pop("steps", None)
@@ -342,6 +349,12 @@ def test_what_is_not_served(tmp_path, change, said):
     values = {k: v for k, v in {**SETTINGS, **change}.items() if v is not None}
     with pytest.raises(ConfigError, match=said):
         ServedRounds.from_section(Section("t", "x", tmp_path, values))
+
+
+def test_names_that_are_too_long(tmp_path):
+    """Names that would not fit the ledger together are refused when the service starts."""
+    with pytest.raises(ConfigError, match="too long"):
+        ServedRounds.from_section(Section("t" * 64, "x" * 64, tmp_path, SETTINGS))
 
 
 @pytest.mark.parametrize(

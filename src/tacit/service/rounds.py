@@ -31,6 +31,8 @@ from tacit.service.round_steps import GivenRounds, RoundSteps, among
 from tacit.service.running import Service
 from tacit.service.settings import FILE
 
+LONGEST_STATE_NAME = 128
+"""Signs, as the ledger has it."""
 LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
 _SETTINGS = ("rounds", "objects", "voters", "peers", "diversity", "radius")
@@ -51,6 +53,11 @@ class ServedRounds:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
+        if len(f"{section.tenant}/rounds/{section.name}") > LONGEST_STATE_NAME:
+            raise ConfigError(
+                f"{FILE}: the names of the tenant and of the rounds {section.name} are too long "
+                f"together: at most {LONGEST_STATE_NAME - len('/rounds/')} signs."
+            )
         unknown = set(section.values) - {*_SETTINGS, *_BUDGET, "votes", "variant"}
         if unknown:
             raise ConfigError(f"{FILE}: {section.name} has no setting {min(unknown)!r}.")

@@ -1,0 +1,146 @@
+"""How fast the service's own part of each POST of campaigns, disclosures and rounds is.
+
+python benchmarks/served_designs.py [--requests N] [--threads N] [--json]
+
+Sixteen threads call the resources of one process over one SQLite ledger: charge, draw, state,
+answer, on disk. HTTP is left out. Exit code 1 if a request was refused or a report was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import secrets
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from fastapi import Response
+
+from tacit.recommenders.sketches import Report
+from tacit.service import Service, Settings
+from tacit.service.campaigns import ServedCampaign
+from tacit.service.demos import campaigns as campaigns_demo
+from tacit.service.demos import disclosures as disclosures_demo
+from tacit.service.demos import rounds as rounds_demo
+from tacit.service.disclosures import ServedDisclosure
+from tacit.service.keys import Caller, Role
+from tacit.service.resources import campaigns, disclosures, rounds
+from tacit.service.rounds import ServedRounds
+
+Ask = Callable[[int], Response]
+VOTERS = 300
+
+
+def service(folder: Path) -> Service:
+    """Campaigns, disclosures and rounds of the demonstration."""
+    demos = (campaigns_demo, disclosures_demo, rounds_demo)
+    sections = [demo.make_demo(folder) for demo in demos]
+    (folder / "tacit.toml").write_text("\n".join(['tenant = "bench"', *sections]))
+    return Service.open(Settings(folder))
+
+
+def person(name: str) -> Caller:
+    return Caller("bench", Role.SUBJECT, name)
+
+
+def key() -> str:
+    return secrets.token_hex(8)
+
+
+def kinds(running: Service) -> dict[str, Ask]:
+    """Each POST of a person, for the request of that number."""
+    campaign = running.deployment.all(ServedCampaign)["taste"].campaign
+    disclosure = running.deployment.all(ServedDisclosure)["gender"]
+    clients = running.deployment.all(ServedRounds)["films"].settings.clients or 1
+    items = dict.fromkeys(disclosure.disclosure.items[:40], 4.0)
+    release = disclosure.model.device({"gender": "F"}).release(items).encode()
+
+    def report(number: int) -> Response:
+        bits = secrets.randbits(campaign.questions)
+        sent = Report(campaign.id, secrets.randbits(63) + 1, bits).encode()
+        return campaigns.reports(running, person(f"p{number}"), key(), "taste", sent)
+
+    def profile(number: int) -> Response:
+        return disclosures.profiles(running, person(f"p{number}"), key(), "gender", release)
+
+    def vote(number: int) -> Response:
+        body = rounds.Vote(candidate=1 + number % 3)
+        return rounds.votes(running, person(f"p{number % VOTERS}"), key(), "films", body)
+
+    def recommendation(number: int) -> Response:
+        return rounds.recommendations(running, person(f"p{number % clients}"), key(), "films")
+
+    return {
+        "reports of new people": report,
+        "profiles": profile,
+        "votes": vote,
+        "recommendations": recommendation,
+    }
+
+
+def timed(ask: Ask, requests: int, threads: int) -> dict[str, Any]:
+    """Requests in a second, milliseconds of processor time for each, and what came."""
+    took: list[float] = []
+
+    def one(number: int) -> int:
+        begun = time.perf_counter()
+        status = ask(number).status_code
+        took.append(time.perf_counter() - begun)
+        return status
+
+    begun, processor = time.perf_counter(), time.process_time()
+    with ThreadPoolExecutor(threads) as pool:
+        statuses = Counter(pool.map(one, range(requests)))
+    seconds = time.perf_counter() - begun
+    took.sort()
+    return {
+        "per_second": round(requests / seconds),
+        "processor_ms": round(1000 * (time.process_time() - processor) / requests, 1),
+        "p50_ms": round(1000 * took[requests // 2]),
+        "p99_ms": round(1000 * took[int(0.99 * requests)]),
+        "refused": requests - statuses[200],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        running = service(Path(folder))
+        operator = Caller("bench", Role.OPERATOR, "operator")
+        rounds.open_round(running, operator, key(), "films", rounds.Opening())
+        announced = rounds.Announcement(candidates=[1, 2, 3])
+        rounds.announce(running, operator, key(), "films", announced)
+        asked = kinds(running).items()
+        rows = {name: timed(ask, given.requests, given.threads) for name, ask in asked}
+        reports = running.deployment.all(ServedCampaign)["taste"]
+        lost = (
+            given.requests
+            - reports.counts(running.ledger.state(f"bench/{reports.state}")).counts.reports
+        )
+        running.close()
+    if given.json:
+        print(json.dumps({"python": platform.python_version(), "lost": lost, "rows": rows}))
+    else:
+        print(f"{'':24}{'/s':>8}{'cpu ms':>8}{'p50 ms':>8}{'p99 ms':>8}{'refused':>9}")
+        for name, row in rows.items():
+            print(
+                f"{name:24}{row['per_second']:8}{row['processor_ms']:8}{row['p50_ms']:8}"
+                f"{row['p99_ms']:8}{row['refused']:9}"
+            )
+        print(f"reports that were answered and not counted: {lost}")
+    return 1 if lost or any(row["refused"] for row in rows.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
