@@ -157,7 +157,8 @@ export class Device {
     if (!sameStar && mix < MICRO && (await draw(MICRO)) >= mix) {
       return { level, released: level, dice: [], boundTo };
     }
-    const dice = earlier ? earlier.dice : await this.throwDice(draw);
+    // None were thrown for a true star.
+    const dice = earlier?.dice.length ? earlier.dice : await this.throwDice(draw);
     const hidden = { level, released: null, dice, boundTo };
     if (!this.shows(hidden, number, strata)) return hidden;
     return { ...hidden, released: await this.obfuscate(number, level, draw) };

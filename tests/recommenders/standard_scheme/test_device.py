@@ -373,6 +373,16 @@ def test_true_stars_are_refused(disclose, name, mix):
     assert [level for _, level in sent.ratings] == [(n % 5) * MICRO for n in range(6)]
 
 
+def test_a_star_that_was_sent_true_is_selected_when_it_changes(disclose):
+    """No dice were thrown for it: they are thrown then, and not left out."""
+    draws = iter([MICRO - 1, 0, MICRO - 1])  # sent as it is; then not, and its die says no
+    rule = disclose("selection", mix=MICRO // 2)
+    device = Device(rule, OWN, {}, draw=lambda b: next(draws), reproduce=True)
+    first = device.release({"item 1": 3})
+    assert [item for item, _ in first.ratings] == ["item 1"]
+    assert device.release({"item 1": 4}).ratings == ()
+
+
 @pytest.mark.parametrize("own", [{"gender": "X"}, {}, {"gender": None}, {"age": "F"}])
 def test_unknown_value_is_refused(disclose, own):
     """A value that the disclosure does not know is refused; the message repeats no value."""

@@ -292,3 +292,9 @@ def test_arbitrary_content(kind, content):
     except MessageError:
         return
     assert message.encode() == data
+
+
+def test_a_scale_beyond_every_float_is_refused(disclose):
+    """A whole number that no float can hold is no star; it is a refusal, and no overflow."""
+    with pytest.raises(MessageError, match="two numbers"):
+        disclose(minimum=10**400)

@@ -129,7 +129,7 @@ class Device:
         if not same_star and rule.mix < MICRO and self._draw(MICRO) >= rule.mix:
             entry: Entry = (level, level, (), self._bound_to)
         else:
-            dice = earlier[2] if earlier else self._dice()
+            dice = (earlier and earlier[2]) or self._dice()  # none were thrown for a true star
             entry = (level, None, dice, self._bound_to)
             if self._shows(entry, number, strata):
                 entry = (level, self._obfuscate(number, level), dice, self._bound_to)

@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from sys import float_info
 from typing import Any, Literal, get_args
 
 from tacit.recommenders.standard_scheme.canonical import (
@@ -141,7 +141,9 @@ class Disclosure:
 
     def __post_init__(self) -> None:
         for number in (self.minimum, self.step):
-            require(type(number) in (int, float) and isfinite(number), "a scale has two numbers")
+            # A float cannot hold every integer, but compares with each of them.
+            finite = type(number) in (int, float) and abs(number) <= float_info.max
+            require(finite, "a scale has two numbers")
         require(self.step > 0 and is_integer(self.levels, 0), "a scale has levels")
         require(self.levels != 1, "a scale has two levels or none")
         distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
