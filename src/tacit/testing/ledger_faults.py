@@ -15,11 +15,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import BigInteger, Float, cast, func, select, text, update
+from sqlalchemy import BigInteger, Float, cast, select, text, update
 
 from tacit.errors import PrivacyError
-from tacit.ledger import BudgetExhausted, Ledger, Request, postgres, spending, store
-from tacit.ledger.schema import budgets, head, requests
+from tacit.ledger import (
+    Balance,
+    BudgetExhausted,
+    Charge,
+    Ledger,
+    Request,
+    postgres,
+    spending,
+    store,
+)
+from tacit.ledger.schema import budgets, head
 from tacit.ledger.spending import Place, Spending, Stored
 from tacit.ledger.statements import Asked, Statement
 from tacit.ledger.states import KeptStates
@@ -71,60 +80,52 @@ def key_forgotten(plant: Plant) -> None:
 def read_then_write(plant: Plant) -> None:
     """Who asks looks at the budget first; what is left of it is written later."""
     release = Ledger.release
-    seen: dict[tuple[str, str], tuple[int, int]] = {}
+    seen: dict[int, Balance] = {}
 
     def looked(ledger: Ledger, request: Request, charges: Any, *rest: Any, **named: Any) -> Any:
-        for charge in charges:
-            balance = ledger.balance(charge.holder)
-            if balance.spent + charge.cost.amount > balance.cap.amount:
-                raise BudgetExhausted
-            seen[request.subject + request.key, charge.holder.name] = (
-                balance.number,
-                balance.spent,
-            )
+        seen.update({id(charge): ledger.balance(charge.holder) for charge in charges})
         return release(ledger, request, charges, *rest, **named)
 
-    def spend(place: Place, work: Spending) -> Stored:
-        stored = sound(place, work)
-        if not stored.repeated:
-            for charge in work.charges:
-                number, spent = seen[work.request.subject + work.request.key, charge.holder.name]
-                after = spent + charge.cost.amount
-                written.run(place.connection, {"number": number, "after": after})
-        return stored
+    def paid(place: Place, charge: Charge, _: object) -> list[int]:
+        balance = seen[id(charge)]
+        after = balance.spent + charge.cost.amount
+        if after > balance.cap.amount:
+            raise BudgetExhausted
+        written.run(place.connection, {"number": balance.number, "after": after})
+        return [balance.number, charge.cost.amount, 0]
 
-    sound = spending.spend
     after, row = text(":after"), text("id = :number")
     written = Statement(update(budgets).values(spent=after, epoch_spent=after).where(row))
-    none = update(budgets).values(epoch=budgets.c.epoch).returning(budgets.c.id)
-    plant(spending, "_PAY", Statement(none.where(*spending._same(spending._WHOSE))))
-    plant(spending, "spend", spend)
+    plant(spending, "_pay", _nothing_yet)
+    plant(spending, "_paid", paid)
     plant(Ledger, "release", looked)
 
 
 def sum_under_repeatable_read(plant: Plant) -> None:
     """Every writer sums what it sees in its own moment, and nobody waits for anybody."""
-    spent = select(func.count()).select_from(requests).scalar_subquery()
-    whose = spending._same(spending._WHOSE)
-    plant(
-        *(spending, "_PAY"),
-        Statement(select(budgets.c.id).where(*whose, spent <= budgets.c.cap)),
-    )
+    row, amount = budgets.c, text(":amount")
+    added = {"spent": row.spent + amount, "epoch_spent": row.epoch_spent + amount}
+    covered = text(_SUM)
+    paid = update(budgets).values(**added).where(*spending._same(spending._WHOSE), covered)
+    plant(spending, "_PAY", Statement(paid.returning(row.id)))
     columns = (head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
     plant(spending, "_PLACE", Statement(select(*columns)))
-    plant(
-        *(postgres, "_begin"),
-        lambda connection: connection.exec_driver_sql(
-            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-        ),
-    )
+    alone = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+    plant(postgres, "_begin", lambda connection: connection.exec_driver_sql(alone))
+
+
+_SUM = """:amount <= ledger_budgets.cap - (
+    SELECT coalesce(sum(CAST(paid->>1 AS BIGINT)), 0)
+    FROM ledger_log, jsonb_array_elements(CAST(body AS JSONB)->'charges') AS paid
+    WHERE ledger_log.kind = 'release' AND CAST(paid->>0 AS BIGINT) = ledger_budgets.id)"""
 
 
 def payment_without_guard(plant: Plant) -> None:
     """Spending is added without a look at the cap; only the table's CHECK is left."""
-    row = budgets.c
-    added = {"spent": row.spent + 1, "epoch_spent": row.epoch_spent + 1}
-    plant(spending, "_PAY", Statement(update(budgets).values(**added).returning(row.id)))
+    row, amount = budgets.c, text(":amount")
+    added = {"spent": row.spent + amount, "epoch_spent": row.epoch_spent + amount}
+    paid = update(budgets).values(**added).where(*spending._same(spending._WHOSE))
+    plant(spending, "_PAY", Statement(paid.returning(row.id)))
 
 
 def float_amounts(plant: Plant) -> None:
@@ -159,12 +160,12 @@ def seeded_answers(plant: Plant) -> None:
 
 def free_release(plant: Plant) -> None:
     """Nothing is charged at all."""
-
-    def free(place: Place, *_: object) -> Asked:
-        return Statement(text("SELECT 1")).run(place.connection)
-
-    plant(spending, "_pay", free)
+    plant(spending, "_pay", _nothing_yet)
     plant(spending, "_paid", lambda *_: [1, 1, 0])
+
+
+def _nothing_yet(place: Place, _: Charge) -> Asked:
+    return Statement(text("SELECT 1")).run(place.connection)
 
 
 def anybodys_epoch(plant: Plant) -> None:
