@@ -227,8 +227,8 @@ def _start(demo: Demo, folder: Path, flags: tuple[str, ...]) -> Running:
     reader.start()
     line = process.stdout.readline()
     if not line:
-        process.wait(10)
-        reader.join(5)
+        with process:  # it ended, or it is about to
+            reader.join(5)
         raise AssertionError("".join(log))
     told = json.loads(line)
     ring = KeyRing(folder / "keys.json", read_secret(folder / "service.secret"), TENANT)

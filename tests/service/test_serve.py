@@ -26,7 +26,7 @@ def test_several_workers(started):
     """With two workers both answer from one address, and stop together."""
     running = started("--workers", "2")
     for _ in range(10):
-        with urllib.request.urlopen(f"{running.address}/readyz", timeout=20) as answer:
+        with urllib.request.urlopen(f"{running.address}/readyz", timeout=60) as answer:
             assert answer.status == 200
     assert running.stop() == 0
     assert running.log().count('"event": "started"') == 2

@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +24,10 @@ from tacit.service.running import Service
 from tacit.service.settings import PREFIX, Settings
 from tacit.service.wire import Wire
 
-STOPS_WITHIN = 8
+STOPS_WITHIN = 6
 """Seconds that requests in hand get when the service is told to stop."""
+LEAVES_WITHIN = 1.5
+"""Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -38,6 +42,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             _serve_here(settings, bound, lambda: ready(address))
         else:
             _serve_by_many(settings, bound, lambda: ready(address))
+    _leave_soon()
 
 
 def from_environment() -> FastAPI:
@@ -61,6 +66,24 @@ class _Server(uvicorn.Server):
             self._ready()
 
 
+class _Workers(Multiprocess):
+    """Ends even if a worker does not."""
+
+    def join_all(self) -> None:
+        end = time.monotonic() + STOPS_WITHIN + LEAVES_WITHIN
+        for worker in self.processes:
+            worker.process.join(max(0.0, end - time.monotonic()))
+            worker.process.kill()
+        super().join_all()
+
+
+def _leave_soon() -> None:
+    """The interpreter waits for its threads; one that hangs on the store must not keep it."""
+    watch = threading.Timer(LEAVES_WITHIN, os._exit, (0,))
+    watch.daemon = True
+    watch.start()
+
+
 def _serve_here(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
     log = Logger()
     adopt(log)
@@ -73,7 +96,7 @@ def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[],
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[_METRICS] = folder
-        workers = Multiprocess(
+        workers = _Workers(
             _config(settings, "tacit.service.serving:from_environment", factory=True), [bound]
         )
         bound.listen()  # who comes before a worker is up waits
