@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 
 import pytest
+from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_ledger
@@ -207,6 +208,16 @@ def test_postgres_guards_itself(postgres, ledger_at, tmp_path):
             with pytest.raises(AssertionError, match=r"only added to|check constraint"):
                 postgres.say(f"SET search_path = ledger{postgres.databases}; {statement}")
         assert ledger.verify().sound
+
+
+def test_a_guard_that_stops_the_ledger_itself_is_final(postgres, ledger_at, tmp_path):
+    """What a trigger refuses is no passing trouble: the ledger is not used any more."""
+    with ledger_at(postgres.database(), second=tmp_path / "head") as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        with pytest.raises(LedgerRefused, match="guard"):
+            ledger._write(lambda place: place.connection.execute(text("DELETE FROM ledger_log")))
+        with pytest.raises(LedgerRefused, match="guard"):
+            ask(ledger, "a", FILMS)
 
 
 @pytest.mark.parametrize("setting", ["fsync=off", "synchronous_commit=off", "full_page_writes=off"])

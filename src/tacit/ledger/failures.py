@@ -9,11 +9,13 @@ from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
 
 _IO, _CORRUPT, _FULL, _NO_DATABASE = 10, 11, 13, 26
 """SQLite's result codes."""
+_RAISED = "P0001"
+"""PostgreSQL's code for what a trigger raises."""
 
 
 def explained(error: SQLAlchemyError) -> TacitError:
     """LedgerRefused for damage, LedgerUnavailable for what may pass."""
-    if isinstance(error, IntegrityError):
+    if isinstance(error, IntegrityError) or _sqlstate(error) == _RAISED:
         return LedgerRefused(
             "A guard inside the store stopped a change that its log does not allow, so somebody or "
             "something else wrote to it. It is not used. Look at it with  tacit ledger verify."
@@ -40,6 +42,10 @@ def explained(error: SQLAlchemyError) -> TacitError:
 def is_final(error: SQLAlchemyError) -> bool:
     """Whether this process must stop: after a failed sync, trying again proves nothing."""
     return isinstance(explained(error), LedgerRefused) or _sqlite_code(error) == _IO
+
+
+def _sqlstate(error: SQLAlchemyError) -> str | None:
+    return getattr(getattr(error, "orig", None), "sqlstate", None)
 
 
 def _sqlite_code(error: SQLAlchemyError) -> int | None:
