@@ -23,8 +23,9 @@ have been tried ln t times, not ln t / K; a tree has floor(log2 T) + 1 levels, a
 each cell and video; what is sent is its noisy total over the number of rewards; rewards of the
 training phase are not learned; epsilon grows with the level in GP-DAP (section VI, not VII).
 
-Not in the paper: noisy_partition.py (cells that split by noisy counts at public times; the audit
-bench has it, and no policy), compiled.py (DAP and CAP compiled); vendor.py, network.py, messages.py
+Not in the paper: `practical` of control.py (settings that learn faster), noisy_partition.py (cells
+that split by noisy counts at public times; the audit bench has it, and no policy), joint.py and
+what it is made of (sums with noise; its own cells may split, joint_cells.py), compiled.py (DAP and CAP compiled); vendor.py, network.py, messages.py
 (what crosses between vendors), forwarding.py (contexts randomised at home), hosting.py (guests of a
 learner that does not learn from them), trust.py (what a neighbour's word is worth), trust_noisy.py
 (the same from noisy sums, for homes that promise something), bandit.py (fit and predict over any
