@@ -102,6 +102,7 @@ class Visit:
             "tacit.values": {"gender": {"gender": value}},
         }
         texts = {name: json.dumps(each, separators=(",", ":")) for name, each in kept.items()}
+        self.page.wait_for_selector(".progress")  # no request is under way any more
         self.page.evaluate(
             "([texts, code]) => { Object.assign(localStorage, texts); "
             "if (code) localStorage['tacit.code'] = code; location.hash = 'send'; }",
@@ -132,10 +133,8 @@ class Visit:
 
     def letters_are_written(self) -> None:
         """And there is a key to send them with."""
-        self.button("stars").wait_for()
-        self.page.wait_for_function(
-            "[...document.querySelectorAll('.letter button')].every((one) => !one.disabled)"
-        )
+        for which in ("stars", "answers"):
+            self.letter(which).locator(".bar button:enabled").wait_for()
 
     def letter(self, which: str) -> Any:
         """The letter with the stars, or the one with the answers."""

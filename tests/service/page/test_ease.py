@@ -42,7 +42,7 @@ def focused(person: Any) -> str:
 
 def headed(person: Any) -> str:
     """The heading that got the focus, when a step has changed."""
-    person.page.wait_for_function("document.activeElement.tagName === 'H1'")
+    person.page.locator("h1:focus").wait_for()
     return focused(person)
 
 

@@ -33,7 +33,7 @@ function BudgetPanel({ visit }: { visit: Visit }) {
       <Drafted draft={draft}>
         {({ budgets }) =>
           budgets.length === 0 ? (
-            <p>
+            <p class="none">
               {never ? "You have sent nothing yet." : "Nothing was charged to you."} Disguised stars have no epsilon to count; answers by coin
               toss are counted on your device, which stops at its limit.
             </p>
