@@ -57,8 +57,12 @@ def restore(vendor: Vendor, numbers: Mapping[str, Any], arrays: Mapping[str, Any
 
 def _joint(vendor: Vendor) -> Joint:
     home = vendor.home
-    plain = isinstance(home, Joint) and isinstance(home.grid, Grid) and vendor._shared
-    if not (plain and isinstance(home._sums, EpochSums)):
+    if not (
+        isinstance(home, Joint)
+        and isinstance(home.grid, Grid)
+        and isinstance(home._sums, EpochSums)
+        and vendor._shared
+    ):
         raise ConfigError(
             "A vendor is stored if its learner is a Joint on a fixed grid that releases in epochs "
             "and serves its guests as well."
