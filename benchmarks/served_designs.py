@@ -109,6 +109,12 @@ def timed(ask: Ask, requests: int, threads: int) -> dict[str, Any]:
     }
 
 
+def counted(running: Service) -> int:
+    """Reports in the campaign's counts."""
+    served = running.deployment.all(ServedCampaign)["taste"]
+    return served.counts(running.ledger.state(f"bench/{served.state}")).counts.reports
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=1000)
@@ -121,13 +127,9 @@ def main() -> int:
         rounds.open_round(running, operator, key(), "films", rounds.Opening())
         announced = rounds.Announcement(candidates=[1, 2, 3])
         rounds.announce(running, operator, key(), "films", announced)
-        asked = kinds(running).items()
+        before, asked = counted(running), kinds(running).items()
         rows = {name: timed(ask, given.requests, given.threads) for name, ask in asked}
-        reports = running.deployment.all(ServedCampaign)["taste"]
-        lost = (
-            given.requests
-            - reports.counts(running.ledger.state(f"bench/{reports.state}")).counts.reports
-        )
+        lost = before + given.requests - counted(running)
         running.close()
     if given.json:
         print(json.dumps({"python": platform.python_version(), "lost": lost, "rows": rows}))

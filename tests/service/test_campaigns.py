@@ -46,7 +46,10 @@ def shop(demo, folder, shops):
 
 @pytest.fixture
 def served(shop) -> ServedCampaign:
-    return shop.service.deployment.all(ServedCampaign)["taste"]
+    """The demonstration's campaign, without the reports that came before."""
+    found = shop.service.deployment.all(ServedCampaign)["taste"]
+    object.__setattr__(found, "earlier", None)
+    return found
 
 
 def send(shop, name: str, report: bytes, path: str = REPORTS, **given):
@@ -146,7 +149,32 @@ def test_closing(shop, served):
     assert shop.get("analyst", f"{TASTE}/counts").json()["reports"] == 1
 
 
-def test_nobody_reported(shop):
+def test_the_demonstration(shop):
+    """Reports that came from elsewhere are in the counts, and clusters are made with them."""
+    campaign = shop.service.deployment.all(ServedCampaign)["taste"]
+    (report,) = reports_of(campaign.campaign, campaign.items, 1)
+    before = shop.get("analyst", f"{TASTE}/counts").json()
+    assert send(shop, "ann", report).status_code == 200
+    after = shop.get("analyst", f"{TASTE}/counts").json()
+    assert (before["reports"], after["reports"]) == (20_000, 20_001)
+    assert sum(row["asked"] for row in before["items"]) > 0
+    assert shop.post("operator", f"{TASTE}/close").json()["clusters"] > 1
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing", None])
+def test_earlier_counts_of_something_else(tmp_path, content):
+    """Counts that are no checkpoint, or one of another campaign, are refused in a sentence."""
+    made(tmp_path)
+    if content is None:
+        Server(design([1, 2, 3], rated=1, epsilon=1.0)).save(tmp_path / "n")
+    else:
+        (tmp_path / "n").write_bytes(content)
+    section = Section("t", "x", tmp_path, {"campaign": "c", "items": "i", "counts": "n"})
+    with pytest.raises(ConfigError, match="counts"):
+        ServedCampaign.from_section(section)
+
+
+def test_nobody_reported(shop, served):
     """A campaign without reports closes with one cluster."""
     assert shop.post("operator", f"{TASTE}/close").json()["clusters"] == 1
 

@@ -19,10 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
-from tacit.recommenders.sketches import Campaign, Limits, MessageError, Report, cards
+from tacit.recommenders.sketches import Campaign, Limits, MessageError, Report, Server, cards
 from tacit.recommenders.sketches.campaigns import NEVER
 from tacit.recommenders.sketches.messages import (
     MICRO,
@@ -47,7 +47,8 @@ _CLOSED = "This campaign takes no more reports."
 @dataclass(frozen=True)
 class ServedCampaign:
     """One campaign. lifetime: nats that a person's own budget is opened with, at her first report
-    to any campaign; it is for life, so a later campaign's does not change it.
+    to any campaign; it is for life, so a later campaign's does not change it. earlier: the state
+    before the first report, None where none came from elsewhere.
     """
 
     tenant: str
@@ -55,10 +56,13 @@ class ServedCampaign:
     campaign: Campaign = field(repr=False)
     items: tuple[ItemId, ...] = field(repr=False)
     lifetime: float = Limits.lifetime
+    earlier: bytes | None = field(default=None, repr=False)
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """From `campaign`, a campaign's bytes, `items`, its ids as JSON, and perhaps `lifetime`."""
+        """From `campaign`, a campaign's bytes, and `items`, its ids as JSON; perhaps `lifetime`, and
+        `counts`, a checkpoint of reports that came from elsewhere before.
+        """
         campaign = _campaign(section.name, section.file("campaign"))
         items = _items(section.name, section.file("items"), campaign)
         served = cls(
@@ -67,6 +71,7 @@ class ServedCampaign:
             campaign,
             items,
             section.number("lifetime", Limits.lifetime),
+            _earlier(section, campaign),
         )
         if served.cost.amount > served.cap.amount:
             raise ConfigError(
@@ -138,7 +143,7 @@ class ServedCampaign:
 
     def counts(self, kept: bytes | None) -> CampaignCounts:
         """The state that was kept."""
-        return CampaignCounts.decode(self.campaign, kept)
+        return CampaignCounts.decode(self.campaign, self.earlier if kept is None else kept)
 
     def check(self, data: bytes) -> None:
         """Problem 422 unless these bytes are a report that counts for this campaign."""
@@ -222,3 +227,16 @@ def _items(name: str, path: Path, campaign: Campaign) -> tuple[ItemId, ...]:
             "list of its item ids in their order."
         )
     return tuple(items)
+
+
+def _earlier(section: Section, campaign: Campaign) -> bytes | None:
+    if "counts" not in section.values:
+        return None
+    path = section.file("counts")
+    try:
+        counts = Server.load(path)
+    except ModelFileError as error:
+        raise ConfigError(f"{FILE}: {section.name}.counts is no checkpoint. {error}") from None
+    if counts.campaign != campaign:
+        raise ConfigError(f"{FILE}: {section.name}.counts are of another campaign.")
+    return CampaignCounts(counts).encode()
