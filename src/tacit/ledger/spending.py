@@ -15,6 +15,7 @@ from sqlalchemy import (
     Connection,
     bindparam,
     case,
+    exists,
     insert,
     literal_column,
     or_,
@@ -123,16 +124,15 @@ def settle(place: Place, spending: Spending) -> Stored | Exception:
 def spend(place: Place, spending: Spending) -> Stored:
     """Key, charges, draw, answer, entry: the caller undoes what was written if this raises.
 
-    Key and charges are sent together, so a repetition takes its charges back.
+    Key and charges are sent together; without the key no charge is taken.
     """
     request = spending.request
     number = place.sequence + 1
     claimed = _claim(place.connection, request, number)
     charges = _in_order(spending.charges)
-    payments = [_pay(place, charge) for charge in charges]
+    payments = [_pay(place, charge, number) for charge in charges]
     new, budgets_paid = claimed.rows(), [payment.rows() for payment in payments]
     if not new:
-        _UNDO.run(place.connection)
         return find(place.connection, request)
     paid = [_paid(place, *both) for both in zip(charges, budgets_paid, strict=True)]
     before = None if spending.state is None else place.states.read(spending.state)
@@ -196,11 +196,12 @@ def _claim(connection: Connection, request: Request, number: int) -> Asked:
     return _CLAIM.run(connection, row)
 
 
-def _pay(place: Place, charge: Charge) -> Asked:
-    """Take the price from the budget. No row if it does not cover it."""
+def _pay(place: Place, charge: Charge, number: int) -> Asked:
+    """Take the price from the budget. No row if it does not cover it, or the key was taken."""
     cost = charge.cost
     price = {"in": cost.unit.value, "amount": cost.amount, "delta": cost.delta}
-    return _PAY.run(place.connection, {**_whose(charge.holder), **price, "now": place.epoch})
+    by = {"now": place.epoch, "by": number}
+    return _PAY.run(place.connection, {**_whose(charge.holder), **price, **by})
 
 
 def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
@@ -245,6 +246,7 @@ def _payment() -> ReturningUpdate[tuple[int]]:
         row.delta_spent + delta <= row.delta_cap,
         row.epoch <= now,
         or_(row.epoch_cap.is_(None), in_epoch <= row.epoch_cap),
+        _CLAIMED,
     )
     paid = update(budgets).values(**added, epoch=now, epoch_spent=in_epoch).where(*covered)
     return paid.returning(row.id)
@@ -255,6 +257,7 @@ def _same(columns: Iterable[Column[Any]]) -> list[ColumnElement[bool]]:
 
 
 _KEY = [requests.c.tenant, requests.c.subject, requests.c.operation, requests.c.request_key]
+_CLAIMED = exists().where(requests.c.sequence == bindparam("by", type_=BigInteger))
 _WHOSE = [budgets.c.tenant, budgets.c.kind, budgets.c.name]
 
 _PLACE = Statement(

@@ -106,7 +106,8 @@ def sum_under_repeatable_read(plant: Plant) -> None:
     row, amount = budgets.c, text(":amount")
     added = {"spent": row.spent + amount, "epoch_spent": row.epoch_spent + amount}
     covered = text(_SUM)
-    paid = update(budgets).values(**added).where(*spending._same(spending._WHOSE), covered)
+    whose = (*spending._same(spending._WHOSE), spending._CLAIMED)
+    paid = update(budgets).values(**added).where(*whose, covered)
     plant(spending, "_PAY", Statement(paid.returning(row.id)))
     columns = (head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
     plant(spending, "_PLACE", Statement(select(*columns)))
@@ -124,7 +125,8 @@ def payment_without_guard(plant: Plant) -> None:
     """Spending is added without a look at the cap; only the table's CHECK is left."""
     row, amount = budgets.c, text(":amount")
     added = {"spent": row.spent + amount, "epoch_spent": row.epoch_spent + amount}
-    paid = update(budgets).values(**added).where(*spending._same(spending._WHOSE))
+    whose = (*spending._same(spending._WHOSE), spending._CLAIMED)
+    paid = update(budgets).values(**added).where(*whose)
     plant(spending, "_PAY", Statement(paid.returning(row.id)))
 
 
@@ -164,7 +166,7 @@ def free_release(plant: Plant) -> None:
     plant(spending, "_paid", lambda *_: [1, 1, 0])
 
 
-def _nothing_yet(place: Place, _: Charge) -> Asked:
+def _nothing_yet(place: Place, *_: object) -> Asked:
     return Statement(text("SELECT 1")).run(place.connection)
 
 
