@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -170,27 +171,46 @@ class Visit:
         self.step("Rate")
 
 
+Begin = Callable[..., Visit]
+
+
 @pytest.fixture
-def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Visit]]:
+def visit(visiting: Callable[[], AbstractContextManager[Begin]]) -> Iterator[Begin]:
     """Opens browsers; what Playwright's `new_context` takes may be given."""
-    visits: list[Visit] = []
+    with visiting() as begin:
+        yield begin
 
-    def begin(*, width: int = 1280, path: str = "/", **options: Any) -> Visit:
-        given = {"reduced_motion": "reduce", "locale": "en-GB", **options}
-        context = browser.new_context(viewport={"width": width, "height": 800}, **given)
-        context.set_default_timeout(10_000)
-        context.add_init_script(NOTICE)
-        page = context.new_page()
-        opened = Visit(page, context, served.address)
-        page.on("request", lambda request: opened.sent.append(request))
-        page.on("console", lambda message: opened.complaints.append(message.text))
-        page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-        visits.append(opened)
-        page.goto(served.address + path)
-        return opened
 
-    yield begin
-    complaints = [each for one in visits for each in one.complaints]
-    for one in visits:
-        one.context.close()
-    assert complaints == []
+@pytest.fixture(scope="session")
+def visiting(browser: Browser, served: Served) -> Callable[[], AbstractContextManager[Begin]]:
+    """`with visiting() as visit:`, for fixtures that many tests share."""
+
+    @contextmanager
+    def opening() -> Iterator[Begin]:
+        visits: list[Visit] = []
+
+        def begin(*, width: int = 1280, path: str = "/", **options: Any) -> Visit:
+            given = {"reduced_motion": "reduce", "locale": "en-GB", **options}
+            context = browser.new_context(viewport={"width": width, "height": 800}, **given)
+            visits.append(_open(context, served.address, path))
+            return visits[-1]
+
+        yield begin
+        complaints = [each for one in visits for each in one.complaints]
+        for one in visits:
+            one.context.close()
+        assert complaints == []
+
+    return opening
+
+
+def _open(context: BrowserContext, address: str, path: str) -> Visit:
+    context.set_default_timeout(15_000)
+    context.add_init_script(NOTICE)
+    page = context.new_page()
+    opened = Visit(page, context, address)
+    page.on("request", lambda request: opened.sent.append(request))
+    page.on("console", lambda message: opened.complaints.append(message.text))
+    page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    page.goto(address + path)
+    return opened

@@ -52,9 +52,15 @@ def other_stars() -> tuple[int, ...]:
     return tuple(6 - given for given in STARS)
 
 
-def test_only_the_service_itself_is_asked(visit):
+@pytest.fixture(scope="module")
+def person(visiting):
+    """After a whole visit."""
+    with visiting() as visit:
+        yield whole_visit(visit)
+
+
+def test_only_the_service_itself_is_asked(person):
     """Every request of a whole visit goes to the page's own address."""
-    person = whole_visit(visit)
     assert {request.url.startswith(person.address + "/") for request in person.sent} == {True}
 
 
@@ -101,9 +107,8 @@ def histories() -> list[bytes]:
     return [text.strip("[]{}").encode() for text in texts] + [bytes(STARS)]
 
 
-def test_neither_the_attribute_nor_the_true_stars_are_in_any_request(visit):
+def test_neither_the_attribute_nor_the_true_stars_are_in_any_request(person):
     """Plain, in hexadecimal and in base64, in addresses, headers and bodies."""
-    person = whole_visit(visit)
     kept = person.page.evaluate("[localStorage['tacit.stars'], localStorage['tacit.values']]")
     secrets = [
         *histories(),
@@ -119,9 +124,8 @@ def test_neither_the_attribute_nor_the_true_stars_are_in_any_request(visit):
             assert not any(spelled in one for one in wire), (secret, spelled)
 
 
-def test_the_search_for_true_stars_would_find_them(visit):
+def test_the_search_for_true_stars_would_find_them(person):
     """The control: the release itself is found by what it really holds."""
-    person = whole_visit(visit)
     body = next(r.post_data_buffer for r in person.sent if r.url.endswith("/profiles"))
     shown = json.dumps(Release.decode(body).ratings, separators=(",", ":")).strip("[]").encode()
     padded = b"x" + base64.b64encode(b"ab" + body)
@@ -130,9 +134,8 @@ def test_the_search_for_true_stars_would_find_them(visit):
     assert any(spelled in body.hex().encode() for spelled in spellings(shown))
 
 
-def test_films_that_are_held_back_are_in_no_letter(visit):
+def test_films_that_are_held_back_are_in_no_letter(person):
     """This visitor's device holds some back and moves stars: so the tests are about something."""
-    person = whole_visit(visit)
     body = next(r.post_data_buffer for r in person.sent if r.url.endswith("/profiles"))
     release = dict(Release.decode(body).ratings)
     true = {item + 1: (given - 1) * MICRO for item, given in enumerate(STARS)}
