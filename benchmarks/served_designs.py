@@ -31,6 +31,7 @@ from tacit.service.demos import disclosures as disclosures_demo
 from tacit.service.demos import rounds as rounds_demo
 from tacit.service.disclosures import ServedDisclosure
 from tacit.service.keys import Caller, Role
+from tacit.service.people import unsalted
 from tacit.service.resources import campaigns, disclosures, rounds
 from tacit.service.rounds import ServedRounds
 
@@ -112,7 +113,8 @@ def timed(ask: Ask, requests: int, threads: int) -> dict[str, Any]:
 def counted(running: Service) -> int:
     """Reports in the campaign's counts."""
     served = running.deployment.all(ServedCampaign)["taste"]
-    return served.counts(running.ledger.state(f"bench/{served.state}")).counts.reports
+    kept = unsalted(running.ledger.state(f"bench/{served.state}"))
+    return served.counts(kept).counts.reports
 
 
 def main() -> int:

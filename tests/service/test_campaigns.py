@@ -275,6 +275,18 @@ def test_the_ledger_holds_no_report(shop, served):
     assert report[10:18] not in written
 
 
+def test_the_log_cannot_be_tried_against_reports(shops, demo, folder, tmp_path, served):
+    """Two ledgers that counted the same report hold different states: no hash fits a guess."""
+    (report,) = reports_of(served.campaign, served.items, 1)
+    states = set()
+    for number in range(2):
+        ledger = str(tmp_path / f"{number}.db")
+        with shops(demo, folder, answer_within=60, database=ledger) as one:
+            assert send(one, "ann", report).status_code == 200
+            states.add(one.service.ledger.state(f"demo/{served.state}"))
+    assert len(states) == 2
+
+
 def test_estimates_are_right(tmp_path):
     """Estimates from many reports lie within their stated errors of the true share."""
     served = made(tmp_path, epsilon=2.0)

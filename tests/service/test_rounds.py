@@ -13,6 +13,7 @@ from tacit.ledger import Holder
 from tacit.randomness import replay, secure, simulation
 from tacit.recommenders.prec import PRec, PRecSettings
 from tacit.service.deployment import Section
+from tacit.service.people import unsalted
 from tacit.service.round_states import RoundsState
 from tacit.service.round_steps import RoundSteps
 from tacit.service.rounds import ServedRounds
@@ -44,7 +45,7 @@ def post(shop, name: str, what: str, **given):
 
 
 def kept(shop) -> RoundsState:
-    return RoundsState.decode(shop.service.ledger.state("demo/rounds/films"))
+    return RoundsState.decode(unsalted(shop.service.ledger.state("demo/rounds/films")))
 
 
 def begun(shop, votes: dict[str, int] | None = None) -> None:
@@ -87,6 +88,23 @@ def test_people_vote(shop, small):
     cast = zip(run._voters.ids.tolist(), run._votes.tolist(), strict=True)
     told = {names[number]: place for number, place in cast}
     assert told == {"carl": 0, "ann": 1}  # places of candidates: her own vote goes first
+
+
+def test_a_vote_is_in_no_answer(shop, small):
+    """Whatever somebody votes, the answer is the same: answers are kept for ever."""
+    shop.post("operator", f"{FILMS}/announce", json={"candidates": [7, 8]})
+    answers = {post(shop, "ann", "votes", json={"candidate": one}).content for one in (7, 8)}
+    assert len(answers) == 1
+
+
+def test_the_log_cannot_be_tried_against_votes(shop, small):
+    """The same vote again makes another state: no hash in the log fits a guess."""
+    shop.post("operator", f"{FILMS}/announce", json={"candidates": [7, 8]})
+    states = set()
+    for _ in range(3):
+        post(shop, "ann", "votes", json={"candidate": 7})
+        states.add(shop.service.ledger.state("demo/rounds/films"))
+    assert len(states) == 3
 
 
 def test_one_round_after_the_other(shop, small):

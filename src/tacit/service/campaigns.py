@@ -60,8 +60,8 @@ class ServedCampaign:
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """From `campaign`, a campaign's bytes, and `items`, its ids as JSON; perhaps `lifetime`, and
-        `counts`, a checkpoint of reports that came from elsewhere before.
+        """From `campaign`, a campaign's bytes, and `items`, its ids as JSON. There may be a
+        `lifetime`, and `counts`: a checkpoint of reports that came from elsewhere before.
         """
         campaign = _campaign(section.name, section.file("campaign"))
         items = _items(section.name, section.file("items"), campaign)

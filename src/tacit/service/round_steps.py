@@ -64,7 +64,7 @@ class RoundSteps:
         known = now.voters.keys() | now.gone | now.votes.keys()
         if voter not in known and len(known) >= self.settings.voters:
             return refusal(409, "There are as many voters as can be."), None
-        answer = reply({"round": now.number + 1, "candidate": candidate})
+        answer = reply({"round": now.number + 1})  # answers are kept for ever: no vote in them
         return answer, replace(now, votes={**now.votes, voter: candidate}).encode()
 
     def open(

@@ -8,12 +8,13 @@ Charges    the run's own budget, once, with what all clients together can ever l
 Keeps      the run in the ledger, in one transaction with each answer. If that is undone, so is the
            run, and the step is done again with fresh noise: what was drawn was told to nobody. So
            no noise is used twice, and nobody is answered twice.
+           Answers are kept for ever, as everywhere: of a vote it says which round it was for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -21,11 +22,12 @@ from typing import Any, Self
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
 from tacit.privacy import Guarantee
+from tacit.randomness import Source
 from tacit.recommenders.prec import PRecSettings, cards
 from tacit.recommenders.prec.seats import Seats
 from tacit.service import strict_json
 from tacit.service.deployment import Section
-from tacit.service.people import Kept
+from tacit.service.people import Kept, salted, unsalted
 from tacit.service.round_states import RoundsState
 from tacit.service.round_steps import GivenRounds, RoundSteps, among
 from tacit.service.running import Service
@@ -91,12 +93,11 @@ class ServedRounds:
         """Her votes and what she was recommended are one state's."""
         what = (
             f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
-            "were, which count for nobody from the next round on; what you were recommended and "
-            "said of it. Kept is that you took part, since beginning anew would cost others again"
+            "were, which count for nobody from the next round on; what the run knew of your "
+            "recommendations, and what you said of them. Kept is that you took part, since "
+            "beginning anew would cost others again"
         )
-        return (
-            Kept(self.state, what, lambda source, kept: self.steps.without(user, source, kept)),
-        )
+        return (Kept(self.state, what, self._without(user)),)
 
     @cached_property
     def steps(self) -> RoundSteps:
@@ -117,7 +118,7 @@ class ServedRounds:
         service.ledger.release(
             Request(self.tenant, "service", f"begin {self.state}", "once", settings),
             [Charge(self._holder, self._cost)],
-            lambda source, _: (b"", self.steps.begin(source)),
+            lambda source, _: (b"", salted(source, self.steps.begin(source))),
             state=f"{self.tenant}/{self.state}",
         )
 
@@ -139,6 +140,13 @@ class ServedRounds:
             "guarantee": self.guarantees()[0].sentence,
             "together": self.guarantees()[-1].sentence,
         }
+
+    def _without(self, user: str) -> Callable[[Source, bytes | None], bytes | None]:
+        def without(source: Source, kept: bytes | None) -> bytes | None:
+            new = self.steps.without(user, source, unsalted(kept))
+            return None if new is None else salted(source, new)
+
+        return without
 
     @property
     def _holder(self) -> Holder:

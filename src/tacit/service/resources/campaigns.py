@@ -11,9 +11,11 @@ from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.campaigns import ServedCampaign
 from tacit.service.keys import NAME, Role
 from tacit.service.octets import Octets, allow_octets
+from tacit.service.people import unsalted
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, step
 from tacit.service.running import Service
+from tacit.service.salted_steps import salting
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
@@ -74,7 +76,7 @@ def reports(
             report,
             state=served.state,
             charges=[served.charge(caller.name)],
-            take=lambda _, kept: served.take(report, kept),
+            take=salting(lambda _, kept: served.take(report, kept)),
         )
     except KeyReused:
         raise Problem(
@@ -94,9 +96,9 @@ def close(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Res
         key,
         b"",
         state=served.state,
-        take=lambda _, kept: served.close(kept),
+        take=salting(lambda _, kept: served.close(kept)),
     )
-    closed = served.counts(service.ledger.state(f"{caller.tenant}/{served.state}"))
+    closed = served.counts(_kept(service, served))
     made = closed.clusters or closed.clustered()
     return step(
         service,
@@ -105,7 +107,7 @@ def close(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Res
         key,
         b"",
         state=served.state,
-        take=lambda _, kept: served.keep_clusters(made, kept),
+        take=salting(lambda _, kept: served.keep_clusters(made, kept)),
     )
 
 
@@ -117,7 +119,7 @@ def counts(service: Here, name: Name) -> dict[str, Any]:
 
 
 def _kept(service: Service, served: ServedCampaign) -> bytes | None:
-    return service.ledger.state(f"{served.tenant}/{served.state}")
+    return unsalted(service.ledger.state(f"{served.tenant}/{served.state}"))
 
 
 def _named(service: Service, name: str) -> ServedCampaign:

@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.ledger import KeyReused, canonical
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.keys import NAME, Role
+from tacit.service.people import unsalted
 from tacit.service.problems import Problem
 from tacit.service.replies import step
 from tacit.service.rounds import ServedRounds
 from tacit.service.running import Service
+from tacit.service.salted_steps import salting
 
 router = APIRouter(prefix="/api/rounds", tags=["rounds"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
@@ -71,10 +73,9 @@ class Opened(BaseModel):
 
 
 class Voted(BaseModel):
-    """round: the one that the vote is for."""
+    """round: the one that the vote is for. The vote is not repeated: answers are kept for ever."""
 
     round: int
-    candidate: int | str
 
 
 class Recommended(BaseModel):
@@ -96,7 +97,7 @@ def rounds(service: Here) -> dict[str, list[dict[str, Any]]]:
     """Which rounds there are, how far they are, and what they promise to voters."""
     return {
         "rounds": [
-            served.described(service.ledger.state(f"{served.tenant}/{served.state}"))
+            served.described(unsalted(service.ledger.state(f"{served.tenant}/{served.state}")))
             for served in service.deployment.all(ServedRounds).values()
         ]
     }
@@ -115,7 +116,7 @@ def announce(
         key,
         canonical(body.model_dump()),
         state=served.state,
-        take=lambda _, kept: served.steps.announce(body.candidates, kept),
+        take=salting(lambda _, kept: served.steps.announce(body.candidates, kept)),
     )
 
 
@@ -132,7 +133,9 @@ def open_round(
         key,
         canonical(body.model_dump()),
         state=served.state,
-        take=lambda source, kept: served.steps.open(body.candidates, body.votes, source, kept),
+        take=salting(
+            lambda source, kept: served.steps.open(body.candidates, body.votes, source, kept)
+        ),
     )
 
 
@@ -147,7 +150,7 @@ def votes(service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: 
         key,
         canonical(body.model_dump()),
         state=served.state,
-        take=lambda _, kept: served.steps.vote(caller.name, body.candidate, kept),
+        take=salting(lambda _, kept: served.steps.vote(caller.name, body.candidate, kept)),
     )
 
 
@@ -162,7 +165,7 @@ def recommendations(service: Here, caller: Asking, key: IdempotencyKey, name: Na
         key,
         b"",
         state=served.state,
-        take=lambda source, kept: served.steps.recommend(caller.name, source, kept),
+        take=salting(lambda source, kept: served.steps.recommend(caller.name, source, kept)),
     )
 
 
@@ -179,7 +182,9 @@ def feedback(
         key,
         canonical(body.model_dump()),
         state=served.state,
-        take=lambda source, kept: served.steps.feedback(caller.name, body.liked, source, kept),
+        take=salting(
+            lambda source, kept: served.steps.feedback(caller.name, body.liked, source, kept)
+        ),
     )
 
 
