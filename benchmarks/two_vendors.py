@@ -39,7 +39,7 @@ from tacit.service.keys import KeyRing, read_secret
 HOST = "127.0.0.1"
 LIMITS: dict[str, float] = {"per_second": 1e6, "burst": 1000000}
 USERS = 24
-EACH = 4
+EACH = 2
 """Videos of each vendor."""
 SEEN = 0.3
 """Share of clicks on a neighbour's video that home sees itself."""
@@ -342,7 +342,7 @@ SCENARIOS = ("alone", "alive", "killed", "stopped", "drip", "flood", "hang", "ly
 
 def run(scenario: str, visits: int, seed: int, folder: Path, threads: int) -> Row:
     """One scenario on its own pair: so many visits at each. What fails does from a quarter on."""
-    settings = {"epsilon": 3.0, "horizon": visits, "lifetime": 1e6, "caution_epsilon": 0.5}
+    settings = {"epsilon": 6.0, "horizon": visits, "lifetime": 1e6, "caution_epsilon": 0.5}
     epoch = max(50, visits // 20)
     with two_vendors(folder, videos=EACH, epoch=epoch, share=1.0, **settings) as two:
         crowd = Crowd(two, scenario, visits, seed)

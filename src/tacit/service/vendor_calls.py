@@ -23,7 +23,7 @@ from tacit.service.vendor_peers import Neighbour
 from tacit.service.vendor_signatures import OCTETS, NotSigned, check_answer, sign_request
 
 WITHIN = 1.0
-"""Seconds of a call. The service answers within 1.8, and writes three times around it."""
+"""Seconds of a call, at most."""
 _LOOK_WITHIN = 0.8
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
 
@@ -36,13 +36,15 @@ class Calls:
     key: Ed25519PrivateKey = field(repr=False)
     transports: Mapping[str, httpx2.AsyncBaseTransport] = field(default_factory=dict)
 
-    async def ask(self, peer: Neighbour, forward: bytes, nonce: str) -> bytes | None:
+    async def ask(
+        self, peer: Neighbour, forward: bytes, nonce: str, *, within: float = WITHIN
+    ) -> bytes | None:
         """The answer to a Forward; None if there is none that can be trusted, or not in time."""
-        return await self._post(peer, "forwards", forward, nonce)
+        return await self._post(peer, "forwards", forward, nonce, min(within, WITHIN))
 
     async def tell(self, peer: Neighbour, word: bytes, nonce: str) -> bool:
         """Whether a Reward arrived."""
-        return await self._post(peer, "rewards", word, nonce) is not None
+        return await self._post(peer, "rewards", word, nonce, WITHIN) is not None
 
     async def reaches(self, peer: Neighbour) -> bool:
         """Whether its service says that it can answer."""
@@ -56,7 +58,9 @@ class Calls:
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return False
 
-    async def _post(self, peer: Neighbour, what: str, body: bytes, nonce: str) -> bytes | None:
+    async def _post(
+        self, peer: Neighbour, what: str, body: bytes, nonce: str, within: float
+    ) -> bytes | None:
         headers = sign_request(
             self.key,
             sender=self.sender,
@@ -69,7 +73,7 @@ class Calls:
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
         try:
             async with (
-                asyncio.timeout(WITHIN),
+                asyncio.timeout(within),
                 self._client(peer) as client,
                 client.stream(
                     "POST", f"{peer.url}/{what}", content=body, headers=headers

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,12 +38,15 @@ from tacit.service.vendors import ServedVendor
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
 """Of an answer that is stored between the steps and never leaves."""
+_SHOWN_WITHIN = 0.6
+"""Seconds that are left to step 4: a busy ledger shortens the call, not the answer."""
 
 
 async def visit(
     service: Service, vendor: ServedVendor, caller: Caller, key: str, context: Sequence[float]
 ) -> Response:
     """A video for this context. Waiting for a neighbour holds no thread."""
+    latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
     told = _Visitor(service, vendor, caller, key, context)
     reached = () if vendor.reach is None else vendor.reach.now()
     begun = await to_thread.run_sync(told.begin, reached)
@@ -53,7 +57,8 @@ async def visit(
     forward = None if peer is None else await to_thread.run_sync(told.forward)
     answer = None
     if vendor.calls is not None and peer is not None and forward is not None:
-        answer = await vendor.calls.ask(peer, forward, Forward.decode(forward).request.hex())
+        nonce, left = Forward.decode(forward).request.hex(), max(0.0, latest - time.monotonic())
+        answer = await vendor.calls.ask(peer, forward, nonce, within=left)
     return await to_thread.run_sync(told.finish, asks, forward, answer)
 
 
