@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 
 from tacit.errors import TacitError
 from tacit.service.access import Here, allow
@@ -31,7 +32,7 @@ def readyz(service: Here) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@router.get("/metrics", **allow(Role.OPERATOR, Role.AUDITOR))
+@router.get("/metrics", response_class=PlainTextResponse, **allow(Role.OPERATOR, Role.AUDITOR))
 def metrics(request: Request) -> Response:
     """Counts by operation, in Prometheus's text format."""
     text: Any = request.app.state.metrics.text()
