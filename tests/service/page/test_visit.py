@@ -169,7 +169,7 @@ def test_an_answer_that_is_changed_after_sending_is_refused_in_a_sentence(visit)
     person.step("What leaves")
     refused = person.letter("stars").get_by_role("alert")
     refused.wait_for()
-    assert refused.inner_text().startswith("Your device refuses: it has sent stars")
+    assert refused.inner_text().startswith("Your device refuses: it has sent these stars")
     assert person.button("stars").count() == 0
 
 
@@ -231,3 +231,25 @@ def test_where_visitors_are_not_let_in_the_page_says_so(visit):
     assert trouble.inner_text().startswith("This service gives no keys to visitors")
     assert person.button("stars").is_disabled()
     person.complaints.clear()
+
+
+def test_over_an_insecure_connection_the_page_says_what_it_needs(visit):
+    """Browsers withhold their cryptography there."""
+    person = visit()
+    script = "Object.defineProperty(window, 'isSecureContext', { value: false })"
+    person.context.add_init_script(script)
+    person.page.reload()
+    trouble = person.page.get_by_role("alert")
+    trouble.wait_for()
+    assert "over https" in trouble.inner_text()
+
+
+def test_a_browser_that_keeps_nothing_is_told_so(visit):
+    """Without a kept code the same stars would be drawn anew at every visit."""
+    person = visit()
+    script = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })"
+    person.context.add_init_script(script)
+    person.page.reload()
+    trouble = person.page.get_by_role("alert")
+    trouble.wait_for()
+    assert trouble.inner_text().startswith("This browser keeps nothing for this page.")

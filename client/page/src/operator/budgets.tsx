@@ -31,7 +31,6 @@ export function Budgets({ apiKey }: { apiKey: string }) {
           <thead>
             <tr>
               <th scope="col">Of</th>
-              <th scope="col">Counted in</th>
               <th scope="col" class="number">
                 Spent
               </th>
@@ -39,6 +38,7 @@ export function Budgets({ apiKey }: { apiKey: string }) {
                 At most
               </th>
               <th scope="col">Share</th>
+              <th scope="col">Counted in</th>
             </tr>
           </thead>
           <tbody>
@@ -47,7 +47,6 @@ export function Budgets({ apiKey }: { apiKey: string }) {
                 <th scope="row">
                   {name} <span class="noun">{kind}</span>
                 </th>
-                <td>{budget.counted_in}</td>
                 <td class="number">{budget.spent}</td>
                 <td class="number">{budget.cap}</td>
                 <td>
@@ -57,6 +56,7 @@ export function Budgets({ apiKey }: { apiKey: string }) {
                     aria-label={`Share of ${name} that is spent`}
                   />
                 </td>
+                <td>{budget.counted_in}</td>
               </tr>
             ))}
           </tbody>

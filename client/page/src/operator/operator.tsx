@@ -40,7 +40,7 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
   };
   return (
     <section class="lead">
-      <h1 tabIndex={-1}>For the operator</h1>
+      <h1 tabIndex={-1}>Operator</h1>
       <p>
         Budgets, guarantees and what privacy costs. The key stays in this page's memory: a reload
         forgets it.
@@ -66,7 +66,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
     <section aria-labelledby="operate">
       <div class="lead with-action">
         <h1 id="operate" tabIndex={-1}>
-          For the operator
+          Operator
         </h1>
         <button type="button" class="quiet" onClick={onLeave}>
           Forget the key

@@ -47,6 +47,9 @@ function CardShown({ card }: { card: Card }) {
         </Row>
         <Several name="Assumes" texts={card.assumptions} />
         <Several name="Does not cover" texts={card.not_covered} />
+        {card.basis === "measured" && card.measurements.length === 0 && (
+          <Row name="Attacks">none was measured here, so nothing says how hard guessing is</Row>
+        )}
         <Several
           name="Attacks"
           texts={card.measurements.map(

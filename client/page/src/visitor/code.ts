@@ -19,11 +19,8 @@ export interface Identity {
 
 /** This browser's visitor, made now if there is none. */
 export async function identity(): Promise<Identity> {
-  let code = localStorage.getItem(KEPT_AS);
-  if (code === null || !WELL_FORMED.test(code)) {
-    code = base64url(newSecret());
-    localStorage.setItem(KEPT_AS, code);
-  }
+  if (!isSecureContext) throw new Error(INSECURE);
+  const code = keptCode();
   const key = await keyOf(fromBase64url(code));
   const [token, schemeSecret, sketchSecret] = await Promise.all([
     hmac(key, "tacit page token"),
@@ -31,6 +28,22 @@ export async function identity(): Promise<Identity> {
     hmac(key, "tacit page sketches"),
   ]);
   return { code, token: base64url(token), schemeSecret, sketchSecret };
+}
+
+const INSECURE =
+  "Browsers lend their cryptography only to pages that came over a secure connection. Ask for this " +
+  "page over https, or as 127.0.0.1 on the machine that serves it.";
+
+function keptCode(): string {
+  try {
+    const kept = localStorage.getItem(KEPT_AS);
+    if (kept !== null && WELL_FORMED.test(kept)) return kept;
+    const made = base64url(newSecret());
+    localStorage.setItem(KEPT_AS, made);
+    return made;
+  } catch {
+    throw new Error("This browser keeps nothing for this page. Allow it to, then load it again.");
+  }
 }
 
 /** Whether a text is a code; then this browser is that visitor from now on. */

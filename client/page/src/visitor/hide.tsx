@@ -1,7 +1,8 @@
 /** Step 2: what the service must not learn, and the visitor's own answer, which stays here. */
 
 import type { ItemId } from "../../../src/items.js";
-import { MICRO, numberOf, type AttributeTable } from "../../../src/standard-scheme/messages.js";
+import { shown } from "../../../src/sketches/spelling.js";
+import { MICRO, numberOf, type AttributeTable, type Disclosure } from "../../../src/standard-scheme/messages.js";
 import { Lock } from "../parts/lock";
 import { releasePath } from "./letters";
 import { isAnswered, type Visit } from "./visit";
@@ -26,7 +27,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           <Choice
             key={name}
             group="what"
-            label={disclosure.attributes.map((table) => table.name).join(" and ")}
+            label={hiddenBy(disclosure)}
             checked={name === offer.name}
             onChoose={() => choose(name)}
           />
@@ -34,7 +35,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
       </fieldset>
       {attributes.map((table) => (
         <fieldset key={table.name} class="choices">
-          <legend>My {table.name} is</legend>
+          <legend>My {shown(table.name)} is</legend>
           {table.values.map((value) => (
             <Choice
               key={value}
@@ -51,7 +52,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           {visit.sent[releasePath(offer.name)] !== undefined && (
             <p class="stays">
               You sent stars that were disguised under one answer. Under another one your device
-              sends no more: the two together could tell which is true.
+              sends none of them: the two together could tell which is true.
             </p>
           )}
         </fieldset>
@@ -110,7 +111,12 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
   );
 }
 
+/** What a disclosure hides, in words. */
+export function hiddenBy({ attributes }: Disclosure): string {
+  return attributes.map(({ name }) => shown(name)).join(" and ");
+}
+
 /** Codes of well-known data sets, written out. */
 function valueText(value: string): string {
-  return { F: "female", M: "male" }[value] ?? value;
+  return { F: "female", M: "male" }[value] ?? shown(value);
 }

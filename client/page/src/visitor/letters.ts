@@ -43,7 +43,8 @@ export async function draftRelease(
   stars: Stars,
   { token, schemeSecret }: Identity,
 ): Promise<ReleaseLetter> {
-  const kept = new BrowserStore<Entry>(`${account(token)} disclosures/${name}`);
+  // One memory for all disclosures: what one hides, a release made for another may show.
+  const kept = new BrowserStore<Entry>(`${account(token)} stars`);
   const draw = (memory: Store<Entry>) =>
     new Device(disclosure, values, memory, schemeSecret).release(stars);
   const release = await draw(await copyOf(kept)).catch((error: unknown) => {
@@ -95,9 +96,9 @@ export function releasePath(name: string): string {
 }
 
 const OTHER =
-  "it has sent stars that were disguised under another answer, and the two together could tell " +
-  "which is true. Choose your earlier answer again, or delete everything under “Your list” and " +
-  "begin anew";
+  "it has sent these stars disguised otherwise, under another answer or to hide something else, and " +
+  "the two together could tell what each hides. Choose as before, or delete everything under “Your " +
+  "list” and begin anew";
 
 /** Which part of a report holds its bits. */
 const ANSWERS = 4;

@@ -4,6 +4,7 @@ import { Drafted, useDraft, type Draft } from "../parts/draft";
 import { GuaranteeOf } from "../parts/guarantee";
 import { Lock } from "../parts/lock";
 import type { Visitor } from "../service/person";
+import { hiddenBy } from "./hide";
 import { LetterShown } from "./letter";
 import { compared, draftRelease, draftReport, type Letter, type ReleaseLetter } from "./letters";
 import { FEWEST, isAnswered, type Visit } from "./visit";
@@ -51,8 +52,7 @@ function Letters({ visit, onNext }: { visit: Visit; onNext: () => void }) {
               <p>
                 Your taste is meant to be seen, so most stars leave as you gave them. Some films are
                 held back and some stars moved by chance, so that your{" "}
-                {offer.disclosure.attributes.map(({ name }) => name).join(" or ")} shows less in what
-                is left.
+                {hiddenBy(offer.disclosure)} shows less in what is left.
               </p>
               <Summary letter={letter} visit={visit} />
               <LetterShown
@@ -116,7 +116,6 @@ function ReportLetter(given: {
 function Summary({ letter, visit }: { letter: ReleaseLetter; visit: Visit }) {
   const { offer, stars } = visit;
   const { home, changed } = compared(letter, offer.disclosure, stars);
-  const hidden = offer.disclosure.attributes.map(({ name }) => `your ${name}`);
   const count = letter.release.ratings.length;
   return (
     <div class="balance">
@@ -139,10 +138,11 @@ function Summary({ letter, visit }: { letter: ReleaseLetter; visit: Visit }) {
           <Lock /> Stays here
         </h3>
         <ul>
-          {hidden.map((what) => (
-            <li key={what}>{what}</li>
-          ))}
+          <li>your {hiddenBy(offer.disclosure)}</li>
           <li>which stars are as you gave them, and which are not</li>
+          {home.length === 0 && changed === 0 && (
+            <li>that chance held back and moved nothing this time: the service cannot know</li>
+          )}
           {home.length > 0 && (
             <li>
               {home.length === 1 ? "1 film" : `${home.length} films`} held back:{" "}
