@@ -14,6 +14,7 @@ from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_l
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.schema import steps
 from tacit.ledger.store import reading
+from tacit.testing.ledger_faults import payment_without_guard, planted
 from tacit.testing.ledgers import FILMS, ask
 
 EDITS = {
@@ -318,6 +319,18 @@ def test_a_busy_store_is_told(spent, ledger_at):
         other.execute("ROLLBACK")
         other.close()
         assert not ask(ledger, "c", FILMS).repeated
+
+
+def test_an_error_leaves_no_lock(spent, ledger_at):
+    """Where the store stopped a request halfway, others can write at once."""
+    with ledger_at(spent) as ledger, planted(payment_without_guard):
+        with pytest.raises(LedgerRefused) as kept:
+            ask(ledger, "c", FILMS, steps=99)
+        other = sqlite3.connect(spent, isolation_level=None, timeout=0.5)
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("ROLLBACK")
+        other.close()
+        del kept
 
 
 def test_a_second_place_that_cannot_be_written(spent, ledger_at):

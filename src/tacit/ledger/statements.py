@@ -23,9 +23,15 @@ class Asked:
     def __init__(self, connection: Connection, cursor: Any) -> None:
         self._connection = connection
         self._cursor = cursor
+        # What SQLite has not been read to its end holds a lock, even after an error elsewhere.
+        self._read: list[Any] | None = None
+        if connection.dialect.name == "sqlite":
+            self._read = cursor.fetchall()
 
     def rows(self) -> list[Any]:
-        """All of them, as tuples: a statement that is not read to its end stays open."""
+        """All of them, as tuples."""
+        if self._read is not None:
+            return self._read
         with _told(self._connection):
             found: list[Any] = self._cursor.fetchall()
         return found
