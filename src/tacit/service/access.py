@@ -63,6 +63,8 @@ def _check(roles: frozenset[Role]) -> Callable[[Request], Awaitable[None]]:
 
 def _check_query(request: Request) -> None:
     """What is not known is not passed over: it would be taken for something that had an effect."""
+    if not request.scope["query_string"]:
+        return
     given = [name for name, _ in request.query_params.multi_items()]
     known = request.app.state.interface.queries(request.scope["route"].path, request.method)
     if len(set(given)) != len(given):
