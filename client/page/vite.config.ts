@@ -12,5 +12,5 @@ export default defineConfig({
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   // `npm run dev` beside a service that runs: the page renews itself, the service answers.
-  server: { proxy: { "/api": process.env["TACIT_SERVICE"] ?? "http://127.0.0.1:8000" } },
+  server: { proxy: { "/api": "http://127.0.0.1:8000" } },
 });
