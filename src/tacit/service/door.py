@@ -69,7 +69,7 @@ class Door:
         if scope["path"] != ALWAYS:
             self._limits.take(_counted(scope, caller))
             if self._waiting >= self._settings.most_waiting:
-                raise Problem(503, "Too much is asked at once. Ask again.", retry_after=1)
+                raise problems.busy()
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
         return caller
@@ -95,7 +95,7 @@ class Door:
             async with asyncio.timeout_at(end):
                 await self._room.acquire()
         except TimeoutError:
-            raise problems.unavailable() from None
+            raise problems.busy() from None
         finally:
             self._waiting -= 1
         task = asyncio.ensure_future(self._app(scope, _given(body), answer.send))
@@ -107,7 +107,7 @@ class Door:
             await task
             return
         task.add_done_callback(self._late)
-        raise problems.unavailable()
+        raise problems.late()
 
     def _left(self, task: asyncio.Task[None]) -> None:
         self._in_hand.discard(task)

@@ -151,8 +151,10 @@ def read_keys(path: Path) -> tuple[Entry, ...]:
 
 def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
     """Add a key to the file and give it: it is shown this once."""
-    if not NAME.fullmatch(name) or name == "person":
-        raise ConfigError("The name of a key is 1 to 64 of a-z, 0-9, _ and -, and is not 'person'.")
+    if not NAME.fullmatch(name) or f"{name}_".startswith("person_"):
+        raise ConfigError(
+            "The name of a key is 1 to 64 of a-z, 0-9, _ and -, and does not begin with 'person_'."
+        )
     if role in (Role.ANONYMOUS, Role.SUBJECT):
         raise ConfigError(
             "Keys in the file are for staff and vendors. A person's key comes from "

@@ -128,6 +128,21 @@ def unavailable() -> Problem:
     )
 
 
+def busy() -> Problem:
+    """No place to answer in became free in time."""
+    return Problem(503, "Too much is asked here now. Nothing was done. Ask again.", retry_after=1)
+
+
+def late() -> Problem:
+    """Begun, and not done in time."""
+    return Problem(
+        503,
+        "This was not done in time. It may be done and charged all the same, once: ask again with "
+        "the same Idempotency-Key.",
+        retry_after=1,
+    )
+
+
 def fault() -> Problem:
     """Something that should not be."""
     return Problem(500, "Something broke here. It was recorded without your data.")

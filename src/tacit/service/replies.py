@@ -2,6 +2,10 @@
 
 A request that changes something carries an Idempotency-Key. Its charge, its draw, its new state and
 its answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
+
+The ledger's log is kept for ever and holds the key of each request and SHA-256 of its payload and
+its answer. All three could be guessed where there is little to choose from: the key and the payload
+go in as hashes under the service's secret, and an answer is stored behind random bytes.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ from typing import Any
 
 from fastapi import Response
 
-from tacit.ledger import Charge, Request
+from tacit.ledger import Charge, Release, Request
 from tacit.randomness import Source
 from tacit.service import problems
-from tacit.service.keys import Caller
+from tacit.service.keys import Caller, Role
+from tacit.service.people import SALT, salted
 from tacit.service.running import Service
 
 OCTETS = "application/octet-stream"
@@ -77,8 +82,10 @@ def once(
 ) -> Response:
     """Charge, draw and store in one transaction, then answer; see `Ledger.release`."""
     request = _request(service, caller, operation, key, payload)
-    release = service.ledger.release(request, charges, lambda source: draw(source).encode())
-    return Reply.decode(release.answer).response(repeated=release.repeated)
+    release = service.ledger.release(
+        request, charges, lambda source: salted(source, draw(source).encode())
+    )
+    return _response(release)
 
 
 def step(
@@ -96,14 +103,20 @@ def step(
 
     def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
         answer, new = take(source, kept)
-        return answer.encode(), new
+        return salted(source, answer.encode()), new
 
     request = _request(service, caller, operation, key, payload)
     release = service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}")
-    return Reply.decode(release.answer).response(repeated=release.repeated)
+    return _response(release)
+
+
+def _response(release: Release) -> Response:
+    return Reply.decode(release.answer[SALT:]).response(repeated=release.repeated)
 
 
 def _request(service: Service, caller: Caller, operation: str, key: str, payload: bytes) -> Request:
-    """The payload goes in as a keyed hash: a log that is kept for ever must not be guessed from."""
+    """Staff and people may have the same name, and no key in common."""
+    name = caller.name if caller.role is Role.SUBJECT else f"{caller.role}:{caller.name}"
+    known = service.keys.digest(f"key {operation}", key.encode()).hex()
     sealed = service.keys.digest(f"payload {operation}", payload)
-    return Request(caller.tenant, caller.name, operation, key, sealed)
+    return Request(caller.tenant, name, operation, known, sealed)
