@@ -225,3 +225,11 @@ def test_a_key_that_nobody_has_is_refused_in_a_sentence(visit):
     trouble.wait_for()
     assert trouble.inner_text() == "Nobody is known by this key."
     person.complaints.clear()  # the browser's own line about the 401
+
+
+def test_the_operator_is_told_whether_the_log_agrees_with_its_tables(visit, served):
+    """What the service's replay of the log found, in a sentence."""
+    person = visit(path="/#operator")
+    person.page.get_by_label("Operator's key").fill(served.operator)
+    person.page.get_by_role("button", name="Open").click()
+    person.page.locator(".log", has_text="it agrees with every table").wait_for()

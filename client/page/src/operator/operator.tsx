@@ -6,7 +6,7 @@ import { Drafted, Trouble, useDraft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
 import { told } from "../service/asking";
 import { allGuarantees } from "../service/cards";
-import { budgets, curves } from "../service/operating";
+import { budgets, curves, log, type Log } from "../service/operating";
 import { Budgets } from "./budgets";
 import { CurveShown } from "./curve";
 
@@ -61,6 +61,7 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
 
 function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) {
   const promised = useDraft(allGuarantees, []);
+  const logged = useDraft(() => log(apiKey), [apiKey]);
   const measured = useDraft(() => curves(apiKey), [apiKey]);
   return (
     <section aria-labelledby="operate">
@@ -75,6 +76,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       <section class="panel" aria-labelledby="budgets">
         <h2 id="budgets">Budgets</h2>
         <Budgets apiKey={apiKey} />
+        <Drafted draft={logged}>{(found) => <p class="log">{standing(found)}</p>}</Drafted>
       </section>
       <section class="panel" aria-labelledby="curves">
         <h2 id="curves">What privacy costs</h2>
@@ -111,4 +113,12 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       </section>
     </section>
   );
+}
+
+/** Whether the log and every table agree, in a sentence. */
+function standing({ entries, replayed }: Log): string {
+  const length = entries === 1 ? "1 entry" : `${entries} entries`;
+  if (replayed === null) return `The log has ${length}. It is being replayed: look again.`;
+  if (!replayed.sound) return `The log does not agree with its tables: ${replayed.problems.join("; ")}`;
+  return `The log has ${length}. Replayed up to entry ${replayed.entries}, it agrees with every table.`;
 }

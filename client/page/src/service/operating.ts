@@ -33,6 +33,21 @@ export interface ModelCurve {
   readonly curve: Curve;
 }
 
+/** Where the log of what was spent stands. replayed: null while the first replay runs. */
+export interface Log {
+  readonly entries: number;
+  readonly head: string;
+  readonly replayed: {
+    readonly entries: number;
+    readonly sound: boolean;
+    readonly problems: readonly string[];
+  } | null;
+}
+
+export function log(key: string): Promise<Log> {
+  return askJson("/api/privacy/ledger", { key });
+}
+
 /** One page of budgets; next: where the following page begins, or null. */
 export function budgets(key: string, after: number): Promise<{ budgets: HeldBudget[]; next: number | null }> {
   return askJson(`/api/privacy/budgets?after=${after}&limit=100`, { key });

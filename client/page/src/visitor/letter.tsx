@@ -65,8 +65,9 @@ export function LetterShown({ letter, visitor, sent, onSend }: Given) {
         </p>
         <button
           type="button"
-          disabled={state === "sending" || visitor.value === undefined}
-          onClick={() => void send()}
+          disabled={visitor.value === undefined}
+          aria-disabled={state === "sending"} // not disabled: it would lose the focus
+          onClick={() => state !== "sending" && void send()}
         >
           {state === "sending" ? "Sending …" : `Send these ${size} bytes${again ? " again" : ""}`}
         </button>

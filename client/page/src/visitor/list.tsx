@@ -7,6 +7,7 @@ import { Drafted, useDraft } from "../parts/draft";
 import { GuaranteeOf } from "../parts/guarantee";
 import { askOctets } from "../service/asking";
 import type { Question } from "../service/offers";
+import { releasePath } from "./letters";
 import { Poster } from "./poster";
 import { starsOnScale } from "./rate";
 import { StarsShown } from "./stars";
@@ -23,7 +24,9 @@ export function List({ visit }: { visit: Visit }) {
         <section class="lead">
           <h1 tabIndex={-1}>No list yet</h1>
           <p>
-            Your list is made when your disguised stars were sent.{" "}
+            {visit.sent[releasePath(offer.name)] === undefined
+              ? "Your list is made from the answer to your disguised stars."
+              : "The page was loaded anew and keeps no list. Send the same bytes again to get it."}{" "}
             <a href="#send">See what would leave</a>
           </p>
         </section>
