@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import shutil
 import sqlite3
+from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
-from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_ledger
+from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_ledger, replaying
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.schema import steps
 from tacit.ledger.store import reading
@@ -48,6 +49,26 @@ def spent(quick_folder, ledger_at):
         ask(ledger, "a", FILMS)
         ask(ledger, "b", FILMS)
     return path
+
+
+def test_a_long_log_is_read_while_it_grows(spent, ledger_at, monkeypatch):
+    """Between two transactions of a replay a writer goes on; what it wrote is verified too."""
+    monkeypatch.setattr(replaying, "_AT_ONCE", 2)
+    with ledger_at(spent, create=False) as ledger:
+        keys = iter("cde")
+
+        @contextmanager
+        def read():
+            with ledger._reading() as connection:
+                yield connection
+            for key in keys:
+                ask(ledger, key, FILMS)
+                break
+
+        found = replaying.replay(read)
+        assert found.sound
+        assert found.releases == 5
+        assert found.entries == ledger.head.sequence
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())

@@ -54,7 +54,8 @@ def _inspected(engine: Engine, heads: HeadStore) -> Inspection:
     with reading(engine) as connection:
         if version(connection) == 0:
             raise ConfigError("There is no ledger here. Check the path or the address.")
-        found = replay(connection)
+    found = replay(lambda: reading(engine))
+    with reading(engine) as connection:
         if remembered is not None:
             try:
                 check_known(remembered, found.head, lambda number: hash_at(connection, number))
@@ -64,7 +65,7 @@ def _inspected(engine: Engine, heads: HeadStore) -> Inspection:
             replace(found, problems=(*found.problems, *([problem] if problem else ()))),
             tuple(balances(connection)),
             list_states(connection),
-            _entries(connection),
+            _entries(connection, found.entries),
         )
 
 
@@ -76,6 +77,7 @@ def _remembered(heads: HeadStore) -> tuple[Any, str]:
     return known, "" if known else "The second place of the ledger's head is missing."
 
 
-def _entries(connection: Connection) -> tuple[dict[str, Any], ...]:
-    rows = connection.execute(select(log).order_by(log.c.sequence)).mappings()
+def _entries(connection: Connection, last: int) -> tuple[dict[str, Any], ...]:
+    question = select(log).where(log.c.sequence <= last).order_by(log.c.sequence)
+    rows = connection.execute(question).mappings()
     return tuple(dict(row) for row in rows)

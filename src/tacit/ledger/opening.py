@@ -71,13 +71,12 @@ def found_at(
 def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> Ledger:
     remembered = heads.read()  # before the store is read: it is never ahead of the store
     _bring_up(engine, heads, operator=operator, create=create)
+    found = replay(lambda: reading(engine))
+    if not found.sound:
+        raise LedgerRefused(
+            f"{found.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
+        )
     with reading(engine) as connection:
-        found = replay(connection)
-        if not found.sound:
-            raise LedgerRefused(
-                f"{found.problems[0]} The ledger is not used. All that is wrong:  "
-                "tacit ledger verify."
-            )
         if remembered is not None:
             check_known(remembered, found.head, lambda number: hash_at(connection, number))
         elif found.entries > 1:

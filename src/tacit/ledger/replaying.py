@@ -1,9 +1,15 @@
-"""Replaying the log from its first entry: what every table has to hold, and whether it does."""
+"""Replaying the log from its first entry: what every table has to hold, and whether it does.
+
+A long log is read in many short transactions, for a writer waits for whoever reads. Entries are
+only ever added, so what was read stays read; the tables are compared in the transaction that finds
+no entry more.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,7 +31,9 @@ from tacit.ledger.spending import fingerprint
 from tacit.ledger.states import list_states
 
 _AT_ONCE = 1000
-"""Entries per question to the store."""
+"""Entries of one transaction."""
+Read = Callable[[], AbstractContextManager[Connection]]
+"""Begins a transaction that changes nothing and sees one moment."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +94,12 @@ class _Replay:
     budgets: dict[int, _Budget] = field(default_factory=dict)
     states: dict[str, tuple[int, str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    last: int = -(2**62)  # an entry with a number below 1 is one that somebody slipped in
 
     def entry(self, row: Any) -> None:
         """One row of the log, beside the request and the answer of the same number."""
         expected = self.sequence + 1
+        self.last = row.sequence
         if row.sequence != expected:
             self.problems.append(
                 f"Entries {expected} to {row.sequence - 1} of the log are missing."
@@ -155,11 +165,19 @@ _STEPS = {
 }
 
 
-def replay(connection: Connection) -> Verification:
-    """Everything the store holds against its log, in one moment of a reading transaction."""
+def replay(read: Read) -> Verification:
+    """Everything the store holds against its log."""
     state = _Replay()
-    for row in _entries(connection):
-        state.entry(row)
+    while True:
+        with read() as connection:
+            rows = _entries(connection, state.last)
+            for row in rows:
+                state.entry(row)
+            if len(rows) < _AT_ONCE:
+                return _compared(connection, state)
+
+
+def _compared(connection: Connection, state: _Replay) -> Verification:
     _compare_head(connection, state)
     _compare_budgets(connection, state)
     _compare_states(connection, state)
@@ -176,7 +194,8 @@ def replay(connection: Connection) -> Verification:
     )
 
 
-def _entries(connection: Connection) -> Iterator[Any]:
+def _entries(connection: Connection, last: int) -> Sequence[Any]:
+    """The next ones, each beside the request and the answer of the same number."""
     joined = log.outerjoin(requests, requests.c.sequence == log.c.sequence).outerjoin(
         answers, answers.c.sequence == log.c.sequence
     )
@@ -184,12 +203,9 @@ def _entries(connection: Connection) -> Iterator[Any]:
     question = select(
         log, *columns, answers.c.answer, answers.c.sequence.label("answered")
     ).select_from(joined)
-    last = -(2**62)  # an entry with a number below 1 is one that somebody slipped in
-    while rows := connection.execute(
+    return connection.execute(
         question.where(log.c.sequence > last).order_by(log.c.sequence).limit(_AT_ONCE)
-    ).all():
-        yield from rows
-        last = rows[-1].sequence
+    ).all()
 
 
 def _compare_head(connection: Connection, state: _Replay) -> None:

@@ -182,8 +182,7 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> int | None:
         connection = sqlite3.connect(path)
         whole = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         connection.close()
-        with reading(store) as opened:
-            found = replay(opened)
+        found = replay(lambda: reading(store))
     except Exception:  # whatever a broken file makes of it
         return None
     finally:
