@@ -210,6 +210,10 @@ def running(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
     process.stop()
 
 
+_FREE = {"TACIT_PER_SECOND": "1000000", "TACIT_BURST": "1000000"}
+"""Processes too are without limits on how often they are asked."""
+
+
 def _start(demo: Demo, folder: Path, flags: tuple[str, ...]) -> Running:
     process = subprocess.Popen(
         [
@@ -219,7 +223,7 @@ def _start(demo: Demo, folder: Path, flags: tuple[str, ...]) -> Running:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", **_FREE},
     )
     assert process.stdout is not None
     log: list[str] = []
