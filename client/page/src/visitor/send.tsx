@@ -93,8 +93,8 @@ function ReportLetter(given: {
       <h2 id={id}>A few answers, by coin toss</h2>
       <p>
         The service groups films by what people like together. It asks everybody a few random
-        questions; your device often answers the opposite of the truth, and no one can tell when. You
-        get a list without this letter too.
+        questions; your device answers the opposite of the truth now and then, and no one can tell
+        when. You get a list without this letter too.
       </p>
       <Drafted draft={draft}>
         {(letter) => (
