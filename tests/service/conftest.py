@@ -406,7 +406,7 @@ def _visit(_: Demo) -> Valid:
 
 
 def _visit_reward(demo: Demo) -> Valid:
-    nowhere = f"{_VENDOR}/visits/0.0.0.0.{'0' * 32}/reward"
+    nowhere = f"{_VENDOR}/visits/{'0' * 96}/reward"
     click = {"json": {"clicked": True}}
     return Valid(
         *("subject", nowhere, click, (_visit(demo),)),

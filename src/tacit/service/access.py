@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from asyncio import Semaphore
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, Request
@@ -80,6 +82,17 @@ async def asking(request: Request) -> Caller:
 
 
 Asking = Annotated[Caller, Depends(asking)]
+
+
+@asynccontextmanager
+async def outside(request: Request) -> AsyncIterator[None]:
+    """Gives its place back while a request waits for another service: others need it meanwhile."""
+    place: Semaphore = request.state.place
+    place.release()
+    try:
+        yield
+    finally:
+        await place.acquire()
 
 
 def own(caller: Caller, name: str) -> None:

@@ -11,14 +11,14 @@ plain; a file is named relative to the folder and lies in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 from tacit.errors import ConfigError
-from tacit.ledger import Cap, Holder
+from tacit.ledger import Balance, Cap, Holder
 from tacit.privacy import Guarantee
 from tacit.service.keys import NAME
 from tacit.service.settings import FILE, SECTION, content_of
@@ -104,6 +104,12 @@ class Deployment:
         """Every budget that must be open before anybody is answered."""
         for _, thing in self.served:
             yield from thing.budgets()
+
+    def check_opened(self, balances: Sequence[Balance]) -> None:
+        """Each thing that opens people's budgets sees that they are what its cards say."""
+        for _, thing in self.served:
+            if hasattr(thing, "check_opened"):
+                thing.check_opened(balances)
 
     def guarantees(self) -> dict[str, tuple[Guarantee, ...]]:
         """The cards of everything that is served, by noun and name."""

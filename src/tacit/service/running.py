@@ -31,6 +31,7 @@ class Service:
         try:
             for holder, cap in deployment.budgets():
                 ledger.open_budget(holder, cap)
+            deployment.check_opened(ledger.balances())
         except BaseException:
             ledger.close()
             raise

@@ -25,12 +25,13 @@ import numpy as np
 from anyio import to_thread
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
-from fastapi import Response
+from fastapi import Request, Response
 
 from tacit.ledger import BudgetExhausted, UnknownBudget
 from tacit.randomness import Source
 from tacit.recommenders.pdap.messages import Forward, MessageError, Offer
 from tacit.service import replies
+from tacit.service.access import outside
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
@@ -48,9 +49,14 @@ _SHOWN_WITHIN = 0.9
 
 
 async def visit(
-    service: Service, vendor: ServedVendor, caller: Caller, key: str, context: Sequence[float]
+    request: Request,
+    service: Service,
+    vendor: ServedVendor,
+    caller: Caller,
+    key: str,
+    context: Sequence[float],
 ) -> Response:
-    """A video for this context. Waiting for a neighbour holds no thread."""
+    """A video for this context. Waiting for a neighbour holds no thread and no place."""
     latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
     told = _Visitor(service, vendor, caller, key, context)
     reached = () if vendor.reach is None else vendor.reach.now()
@@ -63,7 +69,8 @@ async def visit(
     answer = None
     if vendor.calls is not None and peer is not None and forward is not None:
         nonce, left = Forward.decode(forward).request.hex(), max(0.0, latest - time.monotonic())
-        answer = await vendor.calls.ask(peer, forward, nonce, within=left)
+        async with outside(request):
+            answer = await vendor.calls.ask(peer, forward, nonce, within=left)
     return await to_thread.run_sync(told.finish, asks, forward, answer)
 
 

@@ -15,6 +15,7 @@ from fastapi import Request, Response
 
 from tacit.recommenders.pdap.messages import Forward, MessageError, Reward
 from tacit.service import replies
+from tacit.service.access import outside
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
@@ -47,6 +48,7 @@ def visit_clicked(
 
 
 async def guest_clicked(
+    request: Request,
     service: Service,
     vendor: ServedVendor,
     caller: Caller,
@@ -63,7 +65,8 @@ async def guest_clicked(
     word = json.loads(bytes(fixed.body))
     peer = vendor.neighbours.get(word.get("peer"))
     if peer is not None and vendor.calls is not None:
-        await vendor.calls.tell(peer, bytes.fromhex(word["word"]), reference)
+        async with outside(request):
+            await vendor.calls.tell(peer, bytes.fromhex(word["word"]), reference)
     return reply(RECEIVED).response(repeated="idempotency-replayed" in fixed.headers)
 
 

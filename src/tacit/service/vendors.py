@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tacit.errors import ConfigError
-from tacit.ledger import Cap, Charge, Holder
+from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.pdap import sound_guarantees
@@ -69,6 +69,17 @@ class ServedVendor:
         """Her budget here."""
         return Holder.subject(self.tenant, f"vendors/{self.name}/{user}")
 
+    def check_opened(self, balances: Iterable[Balance]) -> None:
+        """ConfigError where somebody's budget is larger than the cards say: a cap is for life."""
+        ours = f"vendors/{self.name}/"
+        for found in balances:
+            theirs = found.holder.tenant == self.tenant and found.holder.name.startswith(ours)
+            if theirs and found.cap.amount > self.settings.cap.amount:
+                raise ConfigError(
+                    f"{FILE}: {self.name}.lifetime was larger when people's budgets were opened, "
+                    "and a budget is for life. Put it back, or take another name for the vendor."
+                )
+
     def holders(self, user: str) -> Iterable[Holder]:
         """The same, for whoever lists hers."""
         return (self.holder(user),)
@@ -84,7 +95,8 @@ class ServedVendor:
         )
         return (
             f"noisy sums that hold visits of all, each at epsilon {settings.epsilon:g}{told}; all "
-            f"of one person's within {settings.lifetime:g}. No visit is kept under a name"
+            f"of one person's within {settings.lifetime:g}. Stored answers hold which video was "
+            "shown at each visit, and the random bytes of one that was forwarded"
         )
 
     def learning(self, user: str) -> list[Charge]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event
 
 import httpx2
 import pytest
+from starlette.testclient import TestClient
 
+from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.recommenders.pdap.messages import Forward, Offer
+from tacit.service import Service, create_app
+from tacit.service.keys import Caller, Role
 from tacit.service.vendor_signatures import sign_answer, sign_request
+from tacit.service.vendor_visits import ticket_of
+from tacit.service.vendors import ServedVendor
 
 RAW = (0.123456789, 0.987654321)
 
@@ -152,9 +161,55 @@ def test_anothers_visit_is_nothing(pair):
     """A visit is rewarded by the one who made it."""
     shown = pair.home.visit("ann").json()
     assert pair.home.reward(shown, "bob").status_code == 404
-    number, rest = shown["visit"].split(".", 1)
-    for forged in (f"1{number}.{rest}", f"1.0.0.0.{'0' * 32}"):
+    other = format(int(shown["visit"][-1], 16) ^ 1, "x")
+    for forged in (shown["visit"][:-1] + other, "0" * 96):
         assert pair.home.reward({"visit": forged}).status_code == 404
+
+
+def test_a_visits_name_tells_nothing(pair):
+    """It is stored for as long as the ledger is: the same context twice has nothing in common."""
+    first, second = (bytes.fromhex(pair.home.visit().json()["visit"]) for _ in range(2))
+    assert len(first) == len(second) == 48
+    shared = sum((one ^ other).bit_count() for one, other in zip(first, second, strict=True))
+    assert 100 < shared < 284  # of 384 bits; fair coins leave these bounds once in 10^20
+
+
+def test_budgets_larger_than_the_card_says_are_refused(pairs):
+    """A lifetime that was lowered is untrue of whoever came before: the service does not start."""
+    for pair in pairs(lifetime=5.0):
+        pair.home.visit()
+        path = pair.home.service.settings.folder / "tacit.toml"
+        told = path.read_text()
+        path.write_text(told.replace("lifetime = 5.0", "lifetime = 2.0"))
+        with pytest.raises(ConfigError, match="a budget is for life"):
+            Service.open(pair.home.service.settings)
+        path.write_text(told)
+        Service.open(pair.home.service.settings).close()
+
+
+@pytest.mark.usefixtures("asking")
+def test_visits_that_wait_for_a_neighbour_leave_others_their_place(pair):
+    """All places of a service may wait for a slow neighbour, and it still answers."""
+    settings = replace(pair.home.service.settings, threads=1)
+    app = create_app(Service.open(settings))
+    held = Event()
+
+    async def slow(request):
+        await asyncio.to_thread(held.wait, 5)
+
+    pair.home.wire.answers = slow
+    with TestClient(app) as client:
+        calls = app.state.service.deployment.all(ServedVendor)[pair.home.name].calls
+        calls.transports[pair.other.name] = pair.home.wire
+        one = replace(pair.home, app=app, client=client, service=app.state.service)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(one.visit)
+            while not pair.home.wire.crossed:
+                time.sleep(0.01)
+            assert client.get("/api/vendors").status_code == 200
+            assert not waiting.done()
+            held.set()
+            assert waiting.result().status_code == 200
 
 
 @pytest.mark.usefixtures("asking")
@@ -180,7 +235,9 @@ def test_state_outlives_the_process_and_two_workers_share_it(pair, again):
         assert new.home.reward(shown).status_code == 200
         assert sums(new.home) == 16
         assert pair.home.visit("bob").status_code == 200
-        assert new.home.visit("bob").json()["visit"].startswith("3.")
+        bob = Caller("demo", Role.SUBJECT, "bob")
+        third = new.home.visit("bob").json()["visit"]
+        assert ticket_of(new.home.service, new.home.served, bob, third).number == 3
 
 
 def test_contexts_of_another_length_are_refused_before_anything(one_pair):

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
 VisitId = Annotated[
     str,
-    Path(pattern=r"^(0|[1-9][0-9]{0,14})(\.(0|[1-9][0-9]{0,14})){3}\.[0-9a-f]{32}$", max_length=96),
+    Path(pattern=r"^[0-9a-f]{96}$", max_length=96),
 ]
 Reference = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", max_length=32)]
 
@@ -87,13 +87,18 @@ def vendors(service: Here) -> dict[str, Any]:
 
 @router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
 async def visits(
-    name: Name, body: Context, service: Here, caller: Asking, key: IdempotencyKey
+    name: Name,
+    body: Context,
+    request: Request,
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,
 ) -> Response:
     """A video for one visit, the vendor's own or a neighbour's."""
     vendor = _vendor(service, caller, name)
     if len(body.context) != vendor.settings.features:
         raise Problem(422, "A context has as many features as GET /api/vendors says.")
-    return await vendor_visits.visit(service, vendor, caller, key, body.context)
+    return await vendor_visits.visit(request, service, vendor, caller, key, body.context)
 
 
 @router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
@@ -111,6 +116,7 @@ async def guest_reward(
     name: Name,
     reference: Reference,
     body: Click,
+    request: Request,
     service: Here,
     caller: Asking,
     key: IdempotencyKey,
@@ -121,7 +127,7 @@ async def guest_reward(
     """
     vendor = _vendor(service, caller, name)
     return await vendor_words.guest_clicked(
-        service, vendor, caller, key, reference, clicked=body.clicked
+        request, service, vendor, caller, key, reference, clicked=body.clicked
     )
 
 
