@@ -41,8 +41,8 @@ def engine(path: Path, *, patience: float) -> Engine:
         make_url("sqlite+pysqlite://").set(database=str(path)),
         connect_args={"timeout": patience, "check_same_thread": False},
         paramstyle="named",
-        pool_size=4,
-        max_overflow=60,
+        pool_size=64,  # kept, because the settings of a new one cost more than a transaction
+        max_overflow=0,
         pool_timeout=patience,
     )
     event.listen(made, "connect", _settle)
