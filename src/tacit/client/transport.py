@@ -58,8 +58,8 @@ class _NoRedirects(HTTPRedirectHandler):
 class Transport:
     """One service and one key.
 
-    url: https, or http on this machine. key: printed after `Bearer`. timeout: seconds for one
-    attempt, also where an answer trickles in. largest: bytes of an answer that are read at most.
+    url: https, or http on this machine. key: printed after `Bearer`. timeout: seconds to
+    connect, for the head of an answer to go on, and for its body as a whole. largest: bytes of an answer that are read at most.
     """
 
     def __init__(

@@ -57,6 +57,13 @@ class Section:
             raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no number.")
         return float(value)
 
+    def whole(self, key: str, otherwise: int | None = None) -> int:
+        """A whole number, from 0 up."""
+        value = self.values.get(key, otherwise)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no whole number.")
+        return value
+
     def file(self, key: str) -> Path:
         """A file inside the folder; no link or `..` leads out of it."""
         path = (self.folder / self.text(key)).resolve()

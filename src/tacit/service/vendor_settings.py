@@ -89,10 +89,12 @@ class VendorSettings:
             share=section.number("share", 0.1) if peers else 1.0,
             failures=3 if peers else NEVER,
             epsilon=section.number("caution_epsilon", 0.1),
-            epoch=int(section.number("epoch", 1000)),
+            epoch=section.whole("epoch", 1000),
         )
-        features = int(section.number("features"))
-        horizon = int(section.number("horizon", 100_000))
+        features = section.whole("features")
+        if not 1 <= features <= MOST_FEATURES:
+            raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
+        horizon = section.whole("horizon", 100_000)
         return cls(
             videos=_videos(name, values.get("videos")),
             peers=peers,
@@ -102,17 +104,17 @@ class VendorSettings:
             lifetime=section.number("lifetime", 100.0),
             forward_epsilon=section.number("forward_epsilon", 1.0),
             answer_epsilon=answered,
-            slices=int(section.number("slices", 2)),
-            cells=int(section.number("cells", slices_for(horizon, features, _ARMS))),
+            slices=section.whole("slices", 2),
+            cells=section.whole("cells", slices_for(horizon, features, _ARMS)),
             caution=caution,
         )
 
     def __post_init__(self) -> None:
-        if not 1 <= self.features <= MOST_FEATURES:
-            raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
         private = [self.epsilon, self.forward_epsilon, self.answer_epsilon, self.caution.epsilon]
         if not all(math.isfinite(one) for one in private):
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
+        if min(self.cells, self.slices) < 1:
+            raise ConfigError("A vendor's grids have at least one cell per feature.")
         if self.most_learned < 1:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "

@@ -97,8 +97,8 @@ export function releasePath(name: string): string {
 
 const OTHER =
   "it has sent these stars disguised otherwise, under another answer or to hide something else, and " +
-  "the two together could tell what each hides. Choose as before, or delete everything under “Your " +
-  "list” and begin anew";
+  "the two together could tell what each hides. Choose as before. Beginning anew does not help: the " +
+  "service may notice that both are you";
 
 /** Which part of a report holds its bits. */
 const ANSWERS = 4;
