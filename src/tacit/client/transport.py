@@ -59,7 +59,8 @@ class Transport:
     """One service and one key.
 
     url: https, or http on this machine. key: printed after `Bearer`. timeout: seconds to
-    connect, for the head of an answer to go on, and for its body as a whole. largest: bytes of an answer that are read at most.
+    connect, for the head of an answer to go on, and for its body as a whole. largest: bytes of an
+    answer that are read at most.
     """
 
     def __init__(
