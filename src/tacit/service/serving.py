@@ -128,7 +128,8 @@ def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) ->
 @contextmanager
 def _listening(settings: Settings) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # Named TCP, or asyncio would not know it for TCP and let each answer's body wait 40 ms (Nagle).
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((settings.host, settings.port))
