@@ -206,7 +206,7 @@ class Pool:
     def __init__(self, port: int, keys: Keys) -> None:
         self._port = port
         self._keys = keys
-        self._free: asyncio.LifoQueue[tuple[Any, Any]] = asyncio.LifoQueue()
+        self._free: asyncio.Queue[tuple[Any, Any]] = asyncio.Queue()
 
     async def open(self) -> None:
         for _ in range(CONNECTIONS):
