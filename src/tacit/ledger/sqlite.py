@@ -10,6 +10,7 @@ Deviations No write-ahead log: before version 3.51.3 it can corrupt a file with 
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from tacit.ledger.refusals import LedgerRefused
 OLDEST = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
 
+_STEP = 0.0005
+"""Seconds between two tries to take a lock."""
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
@@ -98,6 +101,31 @@ def _settle(raw: Any, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """A writer takes its place before it reads, so nothing it read can change under it."""
+    """A writer takes its place before it reads, so nothing it read can change under it. A reader
+    takes its own at once as well: whoever has begun waits for nobody until the commit."""
     reads = connection.get_execution_options().get("ledger_reads", False)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+    if reads:
+        connection.exec_driver_sql("BEGIN")
+    _in_turn(connection, "SELECT 1 FROM sqlite_schema LIMIT 1" if reads else "BEGIN IMMEDIATE")
+
+
+def _in_turn(connection: Connection, statement: str) -> None:
+    """Waits in steps of a millisecond. SQLite's own grow to a hundred, and where two processes
+    write in turns, each then sleeps through most of the other's pauses."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    (patience,) = raw.execute("PRAGMA busy_timeout").fetchone()
+    end = time.monotonic() + patience / 1000
+    raw.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                raw.execute(statement).fetchone()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    break
+            time.sleep(_STEP)
+        connection.exec_driver_sql(statement)  # once more, for the error that everybody knows
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {patience}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any
@@ -27,8 +28,13 @@ RESOURCES = (
 """Files of tacit.service.resources; each has a `router`."""
 
 
-def create_app(service: Service, *, log: Logger | None = None) -> FastAPI:
-    """The ASGI application of a service that was opened. It is closed with it."""
+def create_app(
+    service: Service, *, log: Logger | None = None, ready: Callable[[], None] = lambda: None
+) -> FastAPI:
+    """The ASGI application of a service that was opened. It is closed with it.
+
+    ready: called when it begins to be served.
+    """
     logger = Logger() if log is None else log
     metrics = Metrics()
 
@@ -36,6 +42,9 @@ def create_app(service: Service, *, log: Logger | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = service.settings.threads
         logger.event("started", serves=len(service.deployment.served))
+        gc.collect()
+        gc.freeze()  # what is served stays: looking through it again would hold up everybody
+        ready()
         yield
         service.close()
         logger.event("stopped")

@@ -9,8 +9,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,6 +30,7 @@ STOPS_WITHIN = 6
 LEAVES_WITHIN = 1.5
 """Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
+_UP = ".up"
 
 
 def serve(settings: Settings, ready: Callable[[str], None]) -> None:
@@ -50,7 +52,14 @@ def from_environment() -> FastAPI:
     folder = Path(os.environ[PREFIX + "FOLDER"])
     log = Logger()
     adopt(log)
-    return create_app(Service.open(Settings.gather(folder, {}, os.environ)), log=log)
+    return create_app(
+        Service.open(Settings.gather(folder, {}, os.environ)), log=log, ready=_note_up
+    )
+
+
+def _note_up() -> None:
+    """Tells the process above that this worker is about to listen."""
+    (Path(os.environ[_METRICS]) / f"{os.getpid()}{_UP}").touch()
 
 
 class _Server(uvicorn.Server):
@@ -99,9 +108,22 @@ def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[],
         workers = _Workers(
             _config(settings, "tacit.service.serving:from_environment", factory=True), [bound]
         )
-        bound.listen()  # who comes before a worker is up waits
-        ready()
+        up = threading.Thread(
+            target=_when_up, args=(Path(folder), settings.workers, bound, ready), daemon=True
+        )
+        up.start()
         workers.run()
+
+
+def _when_up(folder: Path, workers: int, bound: socket.socket, ready: Callable[[], None]) -> None:
+    """Tells when every worker listens: whoever comes before stays with the first one."""
+    while folder.is_dir() and len(list(folder.glob(f"*{_UP}"))) < workers:
+        time.sleep(0.05)
+    while folder.is_dir():
+        with suppress(OSError), socket.create_connection(bound.getsockname()[:2], 1):
+            ready()
+            return
+        time.sleep(0.05)
 
 
 def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) -> uvicorn.Config:
@@ -111,7 +133,7 @@ def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) ->
         workers=settings.workers,
         http=Wire,
         ws="none",
-        loop="asyncio",
+        loop="uvloop",
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -140,10 +162,30 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
             f"({getattr(error, 'strerror', None) or 'no such address'}). Take another one with "
             "--port; --port 0 takes any that is free."
         ) from None
+    if settings.workers > 1:
+        name = bound.getsockname()
+        bound.close()
+        bound = _port(family, name)
     try:
         yield bound
     finally:
         bound.close()
+
+
+class _Port(socket.socket):
+    """A port of many workers. Sent to one of them it becomes a socket of its own there: from one
+    socket of all, a worker that happens to be awake would take every connection that waits."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _port, (self.family, self.getsockname())
+
+
+def _port(family: socket.AddressFamily, name: Any) -> _Port:
+    bound = _Port(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    bound.bind(name)
+    return bound
 
 
 def _address(bound: socket.socket) -> str:

@@ -27,7 +27,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from fastapi import Request, Response
 
-from tacit.ledger import BudgetExhausted, UnknownBudget
+from tacit.ledger import BudgetExhausted
 from tacit.randomness import Source
 from tacit.recommenders.pdap.messages import Forward, MessageError, Offer
 from tacit.service import replies
@@ -103,13 +103,8 @@ class _Visitor:
         def unlearned(desk: Desk) -> Reply:
             return self._shown(UNLEARNED, desk.unlearned(self._context))
 
-        charges = vendor.learning(user)
         try:
-            try:
-                return self._step(VISIT, learned, charges=charges)
-            except UnknownBudget:  # her first visit: nothing was spent or changed
-                self._service.ledger.open_budget(vendor.holder(user), vendor.settings.cap)
-                return self._step(VISIT, learned, charges=charges)
+            return self._step(VISIT, learned, charges=vendor.learning(user))
         except BudgetExhausted:
             return self._step(f"{VISIT}/unlearned", unlearned)
 

@@ -100,8 +100,8 @@ class ServedVendor:
         )
 
     def learning(self, user: str) -> list[Charge]:
-        """What a visit is charged."""
-        return [Charge(self.holder(user), self.settings.learning)]
+        """What a visit is charged; her first one opens her budget."""
+        return [Charge(self.holder(user), self.settings.learning, opens=self.settings.cap)]
 
     def asking(self, user: str) -> list[Charge]:
         """And what it is charged on top before anything is forwarded."""

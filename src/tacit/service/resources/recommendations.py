@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.service.access import Asking, Here, allow, own
@@ -50,14 +50,14 @@ class History(BaseModel):
     n: Length = 10
 
 
-@router.get("/api/recommend/{user}", **allow(Role.SUBJECT, Role.OPERATOR))
+@router.get("/api/recommend/{user}", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
 def recommend(
     service: Here,
     caller: Asking,
     user: Named,
     n: Annotated[int, Query(ge=1, le=LONGEST_LIST)] = 10,
     model: Annotated[str | None, Query(pattern=PATTERN)] = None,
-) -> Listed:
+) -> Response:
     """What a person may like, from the ratings that she gave; without any, what people like.
 
     model: by default the first that is served.
@@ -68,8 +68,8 @@ def recommend(
     return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
 
 
-@router.post("/api/recommend", **allow(Role.SUBJECT, Role.OPERATOR))
-def recommend_once(service: Here, asked: History) -> Listed:
+@router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
+def recommend_once(service: Here, asked: History) -> Response:
     """A list from a history that comes with the question. It changes nothing and needs no key."""
     served = model_of(service, asked.model)
     check_ratings(served, asked.history)
@@ -92,7 +92,8 @@ def _first(service: Service) -> ServedModel:
     raise Problem(404, "There is nothing at this address.")
 
 
-def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Listed:
+def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
+    """As bytes, made in the thread that made the list: another one would be waited for."""
     kept = served.known(ratings)
     lines = [
         Line(
@@ -103,4 +104,5 @@ def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Listed
         )
         for row in served.recommend(kept, n)
     ]
-    return Listed(model=served.name, personal=bool(kept), items=lines)
+    found = Listed(model=served.name, personal=bool(kept), items=lines)
+    return Response(found.model_dump_json(), media_type="application/json")
