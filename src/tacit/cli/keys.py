@@ -65,7 +65,7 @@ def list_keys(folder: Folder, as_json: JSON = False) -> None:
 
 @app.command()
 def revoke(folder: Folder, name: Name, as_json: JSON = False) -> None:
-    """Take a key back; its name stays taken, so that a log keeps its meaning."""
+    """Take a key back. Its name stays taken: a log keeps its meaning."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import revoke_key
 
@@ -80,7 +80,7 @@ def vendor(
     file: Annotated[str, typer.Option(help="Where the private key goes.")] = "vendor.pem",
     as_json: JSON = False,
 ) -> None:
-    """Make the key that a vendor signs with, and show its public half for its neighbours."""
+    """Make the key a vendor signs with, and show its public half."""
     from tacit.service.deployment import tenant_of
     from tacit.service.vendor_signatures import new_vendor_key
 

@@ -77,9 +77,12 @@ def served(
         process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Browser]:
-    """Debian's Chromium, without its sandbox: the tests may run as root, in a container."""
+    """Debian's Chromium, without its sandbox: the tests may run as root, in a container.
+
+    One for each file: while it is open, nothing else in this process has an event loop.
+    """
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
         yield opened
@@ -181,7 +184,7 @@ def visit(visiting: Callable[[], AbstractContextManager[Begin]]) -> Iterator[Beg
         yield begin
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def visiting(browser: Browser, served: Served) -> Callable[[], AbstractContextManager[Begin]]:
     """`with visiting() as visit:`, for fixtures that many tests share."""
 
