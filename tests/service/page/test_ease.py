@@ -23,7 +23,7 @@ new PerformanceObserver((list) => {
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def axe(missing: Any, request: pytest.FixtureRequest) -> str:
     """axe-core's script."""
     file = request.config.rootpath / AXE
