@@ -86,7 +86,7 @@ class VendorSettings:
             low=low,
             high=high,
             believed=bool(peers),
-            share=section.number("share", 0.1) if peers else 1.0,
+            share=section.number("share", Caution.share) if peers else 1.0,
             failures=3 if peers else NEVER,
             epsilon=section.number("caution_epsilon", 0.1),
             epoch=section.whole("epoch", 1000),
