@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.ledger import KeyReused, canonical
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
-from tacit.service.keys import NAME, Role
+from tacit.service.keys import NAME, Caller, Role
 from tacit.service.people import unsalted
 from tacit.service.problems import Problem
-from tacit.service.replies import step
+from tacit.service.replies import Step, step
 from tacit.service.rounds import ServedRounds
 from tacit.service.running import Service
 from tacit.service.salted_steps import salting
@@ -109,14 +109,14 @@ def announce(
 ) -> Response:
     """Announce the next round's candidates. The run begins with the first, and is paid for then."""
     served = _begun(service, name)
-    return step(
+    return _step(
         service,
         caller,
-        f"POST /api/rounds/{name}/announce",
+        served,
+        "announce",
         key,
-        canonical(body.model_dump()),
-        state=served.state,
-        take=salting(lambda _, kept: served.steps.announce(body.candidates, kept)),
+        body,
+        lambda _, kept: served.steps.announce(body.candidates, kept),
     )
 
 
@@ -126,16 +126,14 @@ def open_round(
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
     served = _begun(service, name)
-    return step(
+    return _step(
         service,
         caller,
-        f"POST /api/rounds/{name}/open",
+        served,
+        "open",
         key,
-        canonical(body.model_dump()),
-        state=served.state,
-        take=salting(
-            lambda source, kept: served.steps.open(body.candidates, body.votes, source, kept)
-        ),
+        body,
+        lambda source, kept: served.steps.open(body.candidates, body.votes, source, kept),
     )
 
 
@@ -143,14 +141,14 @@ def open_round(
 def votes(service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Vote) -> Response:
     """Vote on the announced candidates; until the round opens, the last vote stands."""
     served = _named(service, name)
-    return step(
+    return _step(
         service,
         caller,
-        f"POST /api/rounds/{name}/votes",
+        served,
+        "votes",
         key,
-        canonical(body.model_dump()),
-        state=served.state,
-        take=salting(lambda _, kept: served.steps.vote(caller.name, body.candidate, kept)),
+        body,
+        lambda _, kept: served.steps.vote(caller.name, body.candidate, kept),
     )
 
 
@@ -158,14 +156,14 @@ def votes(service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: 
 def recommendations(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Response:
     """This round's candidate for the person who asks: the same until the next round opens."""
     served = _named(service, name)
-    return step(
+    return _step(
         service,
         caller,
-        f"POST /api/rounds/{name}/recommendations",
+        served,
+        "recommendations",
         key,
-        b"",
-        state=served.state,
-        take=salting(lambda source, kept: served.steps.recommend(caller.name, source, kept)),
+        None,
+        lambda source, kept: served.steps.recommend(caller.name, source, kept),
     )
 
 
@@ -175,17 +173,30 @@ def feedback(
 ) -> Response:
     """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
     served = _named(service, name)
-    return step(
+    return _step(
         service,
         caller,
-        f"POST /api/rounds/{name}/feedback",
+        served,
+        "feedback",
         key,
-        canonical(body.model_dump()),
-        state=served.state,
-        take=salting(
-            lambda source, kept: served.steps.feedback(caller.name, body.liked, source, kept)
-        ),
+        body,
+        lambda source, kept: served.steps.feedback(caller.name, body.liked, source, kept),
     )
+
+
+def _step(
+    service: Service,
+    caller: Caller,
+    served: ServedRounds,
+    what: str,
+    key: str,
+    body: BaseModel | None,
+    take: Step,
+) -> Response:
+    """One change of the run."""
+    payload = b"" if body is None else canonical(body.model_dump())
+    operation = f"POST /api/rounds/{served.name}/{what}"
+    return step(service, caller, operation, key, payload, state=served.state, take=salting(take))
 
 
 def _begun(service: Service, name: str) -> ServedRounds:
