@@ -109,7 +109,8 @@ class Visit:
         self.page.wait_for_selector(".progress")  # no request is under way any more
         self.page.evaluate(
             "([texts, code]) => { Object.assign(localStorage, texts); "
-            "if (code) localStorage['tacit.code'] = code; location.hash = 'send'; }",
+            "if (code) localStorage['tacit.code'] = code; "
+            "history.replaceState(null, '', '#send'); }",  # unlike a new hash it shows nothing yet
             [texts, code],
         )
         self.sent.clear()

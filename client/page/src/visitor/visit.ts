@@ -1,6 +1,6 @@
 /** One visit: what was rated, what is hidden, what was sent, and what came back. */
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { hex } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
@@ -64,7 +64,7 @@ export function useVisit(wanted: boolean): Begun {
   const [stars, setStars] = useState<kept.Stars>(kept.keptStars);
   const [values, setValues] = useState(kept.keptValues);
   const [sent, setSent] = useState(kept.keptSent);
-  const [visitor, setVisitor] = useState<Promise<Visitor>>();
+  const visitor = useRef<Promise<Visitor>>();
   const [receipt, setReceipt] = useState<ReceiptGiven>();
   const [predictions, setPredictions] = useState<ReadonlyMap<ItemId, number>>();
 
@@ -93,12 +93,11 @@ export function useVisit(wanted: boolean): Begun {
     return { trouble: "This service offers nothing that hides an attribute, so there is no visit." };
   }
   const who = () => {
-    const asked = visitor ?? visitorFor(begun.identity.token);
-    if (visitor === undefined) {
-      setVisitor(asked);
-      asked.catch(() => setVisitor(undefined)); // asked again, it may work
+    if (visitor.current === undefined) {
+      visitor.current = visitorFor(begun.identity.token);
+      visitor.current.catch(() => (visitor.current = undefined)); // asked again, it may work
     }
-    return asked;
+    return visitor.current;
   };
   return {
     visit: {
@@ -120,9 +119,11 @@ export function useVisit(wanted: boolean): Begun {
         const answer = await askOctets(letter.path, { method: "POST", key, octets: letter.body });
         const digest = hex(await sha256(letter.body));
         const record = { at: new Date().toISOString(), bytes: letter.body.length, digest };
-        const all = { ...sent, [letter.path]: record };
-        kept.keepSent(all);
-        setSent(all);
+        setSent((before) => {
+          const all = { ...before, [letter.path]: record };
+          kept.keepSent(all);
+          return all;
+        });
         return answer;
       },
       visitor: who,
