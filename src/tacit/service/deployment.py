@@ -11,7 +11,7 @@ plain; a file is named relative to the folder and lies in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -117,6 +117,15 @@ class Deployment:
         for _, thing in self.served:
             if hasattr(thing, "check_opened"):
                 thing.check_opened(balances)
+
+    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+        """Each thing sees that it goes on from what it kept, under settings that still hold.
+
+        kept: a kept state by its name within the tenant.
+        """
+        for _, thing in self.served:
+            if hasattr(thing, "check_kept"):
+                thing.check_kept(kept)
 
     def guarantees(self) -> dict[str, tuple[Guarantee, ...]]:
         """The cards of everything that is served, by noun and name."""

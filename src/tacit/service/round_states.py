@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
+from tacit import container
+from tacit.recommenders.prec import PRecSettings
+
 Id = int | str
 
 
@@ -58,6 +61,11 @@ class RoundsState:
             sorted(self.gone),
         ]
         return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + self.run
+
+    def other_settings(self, settings: PRecSettings) -> tuple[str, ...]:
+        """Names of those that the run began with other values of."""
+        asked, began = settings.to_header(), container.unpack(self.run)[0]["settings"]
+        return tuple(name for name in asked if asked[name] != began.get(name))
 
     def with_numbers(self, names: Iterable[str]) -> dict[str, int]:
         """The voters' numbers, with further ones for names that have none. In no order of time."""

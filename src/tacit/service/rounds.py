@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
 from tacit.privacy import Guarantee
-from tacit.randomness import Source
-from tacit.recommenders.prec import PRecSettings, cards
+from tacit.randomness import Source, secure
+from tacit.recommenders.prec import PRec, PRecSettings, cards
 from tacit.recommenders.prec.seats import Seats
 from tacit.service import strict_json
 from tacit.service.deployment import Section
@@ -121,6 +121,24 @@ class ServedRounds:
             lambda source, _: (b"", salted(source, self.steps.begin(source))),
             state=f"{self.tenant}/{self.state}",
         )
+
+    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+        """ConfigError where the run of this name began with other settings, or cannot go on."""
+        if (found := unsalted(kept(self.state))) is None:
+            return
+        now = RoundsState.decode(found)
+        if others := now.other_settings(self.settings):
+            raise ConfigError(
+                f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), and "
+                "what was promised to its voters is for the whole run. Put them back, or name the "
+                "new run anew: it has a budget of its own."
+            )
+        try:
+            PRec.from_bytes(now.run, settings=self.settings, randomness=secure())
+        except ModelFileError as error:
+            raise ConfigError(
+                f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
+            ) from None
 
     def described(self, kept: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values. No count of anybody, nothing that votes decided."""

@@ -7,10 +7,11 @@ from typing import Self
 
 from fastapi import Request
 
-from tacit.ledger import Ledger, open_ledger
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, CapChanged, Holder, Ledger, open_ledger
 from tacit.service.deployment import Deployment
 from tacit.service.keys import KeyRing, read_secret
-from tacit.service.settings import Settings
+from tacit.service.settings import FILE, Settings
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Service:
         ledger = open_ledger(settings.ledger, second=settings.second, patience=1.5)
         try:
             for holder, cap in deployment.budgets():
-                ledger.open_budget(holder, cap)
+                _open(ledger, holder, cap)
             deployment.check_opened(ledger.balances())
+            deployment.check_kept(lambda name: ledger.state(f"{deployment.tenant}/{name}"))
         except BaseException:
             ledger.close()
             raise
@@ -40,6 +42,16 @@ class Service:
     def close(self) -> None:
         """Give everything back."""
         self.ledger.close()
+
+
+def _open(ledger: Ledger, holder: Holder, cap: Cap) -> None:
+    try:
+        ledger.open_budget(holder, cap)
+    except CapChanged:
+        raise ConfigError(
+            f"{FILE}: the budget of {holder.name} was opened with another epsilon or delta than "
+            "its settings give now, and a budget is for life. Put them back, or take another name."
+        ) from None
 
 
 async def running(request: Request) -> Service:

@@ -1,0 +1,58 @@
+"""What a service says when it starts: settings that no longer fit what was kept under them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.errors import ConfigError
+from tacit.service import Service, Settings
+
+FILMS = "/api/rounds/films"
+
+
+@pytest.fixture
+def begun(demo, folder, shops):
+    """A folder whose run of p-REC began, and was closed again."""
+    with shops(demo, folder, answer_within=60) as shop:
+        assert shop.post("operator", f"{FILMS}/open", json={}).status_code == 200
+    return folder
+
+
+def change(folder, old: str, new: str) -> None:
+    toml = folder / "tacit.toml"
+    assert toml.read_text().count(old) == 1
+    toml.write_text(toml.read_text().replace(old, new))
+
+
+def test_a_run_with_other_settings(begun):
+    """A run that began is refused under other settings of equal cost: which, and what to do."""
+    change(begun, "voters = 1000", "voters = 1001")
+    with pytest.raises(ConfigError) as told:
+        Service.open(Settings(begun))
+    for part in ("tacit.toml", "rounds.films", "(voters)", "name the new run anew"):
+        assert part in str(told.value)
+
+
+def test_a_run_anew(begun):
+    """The same settings go on, and other ones begin under another name."""
+    Service.open(Settings(begun)).close()
+    change(begun, "[rounds.films]", "[rounds.more]")
+    change(begun, "voters = 1000", "voters = 1001")
+    Service.open(Settings(begun)).close()
+
+
+def test_a_run_that_cannot_be_gone_on_from(begun, monkeypatch):
+    """Gates that were drawn for another division of epsilon are told at the start as well."""
+    monkeypatch.setattr("tacit.recommenders.prec.storing._planned", lambda _: [1, 2, 3.0])
+    with pytest.raises(ConfigError, match=r"rounds\.films cannot be gone on from"):
+        Service.open(Settings(begun))
+
+
+def test_a_budget_with_another_cap(demo, folder):
+    """Other settings of another cost are told with the budget that they would have changed."""
+    Service.open(Settings(folder)).close()
+    change(folder, "\nepsilon = 20\n", "\nepsilon = 21\n")
+    with pytest.raises(ConfigError) as told:
+        Service.open(Settings(folder))
+    for part in ("tacit.toml", "rounds-films", "for life", "another name"):
+        assert part in str(told.value)
