@@ -39,7 +39,7 @@ from tacit.service.deployment import Section
 from tacit.service.disclosures import ServedDisclosure
 from tacit.service.keys import KeyRing, Role, add_key, read_secret
 from tacit.service.logs import Logger
-from tacit.service.vendor_signatures import new_vendor_key, sign_request
+from tacit.service.vendors.signatures import new_vendor_key, sign_request
 
 PEOPLE = {"subject": "ann", "other": "bob"}
 """Roles of people in tests, and their names."""

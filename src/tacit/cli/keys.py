@@ -82,7 +82,7 @@ def vendor(
 ) -> None:
     """Make the key a vendor signs with, and show its public half."""
     from tacit.service.deployment import tenant_of
-    from tacit.service.vendor_signatures import new_vendor_key
+    from tacit.service.vendors.signatures import new_vendor_key
 
     tenant_of(folder)
     result = {"file": folder / file, "public_key": new_vendor_key(folder / file)}

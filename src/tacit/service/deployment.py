@@ -79,7 +79,7 @@ NOUNS = {
     "campaigns": ("tacit.service.campaigns", "ServedCampaign"),
     "disclosures": ("tacit.service.disclosures", "ServedDisclosure"),
     "rounds": ("tacit.service.rounds", "ServedRounds"),
-    "vendors": ("tacit.service.vendors", "ServedVendor"),
+    "vendors": ("tacit.service.vendors.served", "ServedVendor"),
 }
 """Section of tacit.toml: its class, whose `from_section(section)` reads one table."""
 

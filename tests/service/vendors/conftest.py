@@ -18,8 +18,8 @@ from tacit.recommenders.pdap.joint import Joint
 from tacit.service import Service, Settings, create_app
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.logs import Logger
-from tacit.service.vendor_reach import Reach
-from tacit.service.vendors import ServedVendor
+from tacit.service.vendors.reach import Reach
+from tacit.service.vendors.served import ServedVendor
 
 ADDRESSES = ("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 

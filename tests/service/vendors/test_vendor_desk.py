@@ -12,9 +12,9 @@ from tacit.recommenders.pdap.messages import Forward, Offer, Refusal, Reward, an
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.deployment import Deployment
 from tacit.service.replies import reply
-from tacit.service.vendor_desk import KEPT, UNLEARNED, Desk
-from tacit.service.vendor_packing import pack, unpack
-from tacit.service.vendors import Keeper, ServedVendor
+from tacit.service.vendors.desk import KEPT, UNLEARNED, Desk
+from tacit.service.vendors.packing import pack, unpack
+from tacit.service.vendors.served import Keeper, ServedVendor
 
 HERE = np.array([0.2, 0.7])
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from tacit.service import vendor_reach
-from tacit.service.vendor_reach import EVERY, MOST_REST, Reach
+from tacit.service.vendors import reach
+from tacit.service.vendors.reach import EVERY, MOST_REST, Reach
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 1000.0
-        monkeypatch.setattr(vendor_reach.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(reach.time, "monotonic", lambda: self.now)
 
 
 class Calls:

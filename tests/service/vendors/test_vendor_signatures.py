@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.cli.app import main
 from tacit.errors import ConfigError
-from tacit.service.vendor_signatures import (
+from tacit.service.vendors.signatures import (
     NotSigned,
     base_of,
     check_answer,

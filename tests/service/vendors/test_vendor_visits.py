@@ -18,9 +18,9 @@ from tacit.ledger import Holder
 from tacit.recommenders.pdap.messages import Forward, Offer
 from tacit.service import Service, create_app
 from tacit.service.keys import Caller, Role
-from tacit.service.vendor_signatures import sign_answer, sign_request
-from tacit.service.vendor_visits import ticket_of
-from tacit.service.vendors import ServedVendor
+from tacit.service.vendors.served import ServedVendor
+from tacit.service.vendors.signatures import sign_answer, sign_request
+from tacit.service.vendors.visits import ticket_of
 
 RAW = (0.123456789, 0.987654321)
 
@@ -91,13 +91,13 @@ def test_a_retry_after_a_lost_offer_keeps_to_what_was_shown(pair):
 def test_a_retry_after_a_crash_sends_the_same_bytes(pair, again, monkeypatch):
     """Home dies between spending and showing: the retry, at a new process, forwards what was paid
     for and pays no more."""
-    from tacit.service import vendor_visits
+    from tacit.service.vendors import visits
 
     def dies(*_):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(vendor_visits._Visitor, "finish", dies)
+        patch.setattr(visits._Visitor, "finish", dies)
         assert pair.home.visit(key="the-same-key").status_code == 500
     paid, before = spent(pair.home), pair.home.wire.crossed[-1][1]
     for new in again(pair):

@@ -7,7 +7,7 @@ from pathlib import Path
 from tacit.data.synthetic_rewards import Clicks, generate
 from tacit.service.keys import Role, add_key
 from tacit.service.settings import FILE
-from tacit.service.vendor_signatures import new_vendor_key
+from tacit.service.vendors.signatures import new_vendor_key
 from tacit.writing import write_whole
 
 NAMES = ("cinema", "arthouse")

@@ -7,14 +7,15 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service import vendor_visits, vendor_words
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.octets import Octets, allow_octets
 from tacit.service.problems import Problem
 from tacit.service.running import Service
-from tacit.service.vendor_settings import MOST_FEATURES
-from tacit.service.vendors import ServedVendor
+from tacit.service.vendors import visits as visiting
+from tacit.service.vendors import words
+from tacit.service.vendors.served import ServedVendor
+from tacit.service.vendors.settings import MOST_FEATURES
 
 router = APIRouter(prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
@@ -98,7 +99,7 @@ async def visits(
     vendor = _vendor(service, caller, name)
     if len(body.context) != vendor.settings.features:
         raise Problem(422, "A context has as many features as GET /api/vendors says.")
-    return await vendor_visits.visit(request, service, vendor, caller, key, body.context)
+    return await visiting.visit(request, service, vendor, caller, key, body.context)
 
 
 @router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
@@ -107,8 +108,8 @@ def visit_reward(
 ) -> Response:
     """Whether she clicked. Of a visit the first time counts."""
     vendor = _vendor(service, caller, name)
-    ticket = vendor_visits.ticket_of(service, vendor, caller, visit)
-    return vendor_words.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
+    ticket = visiting.ticket_of(service, vendor, caller, visit)
+    return words.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
 
 
 @router.post("/{name}/guests/{reference}/reward", response_model=Received, **allow(Role.OPERATOR))
@@ -126,7 +127,7 @@ async def guest_reward(
     From the vendor's own player, which got the reference with the visit.
     """
     vendor = _vendor(service, caller, name)
-    return await vendor_words.guest_clicked(
+    return await words.guest_clicked(
         request, service, vendor, caller, key, reference, clicked=body.clicked
     )
 
@@ -149,8 +150,8 @@ def forwards(
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
     vendor = _vendor(service, caller, name)
-    vendor_words.check(request, vendor, caller, forward)
-    return vendor_words.forwarded(service, vendor, caller, key, forward)
+    words.check(request, vendor, caller, forward)
+    return words.forwarded(service, vendor, caller, key, forward)
 
 
 @router.post(
@@ -171,8 +172,8 @@ def rewards(
 ) -> Response:
     """A neighbour's word about a visit that was forwarded to it."""
     vendor = _vendor(service, caller, name)
-    vendor_words.check(request, vendor, caller, reward)
-    return vendor_words.rewarded(service, vendor, caller, key, reward)
+    words.check(request, vendor, caller, reward)
+    return words.rewarded(service, vendor, caller, key, reward)
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:

@@ -37,8 +37,8 @@ from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
 from tacit.service.running import Service
 from tacit.service.strict_json import Refused, check_text
-from tacit.service.vendor_desk import UNLEARNED, Desk, Ticket
-from tacit.service.vendors import ServedVendor
+from tacit.service.vendors.desk import UNLEARNED, Desk, Ticket
+from tacit.service.vendors.served import ServedVendor
 
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202

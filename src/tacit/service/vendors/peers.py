@@ -13,7 +13,7 @@ from tacit.errors import ConfigError
 from tacit.service.deployment import Section
 from tacit.service.keys import NAME
 from tacit.service.settings import FILE
-from tacit.service.vendor_signatures import read_public_key
+from tacit.service.vendors.signatures import read_public_key
 
 _PATH = re.compile(rf"/api/vendors/{NAME.pattern}")
 _HERE = ("127.0.0.1", "::1", "localhost")

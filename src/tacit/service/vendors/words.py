@@ -20,9 +20,9 @@ from tacit.service.keys import Caller
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
 from tacit.service.running import Service
-from tacit.service.vendor_desk import Desk, Ticket
-from tacit.service.vendor_signatures import NotSigned, check_request, sign_answer
-from tacit.service.vendors import ServedVendor
+from tacit.service.vendors.desk import Desk, Ticket
+from tacit.service.vendors.served import ServedVendor
+from tacit.service.vendors.signatures import NotSigned, check_request, sign_answer
 
 RECEIVED = {"received": True}
 """Whether it was of use is told to nobody: that depends on what others did."""

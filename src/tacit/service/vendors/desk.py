@@ -26,7 +26,7 @@ from tacit.recommenders.pdap.messages import REQUEST_BYTES, Forward, MessageErro
 from tacit.recommenders.pdap.partition import Cell
 from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.vendor import Vendor, Visit
-from tacit.service.vendor_packing import pack, unpack
+from tacit.service.vendors.packing import pack, unpack
 
 KEPT = 2048
 """Of so many last visits, and guests, a word may be told."""

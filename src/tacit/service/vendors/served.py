@@ -18,12 +18,12 @@ from tacit.recommenders.pdap.vendor import Vendor
 from tacit.service.deployment import Section
 from tacit.service.replies import Reply, Step, refusal
 from tacit.service.settings import FILE
-from tacit.service.vendor_calls import Calls
-from tacit.service.vendor_desk import Desk
-from tacit.service.vendor_peers import Neighbour
-from tacit.service.vendor_reach import Reach
-from tacit.service.vendor_settings import VendorSettings, peers_of
-from tacit.service.vendor_signatures import read_private_key
+from tacit.service.vendors.calls import Calls
+from tacit.service.vendors.desk import Desk
+from tacit.service.vendors.peers import Neighbour
+from tacit.service.vendors.reach import Reach
+from tacit.service.vendors.settings import VendorSettings, peers_of
+from tacit.service.vendors.signatures import read_private_key
 
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
 

@@ -19,8 +19,8 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.recommenders.pdap.messages import LARGEST
-from tacit.service.vendor_peers import Neighbour
-from tacit.service.vendor_signatures import OCTETS, NotSigned, check_answer, sign_request
+from tacit.service.vendors.peers import Neighbour
+from tacit.service.vendors.signatures import OCTETS, NotSigned, check_answer, sign_request
 
 WITHIN = 1.0
 """Seconds of a call, at most."""

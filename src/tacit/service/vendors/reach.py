@@ -15,8 +15,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tacit.service.vendor_calls import Calls
-from tacit.service.vendor_peers import Neighbour
+from tacit.service.vendors.calls import Calls
+from tacit.service.vendors.peers import Neighbour
 
 EVERY = 2.0
 REST = 1.0
