@@ -37,7 +37,7 @@ from tacit.service.demos.vendors import NAMES, TENANT, VIDEOS, clicks, make_two
 from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"
-LIMITS: dict[str, float] = {"per_second": 1e6, "burst": 1000000}
+LIMITS: dict[str, float] = {"per_second": 1e6, "burst": 1000000, "changes_per_day": 1000000000}
 USERS = 24
 EACH = 2
 """Videos of each vendor."""

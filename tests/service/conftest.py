@@ -138,6 +138,7 @@ def shared_shop(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def open_shop(demo: Demo, folder: Path, **settings: Any) -> Iterator[Shop]:
     """`with open_shop(demo, folder, answer_within=5) as shop:`; more settings as in Settings."""
     free: dict[str, Any] = {"per_second": 1e6, "burst": 10**6, "visitors": True}
+    free |= {"visitors_per_hour": 10**6, "changes_per_day": 10**6}
     log = io.StringIO()
     service = Service.open(Settings(folder, **{**free, **settings}))
     app = create_app(service, log=Logger(log))
@@ -210,7 +211,10 @@ def running(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
     process.stop()
 
 
-_FREE = {"TACIT_PER_SECOND": "1000000", "TACIT_BURST": "1000000"}
+_FREE = {
+    f"TACIT_{name}": "1000000"
+    for name in ("PER_SECOND", "BURST", "VISITORS_PER_HOUR", "CHANGES_PER_DAY")
+}
 """Processes too are without limits on how often they are asked."""
 
 

@@ -90,6 +90,29 @@ def test_a_bucket_refills():
     assert let_through() == 4
 
 
+@pytest.mark.parametrize(
+    ("one", "another", "same"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:0:0:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("2001:db8::1%eth0", "2001:db8::2", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("no:address", "no:address", True),
+    ],
+)
+def test_addresses_are_counted_by_network(one, another, same):
+    """A subscriber of IPv6 has 2^64 addresses, and one bucket. Names of keys stay what they are."""
+    limits = Limits(per_second=1.0, burst=1, clock=lambda: 0.0)
+    limits.take(f"address/{one}")
+    if same:
+        with pytest.raises(Problem):
+            limits.take(f"address/{another}")
+    else:
+        limits.take(f"address/{another}")
+
+
 def slow(seconds: float, begun: list[int]):
     """A guarantee that takes its time."""
 

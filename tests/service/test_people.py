@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.service.keys import Role
+from tacit.service.limits import Newcomers
+from tacit.service.problems import Problem
 
 SLOW = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -94,3 +96,40 @@ def test_keys_are_kept_nowhere(shop):
     written += shop.logged.getvalue().encode()
     for secret in (*keys, token):
         assert secret.rpartition(".")[2].encode() not in written
+
+
+def test_an_address_takes_so_many_new_names(demo, folder, shops):
+    """Beyond them there is 429 with when to come back; who has a name has it again."""
+    with shops(demo, folder, visitors_per_hour=3) as shop:
+        tokens = [secrets.token_urlsafe(32) for _ in range(4)]
+        answers = [visit(shop, token) for token in tokens]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+        assert 0 < int(answers[-1].headers["retry-after"]) <= 1200
+        assert answers[-1].json()["type"].endswith("#too-many")
+        assert [visit(shop, token).status_code for token in tokens] == [200, 200, 200, 429]
+
+
+def test_newcomers_are_counted_by_network():
+    """Addresses of one /64 are one, other ones are not, and an hour later there is room."""
+    now = [0.0]
+    newcomers = Newcomers(2, clock=lambda: now[0])
+    newcomers.admit("2001:db8::1", "a")
+    newcomers.admit("2001:db8::2", "b")
+    with pytest.raises(Problem):
+        newcomers.admit("2001:db8::3", "c")
+    newcomers.admit("2001:db8:0:1::3", "c")
+    newcomers.admit("2001:db8::9", "a")
+    now[0] += 1800
+    newcomers.admit("2001:db8::3", "d")
+
+
+def test_memory_of_newcomers_is_bounded(monkeypatch):
+    """The name that was away longest is forgotten, and counts as new when it comes back."""
+    monkeypatch.setattr("tacit.service.limits.MOST_BUCKETS", 2)
+    newcomers = Newcomers(4, clock=lambda: 0.0)
+    for name in ("a", "b", "a", "c"):
+        newcomers.admit("192.0.2.1", name)
+    newcomers.admit("192.0.2.1", "a")
+    newcomers.admit("192.0.2.1", "b")
+    with pytest.raises(Problem):
+        newcomers.admit("192.0.2.1", "c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 import urllib.request
@@ -52,6 +53,7 @@ def test_a_taken_port(folder, capsys):
         ('tenant = "a b"', "names no tenant"),
         ('tenant = "shop"\n[wonders.x]', "is no section"),
         ('tenant = "shop"\n[models]\nfilms = 3', "[models.NAME]"),
+        ('tenant = "shop"\nrounds = 3\n[service]\nvisitors = true', "is no section"),
         ('tenant = "shop"\n[service]\nport = "x"', "port is no whole number"),
         ('tenant = "shop"\n[service]\nwonder = 1', "no setting 'wonder'"),
     ],
@@ -97,3 +99,25 @@ def test_settings_travel_to_workers(folder):
 
     settings = Settings(folder, second=folder / "head", visitors=True, per_second=2.5, port=0)
     assert Settings.gather(folder, {}, settings.environment()) == settings
+
+
+def test_visitors_are_warned_of(folder, capsys, monkeypatch):
+    """Where a name has a budget and visitors take names, that is said, and in --json too."""
+    said = "whoever takes a new name has a new budget"
+    for flags, warned in (("--visitors", True), ("--no-visitors", False)):
+        monkeypatch.setattr("tacit.service.serving.serve", lambda _, ready: ready("http://here"))
+        assert main(["serve", str(folder), "--json", flags]) == 0
+        told = capsys.readouterr()
+        assert (said in told.err) is warned
+        warnings = json.loads(told.out)["warnings"]
+        assert [said in one for one in warnings] == [True] * warned
+        if warned:
+            assert "campaigns/taste, rounds/films, vendors/cinema" in warnings[0]
+
+
+def test_visitors_who_cost_nothing_are_not_warned_of(folder, capsys, monkeypatch):
+    """Models and disclosures charge nobody, so a new name is worth nothing there."""
+    (folder / "tacit.toml").write_text('tenant = "demo"\n[models.films]\nfile = "films.tacit"\n')
+    monkeypatch.setattr("tacit.service.serving.serve", lambda _, ready: ready("http://here"))
+    assert main(["serve", str(folder), "--json", "--visitors"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []

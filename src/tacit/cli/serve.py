@@ -70,9 +70,10 @@ def serve(
     }
     with _folder(folder, demo=demo) as (found, keys):
         settings = _gathered(found, given)
-        if settings.open_to_others:
-            _warn()
-        run(settings, lambda address: _tell(settings, address, keys, as_json=as_json))
+        warnings = list(_warnings(settings))
+        for warning in warnings:
+            typer.echo(f"Warning: {warning}", err=True)
+        run(settings, lambda address: _tell(settings, address, keys, warnings, as_json=as_json))
 
 
 def _gathered(folder: Path, given: dict[str, Any]) -> Settings:
@@ -100,15 +101,26 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
         yield Path(made), make_demo(Path(made)).keys
 
 
-def _warn() -> None:
-    typer.echo(
-        "Warning: keys travel in the clear to whoever listens beyond this machine. Put a proxy "
-        "that speaks TLS in front and say --behind-tls, or listen on 127.0.0.1.",
-        err=True,
-    )
+def _warnings(settings: Settings) -> Iterator[str]:
+    """What is served all the same."""
+    from tacit.service.deployment import charged_by_name
+
+    if settings.open_to_others:
+        yield (
+            "keys travel in the clear to whoever listens beyond this machine. Put a proxy that "
+            "speaks TLS in front and say --behind-tls, or listen on 127.0.0.1."
+        )
+    if settings.visitors and (counted := charged_by_name(settings.folder)):
+        yield (
+            "visitors are let in, and whoever takes a new name has a new budget: what is promised "
+            f"to a person by {', '.join(counted)} holds for each name. Let visitors into a "
+            "demonstration; elsewhere give keys out yourself and say --no-visitors."
+        )
 
 
-def _tell(settings: Settings, address: str, keys: dict[str, str], *, as_json: bool) -> None:
+def _tell(
+    settings: Settings, address: str, keys: dict[str, str], warnings: list[str], *, as_json: bool
+) -> None:
     result = {
         "address": address,
         "openapi": f"{address}/api/openapi.json",
@@ -116,6 +128,7 @@ def _tell(settings: Settings, address: str, keys: dict[str, str], *, as_json: bo
         "workers": settings.workers,
         "process": os.getpid(),
         "keys": keys,
+        "warnings": warnings,
     }
     if as_json:
         # One line, so that a program that started the service knows where the object ends.

@@ -83,6 +83,9 @@ NOUNS = {
 }
 """Section of tacit.toml: its class, whose `from_section(section)` reads one table."""
 
+CHARGED_BY_NAME = ("campaigns", "rounds", "vendors")
+"""Nouns that count a name as a person: with a budget of hers, or one of a run's places."""
+
 S = TypeVar("S")
 
 
@@ -142,6 +145,19 @@ def tenant_of(folder: Path) -> str:
             f'{folder / FILE}: names no tenant. Its first line:  tenant = "shop"  (a-z, 0-9, _, -).'
         )
     return tenant
+
+
+def charged_by_name(folder: Path) -> tuple[str, ...]:
+    """What a folder's tacit.toml serves that counts names, by noun and name; nothing is loaded,
+    and nothing is checked."""
+    content = content_of(folder)
+    found = {noun: content.get(noun) for noun in CHARGED_BY_NAME}
+    return tuple(
+        f"{noun}/{name}"
+        for noun, tables in found.items()
+        if isinstance(tables, dict)
+        for name in tables
+    )
 
 
 def noun_of(thing: object) -> str:

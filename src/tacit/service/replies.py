@@ -6,6 +6,9 @@ its answer are one transaction of the ledger; a retry gets the same bytes and pa
 The ledger's log is kept for ever and holds the key of each request and SHA-256 of its payload and
 its answer. All three could be guessed where there is little to choose from: the key and the payload
 go in as hashes under the service's secret, and an answer is stored behind random bytes.
+
+What is stored for ever is bounded: by the budget that it is charged to, or by how much one person
+may change in a day. Beyond that nothing is asked of the ledger, so a refusal does not grow it.
 """
 
 from __future__ import annotations
@@ -79,13 +82,19 @@ def once(
     *,
     charges: Sequence[Charge] = (),
     draw: Draw,
+    apart: bool = False,
 ) -> Response:
-    """Charge, draw and store in one transaction, then answer; see `Ledger.release`."""
+    """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
+
+    apart: counted apart from a person's other changes, which cannot use up what is left of it.
+    """
     request = _request(service, caller, operation, key, payload)
-    release = service.ledger.release(
-        request, charges, lambda source: salted(source, draw(source).encode())
+    return _answered(
+        *(service, caller, charges, apart),
+        lambda: service.ledger.release(
+            request, charges, lambda source: salted(source, draw(source).encode())
+        ),
     )
-    return _response(release)
 
 
 def step(
@@ -98,6 +107,7 @@ def step(
     state: str,
     charges: Sequence[Charge] = (),
     take: Step,
+    apart: bool = False,
 ) -> Response:
     """The same for what keeps state between requests; `state` names it within the tenant."""
 
@@ -106,8 +116,31 @@ def step(
         return salted(source, answer.encode()), new
 
     request = _request(service, caller, operation, key, payload)
-    release = service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}")
-    return _response(release)
+    return _answered(
+        *(service, caller, charges, apart),
+        lambda: service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}"),
+    )
+
+
+def _answered(
+    service: Service,
+    caller: Caller,
+    charges: Sequence[Charge],
+    apart: bool,
+    release: Callable[[], Release],
+) -> Response:
+    """Problem 429, and nothing is released, where a person changed as much as she may for free.
+
+    A repetition is not counted: nothing was stored.
+    """
+    if charges or caller.role is not Role.SUBJECT:
+        return _response(release())
+    whose = f"{caller.name}/apart" if apart else caller.name
+    service.changes.take(whose)
+    given = release()
+    if given.repeated:
+        service.changes.give_back(whose)
+    return _response(given)
 
 
 def _response(release: Release) -> Response:

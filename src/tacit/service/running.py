@@ -11,17 +11,23 @@ from tacit.errors import ConfigError
 from tacit.ledger import Cap, CapChanged, Holder, Ledger, open_ledger
 from tacit.service.deployment import Deployment
 from tacit.service.keys import KeyRing, read_secret
+from tacit.service.limits import Limits, Newcomers
 from tacit.service.settings import FILE, Settings
 
 
 @dataclass(frozen=True)
 class Service:
-    """What every resource needs. One for each worker; workers share the ledger and the folder."""
+    """What every resource needs. One for each worker; workers share the ledger and the folder.
+
+    newcomers: names that visitors take. changes: of people, stored without being charged.
+    """
 
     settings: Settings
     deployment: Deployment
     keys: KeyRing
     ledger: Ledger
+    newcomers: Newcomers
+    changes: Limits
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -37,7 +43,9 @@ class Service:
         except BaseException:
             ledger.close()
             raise
-        return cls(settings, deployment, keys, ledger)
+        newcomers = Newcomers(settings.visitors_per_hour)
+        changes = Limits.daily(settings.changes_per_day)
+        return cls(settings, deployment, keys, ledger, newcomers, changes)
 
     def close(self) -> None:
         """Give everything back."""

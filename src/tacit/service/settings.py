@@ -31,6 +31,9 @@ class Settings:
     port: 0 takes any that is free. workers: processes; each loads what is served.
     behind_tls: a proxy in front speaks TLS and names the sender's address.
     visitors: whether anybody may ask for a person's key (a demonstration), or the operator alone.
+    visitors_per_hour: new names that one address (of IPv6: one /64) may take.
+    changes_per_day: of one person that are stored for ever and cost no budget. These two are full
+    when a worker starts, and each counts for itself.
     most_body: bytes of one request. per_second, burst: requests of one key or one address, counted
     by each worker for itself. most_waiting: requests that one worker has in hand; more get 503.
     answer_within: seconds after which an answer is given up with 503. threads: that answer.
@@ -45,6 +48,8 @@ class Settings:
     workers: int = 1
     behind_tls: bool = False
     visitors: bool = False
+    visitors_per_hour: int = 100
+    changes_per_day: int = 2000
     most_body: int = 64 * 1024
     per_second: float = 100.0
     burst: int = 200
@@ -107,6 +112,7 @@ class Settings:
 
 _ABOVE_ZERO = (
     "workers", "most_body", "per_second", "burst", "most_waiting", "answer_within", "threads",
+    "visitors_per_hour", "changes_per_day",
 )  # fmt: skip
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("database", "host"), str),
@@ -114,6 +120,7 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("behind_tls", "visitors"), bool),
     **dict.fromkeys(("per_second", "answer_within", "grid"), float),
     **dict.fromkeys(("port", "workers", "most_body", "burst", "most_waiting", "threads"), int),
+    **dict.fromkeys(("visitors_per_hour", "changes_per_day"), int),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.service.access import Here, allow
@@ -53,9 +53,10 @@ def person(service: Here, person: Person) -> PersonKey:
 
 
 @router.post("/api/visitors", **allow(Role.ANONYMOUS))
-def visitor(service: Here, visitor: Visitor) -> PersonKey:
+def visitor(service: Here, request: Request, visitor: Visitor) -> PersonKey:
     """A name and a key for somebody who looks around: the same for the same token."""
     if not service.settings.visitors:
         raise Problem(404, "There is nothing at this address.")
     name = VISITOR + service.keys.digest("visitor", visitor.token.encode()).hex()[:40]
+    service.newcomers.admit(request.client.host if request.client else "", name)
     return PersonKey(name=name, key=service.keys.person_key(name))

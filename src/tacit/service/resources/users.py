@@ -73,12 +73,13 @@ def forget(service: Here, caller: Asking, user: Named, key: IdempotencyKey) -> R
     own(caller, user)
     payload = canonical({"user": user})
     # First of all: a key that was used for another person is refused before anything is gone.
-    once(service, caller, f"{OPERATION}: begun", key, payload, draw=lambda _: reply({}))
+    begun = f"{OPERATION}: begun"
+    once(service, caller, begun, key, payload, draw=lambda _: reply({}), apart=True)
     parts = list(_parts(service, user))
     for part in parts:
         _take_out(service, caller, user, key, part)
     receipt = reply(_receipt(service, user, parts).model_dump())
-    return once(service, caller, OPERATION, key, payload, draw=lambda _: receipt)
+    return once(service, caller, OPERATION, key, payload, draw=lambda _: receipt, apart=True)
 
 
 def _parts(service: Service, user: str) -> Iterator[Kept]:
@@ -97,6 +98,7 @@ def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept)
         canonical({"user": user, "state": part.state}),
         state=part.state,
         take=lambda source, state: (reply({"done": True}), part.without(source, state)),
+        apart=True,
     )
 
 
