@@ -1,6 +1,6 @@
 """Two vendors in two processes, forwarding to each other, while one of them fails in some way.
 
-python benchmarks/two_vendors.py [--visits 1000] [--scenarios alone alive killed ...]
+python benchmarks/two_vendors.py [--visits 1000] [--share 0.05] [--scenarios alone alive killed ...]
 
 For each way to fail: visits per second, how long the slowest answer took, which answers were none,
 how often a neighbour's video was shown, and the mean chance of a click on what was shown, in the
@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.recommenders.pdap.trust import Caution
 from tacit.service.demos.vendors import NAMES, TENANT, VIDEOS, clicks, make_two
 from tacit.service.keys import KeyRing, read_secret
 
@@ -282,18 +283,23 @@ def two_vendors(
     folder: Path,
     service: dict[str, float] | None = None,
     *,
+    databases: Sequence[str] = (),
     videos: int = VIDEOS,
     **settings: float,
 ) -> Iterator[Two]:
-    """Both of them up, until the end. service: more of [service]."""
+    """Both of them up, until the end. service: more of [service].
+
+    databases: of PostgreSQL, one for each; without them each has a file.
+    """
     limits = "".join(f"{name} = {value}\n" for name, value in (LIMITS | (service or {})).items())
+    where = [f'database = "{one}"\nsecond = "second.head"\n' for one in databases] or ["", ""]
     ports, tapped = (free_port(), free_port()), free_port()
     folders = (folder / NAMES[0], folder / NAMES[1])
     addresses = (f"http://{HOST}:{ports[0]}", f"http://{HOST}:{tapped}")
     keys = make_two(folders, addresses, videos=videos, **settings)
-    for place in folders:
+    for place, database in zip(folders, where, strict=True):
         with (place / "tacit.toml").open("a") as file:
-            file.write(f"\n[service]\n{limits}")
+            file.write(f"\n[service]\n{limits}{database}")
     home, other = (
         Process(place, port, key["operator"])
         for place, port, key in zip(folders, ports, keys, strict=True)
@@ -340,11 +346,11 @@ class Row:
 SCENARIOS = ("alone", "alive", "killed", "stopped", "drip", "flood", "hang", "lying")
 
 
-def run(scenario: str, visits: int, seed: int, folder: Path, threads: int) -> Row:
+def run(scenario: str, folder: Path, *, visits: int, seed: int, threads: int, share: float) -> Row:
     """One scenario on its own pair: so many visits at each. What fails does from a quarter on."""
     settings = {"epsilon": 6.0, "horizon": visits, "lifetime": 1e6, "caution_epsilon": 0.5}
     epoch = max(50, visits // 20)
-    with two_vendors(folder, videos=EACH, epoch=epoch, share=1.0, **settings) as two:
+    with two_vendors(folder, videos=EACH, epoch=epoch, share=share, **settings) as two:
         crowd = Crowd(two, scenario, visits, seed)
         if scenario == "alone":
             two.other.end()
@@ -432,10 +438,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=SCENARIOS)
-    given = parser.parse_args()
-    for scenario in given.scenarios:
+    parser.add_argument("--share", type=float, default=Caution.share, help="of a new neighbour")
+    numbers = vars(parser.parse_args())
+    for scenario in numbers.pop("scenarios"):
         with tempfile.TemporaryDirectory(prefix="two-vendors-") as folder:
-            row = run(scenario, given.visits, given.seed, Path(folder), given.threads)
+            row = run(scenario, Path(folder), **numbers)
         print(json.dumps(row.told()), flush=True)
 
 
