@@ -10,6 +10,8 @@ import pytest
 from tacit import XMap, container, load_model
 from tacit.engine.local import LocalEngine
 from tacit.errors import ModelFileError
+from tacit.privacy import Basis
+from tacit.randomness import replay, simulation
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,9 @@ def test_an_untouched_file_loads(tampered):
         ("sound", field("domains", lambda names: ["films" for _ in names]), "domain books"),
         ("sound", field("domains", lambda names: [None, *names[1:]]), "domains do not fit"),
         ("sound", field("taken", lambda taken: ["nothing"]), "unknown"),
+        ("sound", field("version", lambda version: version + 1), "by a newer tacit"),
+        ("sound", field("draws", lambda draws: "by hand"), "where its draws came from"),
+        ("sound", lambda h, a: h.pop("draws"), "draws"),
         ("published", entry("0.similarities", math.nan), "similarities' does not hold finite"),
         ("published", entry("item_means", math.inf), "item_means' does not hold finite"),
         ("published", entry("0.weights", math.nan), "weights' does not hold finite"),
@@ -97,6 +102,34 @@ def test_a_tampered_file_is_refused(tampered, variant, change, said):
     """Values that no fit gives are refused on loading, with what is wrong."""
     with pytest.raises(ModelFileError, match=said):
         tampered(variant, change)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_file_says_who_drew(make_world, tmp_path, private):
+    """Whether the operating system drew, or a seed, comes back with the model and its card."""
+    few = make_world(users=12, items=14, ratings=90)
+    model = XMap(source="books", target="films", variant="constant", k=2)
+    with simulation():
+        model.fit(few, draws=None if private else replay("seed"))
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert model.private_ is loaded.private_ is private
+    for card in (*model.guarantees(), *loaded.guarantees()):
+        assert any("not a seed" in one for one in card.assumptions) is not private
+        assert private or card.basis is Basis.CONDITIONAL
+
+
+@pytest.mark.parametrize(("variant", "private"), [("sound", True), ("published", False)])
+def test_an_older_file_is_read(tampered, variant, private):
+    """Files from before it was said are read. The sound variant never took a seed; of others it is
+    not known."""
+
+    def older(header, arrays):
+        del header["version"], header["draws"]
+
+    model = tampered(variant, older)
+    assert model.recommend(history={2: 5.0})
+    assert model.private_ is private
 
 
 def test_a_handful_of_people_gives_a_model_that_loads(make_world, tmp_path):

@@ -28,6 +28,10 @@ TAKEN = {
 }
 """What may be read off the ratings, and what to do instead. A private release pays for none of it:
 whoever alone rated an item, or gave the only half star, is told by it."""
+_DRAWN = (
+    "the operating system drew, and not a seed, which would protect nobody: this model was drawn "
+    "from a seed, or its file is older than what says so"
+)
 _NOT_COVERED = (
     "her own list, made from her own ratings in the clear: whoever sees it learns about her",
     "the platform, which holds everybody's ratings",
@@ -133,8 +137,11 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
     )
 
 
-def constant(plan: Plan, *, taken: Sequence[str] = ()) -> Guarantee:
-    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `TAKEN`."""
+def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
+    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `TAKEN`.
+
+    private: whether it is known that the operating system drew.
+    """
     return Guarantee(
         name="X-Map (constant): the paper's mechanisms with a constant sensitivity",
         sentence=(
@@ -146,12 +153,13 @@ def constant(plan: Plan, *, taken: Sequence[str] = ()) -> Guarantee:
         adjacency=_UNIT,
         against="all other people together, with their lists, explanations and the model file",
         trust=Trust.PLATFORM,
-        basis=Basis.CONDITIONAL if taken else Basis.PROVED,
+        basis=Basis.PROVED if private and not taken else Basis.CONDITIONAL,
         epsilon=plan.epsilon,
         delta=plan.delta,
         lifetime=_LIFETIME,
         assumptions=(
             *_public(taken),
+            *(() if private else (_DRAWN,)),
             f"{plan.images} images and {plan.tables} neighbour lists are drawn and all counted",
             f"similarities lie in [-1, 1]: one person changes each by at most {theory.SPREAD:g}",
             "an item's mean is the middle of the scale, not the mean of its ratings",

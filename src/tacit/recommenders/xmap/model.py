@@ -120,7 +120,7 @@ class XMap(ItemRecommender):
 
     def fit(self, ratings: Ratings, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published and constant variants draw from; by
-        default the operating system. Noise takes no seed."""
+        default the operating system, and `private_` says whether it was. Noise takes no seed."""
         chosen, domains = catalogue(ratings, self.settings.domain, self.routes)
         self._forget()
         if self.settings.variant == "sound":
@@ -129,6 +129,7 @@ class XMap(ItemRecommender):
             )
         else:
             self._fit_bridges(chosen, domains, secure() if draws is None else draws)
+        self.private_ = self.settings.variant == "sound" or draws is None or draws.private
         self.catalogue_, self.people_, self.scale_ = domains, chosen, chosen.scale
         self.titles_ = titles_of(chosen)
         self.taken_ = guarantees.taken_for_public(chosen)
@@ -232,7 +233,8 @@ class XMap(ItemRecommender):
                 guarantees.sound(epsilon=settings.epsilon, delta=settings.delta, taken=self.taken_),
             )
         if settings.variant == "constant":
-            return (guarantees.constant(self._plan(self.catalogue_), taken=self.taken_),)
+            plan = self._plan(self.catalogue_)
+            return (guarantees.constant(plan, taken=self.taken_, private=self.private_),)
         drawn = sum(int((bridge.images >= 0).sum()) for bridge in self.bridges_.values())
         return (
             guarantees.published(
@@ -259,6 +261,7 @@ class XMap(ItemRecommender):
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
+            **storing.draws_to_header(private=self.private_),
             **items_to_header(self.item_ids_, self.titles_),
         }
         if self.settings.variant == "sound":
@@ -279,6 +282,8 @@ class XMap(ItemRecommender):
         model.titles_ = titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
         model.taken_ = tuple(header["taken"])
+        drawn = storing.drawn_privately(header)
+        model.private_ = drawn or model.settings.variant == "sound"  # which takes no seed
         if not set(model.taken_) <= set(guarantees.TAKEN):
             raise ValueError("it takes something unknown for public")
         width = len(model.item_ids_)

@@ -20,6 +20,27 @@ from tacit.recommenders.xmap.settings import Settings
 
 Arrays = Mapping[str, NDArray[Any]]
 
+VERSION = 1
+"""Of what a header says. 0, which had no number, did not say where the draws came from."""
+_DRAWS = {True: "private", False: "replayed"}
+
+
+def draws_to_header(*, private: bool) -> dict[str, Any]:
+    """Whether the operating system drew, or a seed, which protects nobody."""
+    return {"version": VERSION, "draws": _DRAWS[private]}
+
+
+def drawn_privately(header: Mapping[str, Any]) -> bool:
+    """What `draws_to_header` wrote; False where a file does not say it. ValueError for neither."""
+    version = header.get("version", 0)
+    if version == 0:
+        return False
+    if version != VERSION:
+        raise ValueError("it was written by a newer tacit")
+    if header["draws"] not in _DRAWS.values():
+        raise ValueError("it does not say where its draws came from")
+    return bool(header["draws"] == _DRAWS[True])
+
 
 def to_arrays(bridges: Sequence[Bridge]) -> dict[str, NDArray[Any]]:
     """Item-based bridges, each array under the bridge's place and its name."""
