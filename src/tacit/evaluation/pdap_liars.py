@@ -37,11 +37,12 @@ from tacit.recommenders.pdap.guests import Guests
 from tacit.recommenders.pdap.hosting import Host, answer_range
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_setting import JointSetting
+from tacit.recommenders.pdap.learners import Hosts
 from tacit.recommenders.pdap.messages import MICRO, Reward
 from tacit.recommenders.pdap.network import Lie, Network
 from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.trust import Caution
-from tacit.recommenders.pdap.vendor import Hosts, Vendor
+from tacit.recommenders.pdap.vendor import Vendor
 
 HONEST = "honest"
 LIES = ("1", "0", "flipped", "worst", "absent")

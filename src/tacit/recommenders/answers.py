@@ -23,6 +23,15 @@ class Unanswered:
     def __init__(self) -> None:
         self._waits = np.zeros(KEPT, dtype=np.bool_)
 
+    @property
+    def waiting(self) -> NDArray[np.bool_]:
+        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
+        return self._waits.copy()
+
+    def resume(self, waiting: NDArray[np.bool_]) -> None:
+        """Go on from what `waiting` was."""
+        self._waits = waiting.copy()
+
     def begin(self, first: int, visits: int = 1) -> NDArray[np.int64]:
         """So many visits begin, at most `KEPT`; their numbers."""
         numbers = np.arange(first, first + visits)

@@ -12,14 +12,15 @@ from tacit.errors import ConfigError
 from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
 from tacit.recommenders.pdap.hosting import Host, answer_range
 from tacit.recommenders.pdap.joint import Joint
+from tacit.recommenders.pdap.joint_noise import GRAIN
 from tacit.recommenders.pdap.joint_setting import JointSetting
-from tacit.recommenders.pdap.messages import Offer
+from tacit.recommenders.pdap.messages import Offer, Reward, answered
 from tacit.recommenders.pdap.storing import MOST_SEEN, restore, saved
 from tacit.recommenders.pdap.trust import Caution
 from tacit.recommenders.pdap.vendor import Vendor
 
 
-def vendor(*, shared=True, epoch=50, **changed):
+def vendor(*, shared=True, epoch=50, keeps=10, **changed):
     source = randomness.secure()
     options = {
         "videos": 3,
@@ -43,7 +44,17 @@ def vendor(*, shared=True, epoch=50, **changed):
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=source),
         caution=Caution(low=low, high=high, share=0.5, epoch=epoch),
         shared=shared,
+        keeps=keeps,
     )
+
+
+def until_asked(one):
+    """A visit that waits for the neighbour, the first one."""
+    for _ in range(500):
+        visit = one.choose(np.array([0.3, 0.3]))
+        if visit.waits():
+            return visit
+    raise AssertionError("nobody was asked")
 
 
 def lived(one, visits=130, seed=1):
@@ -137,6 +148,41 @@ def test_the_state_is_bounded():
     _, arrays = copied(one)
     assert arrays["seen"].shape[1] == MOST_SEEN
     assert sum(seen.likes.sum() for seen, _ in one.home._seen) == pytest.approx(likes)
+
+
+def test_a_vendor_that_keeps_nobody_hears_of_a_kept_visit():
+    """Its keeper has the visit: a word about it counts, once, and only if an offer came. Nothing of
+    visits or guests stays behind."""
+    one = vendor(keeps=0)
+    visit = until_asked(one)
+    word = Reward.of(visit.request, 1.0)
+    assert not one.word(visit, word)
+    one.offered(visit, Offer(visit.request, "theirs").encode())
+    assert not one.rewarded("peer", word.encode())
+    assert one.word(visit, word)
+    assert not one.word(visit, word)
+    held, _ = one.home._sums.kept()
+    assert held[..., 0].sum() + held[..., 1].sum() == GRAIN
+    forward = one._forwarder.forward(np.array([0.3, 0.3])).encode()
+    assert one.guest_clicked("peer", answered(one.serve("peer", forward)).request, 1.0) is None
+
+
+def test_who_is_not_learned_sees_what_a_guest_sees():
+    """An own video; no visit begins, and no time passes."""
+    one = lived(vendor())
+    before = copied(one)
+    here = np.array([0.3, 0.3])
+    assert one.unlearned(here) == one.arms[0][one.home.serve(here).arm]
+    same(copied(one), before)
+
+
+def test_a_restored_vendor_forgets_who_waited():
+    """A word about a visit of another life of it is of no use."""
+    one = vendor()
+    visit = until_asked(one)
+    one.offered(visit, Offer(visit.request, "theirs").encode())
+    restore(one, *copied(vendor()))
+    assert not one.rewarded("peer", Reward.of(visit.request, 1.0).encode())
 
 
 @pytest.mark.parametrize("changed", [{"release": "tree"}, {"shared": False}])

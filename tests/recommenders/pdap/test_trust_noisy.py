@@ -37,11 +37,11 @@ class Claims(Uniform):
         return super().select(context, arms)
 
 
-def vendor(caution):
+def vendor(caution, **changed):
     source = randomness.secure()
     forwarder = Forwarder(Agreement(1, 2, 1.0), randomness=source)
     home = Claims(1, 1, randomness=source)
-    return Vendor(home, ["own"], peers=["b"], forwarder=forwarder, caution=caution)
+    return Vendor(home, ["own"], peers=["b"], forwarder=forwarder, caution=caution, **changed)
 
 
 def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: None):
@@ -253,11 +253,10 @@ def test_a_found_liars_arm_starts_anew():
     assert min(shop._peers) > 1
 
 
-def test_words_are_waited_for_by_age(monkeypatch):
+def test_words_are_waited_for_by_age():
     """A visit's word is waited for until so many visits later; not until so many others wait, for
     then one visit would decide whether another's word counts."""
-    monkeypatch.setattr("tacit.recommenders.pdap.vendor._KEPT", 5)
-    shop = vendor(Caution(share=1.0))
+    shop = vendor(Caution(share=1.0), keeps=5)
     first = shop.choose(HERE)
     word = Reward.of(first.request, 1.0).encode()
     for _ in range(4):

@@ -27,6 +27,7 @@ from tacit.recommenders.pdap.joint_estimates import counted, pooled_mean, poster
 from tacit.recommenders.pdap.joint_grid import Grid
 from tacit.recommenders.pdap.joint_plan import PARTS, Choices, plan
 from tacit.recommenders.pdap.joint_setting import JointSetting, check_public
+from tacit.recommenders.pdap.joint_state import JointState
 from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation, Sums, TreeSums
 from tacit.recommenders.pdap.partition import Cell
 from tacit.recommenders.pdap.policy import Arms, Choice, Phase, checked_context, checked_reward
@@ -225,6 +226,51 @@ class Joint:
         best = means[:, self._arms.own].max(axis=1).mean() if self._arms.own else 0.5
         return believed(np.where(theirs, np.clip(best, 0.05, 0.95), start))
 
+    def kept(self) -> JointState:
+        """What it goes on from after this moment; ConfigError but on a fixed grid, in epochs."""
+        if not (isinstance(self.grid, Grid) and isinstance(self._sums, EpochSums)):
+            raise ConfigError(
+                "A Joint is kept if it has a fixed grid and releases in epochs: of what others "
+                "release, more would have to be kept."
+            )
+        exact, released = self._sums.kept()
+        return JointState(
+            own=tuple(self._arms.own),
+            neighbours=tuple(self._arms.neighbours),
+            sides=tuple(self._sides),
+            arrivals=self.arrivals,
+            length=self._length,
+            next=self._next,
+            planned=self._planned,
+            began=self._began,
+            released=released,
+            seen=tuple(self._seen),
+            exact=exact,
+            means=self._means,
+            parts=self._parts,
+            waiting=self._unanswered.waiting,
+        )
+
+    def resume(self, state: JointState) -> None:
+        """Become what a Joint of the same setting was when it was `kept`."""
+        assert isinstance(self._sums, EpochSums)
+        self._sides = list(state.sides)
+        self._arms.own, self._arms.neighbours = list(state.own), list(state.neighbours)
+        self._arms.numbered = len(state.sides)
+        self._seen = list(state.seen)
+        self.arrivals, self._length, self._next = state.arrivals, state.length, state.next
+        self._planned, self._began = state.planned, state.began
+        self._sums.resume(state.exact, state.released)
+        self._unanswered.resume(state.waiting)
+        self._places = []
+        self._follow(state.means, state.parts)  # drawn once for an epoch, and not again
+
+    def add_up_oldest(self, most: int) -> None:
+        """Of many releases the oldest become one, sums and noise: `most` are told apart."""
+        while len(self._seen) > most:
+            (first, before), (second, after), *rest = self._seen
+            self._seen = [(first.with_later(second), before + after), *rest]
+
     def _release(self) -> None:
         """An epoch is over."""
         ended = self.arrivals - self._began
@@ -301,13 +347,14 @@ class Joint:
     def _replan(self) -> None:
         means, variances = self.estimates()
         allowed = sorted([*self._arms.own, *self._arms.neighbours])
-        parts = plan(means, variances, allowed, self.setting.index, self._source)
-        self._means = means
-        self._best = _best_of(means, allowed).tolist()
+        self._follow(means, plan(means, variances, allowed, self.setting.index, self._source))
+
+    def _follow(self, means: Floats, parts: NDArray[np.int64]) -> None:
+        """These chances (cells, arms), in `PARTS`, until the next release."""
+        self._means, self._parts = means, parts
+        self._best = _best_of(means, sorted([*self._arms.own, *self._arms.neighbours])).tolist()
         self._best_own = _best_of(means, self._arms.own)
-        self._parts = parts
-        self._shares = parts / PARTS
-        self._upto = parts.cumsum(axis=1)
+        self._shares, self._upto = parts / PARTS, parts.cumsum(axis=1)
 
     def _drawn(self, cell: int) -> tuple[int, int, int]:
         if not self._places:

@@ -48,6 +48,16 @@ class Observation:
         new = ((0, 0), (0, arms - self.likes.shape[1]))
         return replace(self, likes=np.pad(self.likes, new), visits=np.pad(self.visits, new))
 
+    def with_later(self, later: Observation) -> Observation:
+        """The sums of both, and the noise of both."""
+        return Observation(
+            self.likes + later.likes,
+            self.visits + later.visits,
+            self.likes_noise + later.likes_noise,
+            self.visits_noise + later.visits_noise,
+            self.together + later.together,
+        )
+
     def recut(self, parents: Ints) -> Observation:
         """Of cells that lie in these: each has an equal share of its parent's, noise and all.
 
@@ -128,6 +138,19 @@ class EpochSums(_Exact):
             noisy = self._exact + self._noise.draw(self._exact.shape)
             self._exact[:] = 0
         return self._observed(noisy, 1)
+
+    def kept(self) -> tuple[Ints, int]:
+        """What was learned since the last release, exactly: (cells, arms, 2); and when that was.
+
+        For whoever stores it, and never goes on from one state twice.
+        """
+        with self._lock:
+            return self._exact.copy(), self._released
+
+    def resume(self, exact: Ints, released: int) -> None:
+        """Go on from what `kept` gave."""
+        with self._lock:
+            self._exact, self._released = exact.copy(), released
 
     def recut(self, cells: int) -> None:
         with self._lock:

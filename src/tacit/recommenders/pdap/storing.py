@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ConfigError
-from tacit.recommenders.pdap.joint import Joint, _best_of
+from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_grid import Grid
-from tacit.recommenders.pdap.joint_plan import PARTS
-from tacit.recommenders.pdap.joint_sums import EpochSums, Floats, Observation
+from tacit.recommenders.pdap.joint_state import JointState
+from tacit.recommenders.pdap.joint_sums import Observation
 from tacit.recommenders.pdap.trust_noisy import NoisyPeer
 from tacit.recommenders.pdap.vendor import Vendor
 
@@ -33,36 +33,31 @@ Arrays = dict[str, NDArray[Any]]
 
 def saved(vendor: Vendor) -> tuple[Numbers, Arrays]:
     """ConfigError unless its learner is a `Joint` on a fixed grid that releases in epochs."""
-    numbers, arrays = _joint_saved(_joint(vendor))
+    joint = _joint(vendor)
+    joint.add_up_oldest(MOST_SEEN)
+    numbers, arrays = _of(joint.kept())
+    videos, peers = vendor.arms
     numbers |= {
         "visits": vendor.visits,
-        "videos": list(vendor._videos.items()),
-        "peers": list(vendor._peers.items()),
-        "known": {name: _peer_saved(peer) for name, peer in vendor._known.items()},
+        "videos": list(videos.items()),
+        "peers": list(peers.items()),
+        "known": {name: _noisy(vendor, name).kept() for name in peers.values()},
     }
     return numbers, arrays
 
 
 def restore(vendor: Vendor, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Make `vendor`, of the same settings, what the saved one was. It keeps the arrays."""
-    _joint_restored(_joint(vendor), numbers, arrays)
-    vendor.visits = numbers["visits"]
-    vendor._videos = dict(numbers["videos"])
-    vendor._guest_videos = dict(vendor._videos)
-    vendor._peers = dict(numbers["peers"])
-    vendor._known = {name: _peer(vendor, state) for name, state in numbers["known"].items()}
-    vendor._waiting.clear()
-    vendor._open_guests.clear()
+    _joint(vendor).resume(_state(numbers, arrays))
+    vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
+    for name, kept in numbers["known"].items():
+        _noisy(vendor, name).resume(kept)
 
 
 def _joint(vendor: Vendor) -> Joint:
     home = vendor.home
-    if not (
-        isinstance(home, Joint)
-        and isinstance(home.grid, Grid)
-        and isinstance(home._sums, EpochSums)
-        and vendor._shared
-    ):
+    epochs = isinstance(home, Joint) and home.setting.release == "epochs"
+    if not (isinstance(home, Joint) and epochs and isinstance(home.grid, Grid) and vendor.shared):
         raise ConfigError(
             "A vendor is stored if its learner is a Joint on a fixed grid that releases in epochs "
             "and serves its guests as well."
@@ -70,97 +65,56 @@ def _joint(vendor: Vendor) -> Joint:
     return home
 
 
-def _joint_saved(joint: Joint) -> tuple[Numbers, Arrays]:
-    assert isinstance(joint._sums, EpochSums)
-    _add_up_oldest(joint)
-    seen, counts = [one for one, _ in joint._seen], [visits for _, visits in joint._seen]
+def _noisy(vendor: Vendor, name: str) -> NoisyPeer:
+    peer = vendor.known(name)
+    assert isinstance(peer, NoisyPeer)
+    return peer
+
+
+def _of(state: JointState) -> tuple[Numbers, Arrays]:
+    seen, counts = [one for one, _ in state.seen], [visits for _, visits in state.seen]
     tables = [*(one.likes for one in seen), *(one.visits for one in seen), *counts]
-    shape = joint._parts.shape
+    shape = state.parts.shape
     numbers = {
-        "own": joint._arms.own,
-        "neighbours": joint._arms.neighbours,
-        "sides": [int(side) for side in joint._sides],
-        "arrivals": joint.arrivals,
-        "length": joint._length,
-        "next": None if math.isinf(joint._next) else int(joint._next),
-        "planned": joint._planned,
-        "began": joint._began,
-        "released": joint._sums._released,
+        "own": list(state.own),
+        "neighbours": list(state.neighbours),
+        "sides": [int(side) for side in state.sides],
+        "arrivals": state.arrivals,
+        "length": state.length,
+        "next": None if math.isinf(state.next) else int(state.next),
+        "planned": state.planned,
+        "began": state.began,
+        "released": state.released,
         "noises": [[one.likes_noise, one.visits_noise, one.together] for one in seen],
     }
     arrays: Arrays = {
-        "exact": joint._sums._exact,
-        "means": joint._means,
-        "parts": joint._parts.astype("<i4"),
-        "unanswered": np.packbits(joint._unanswered._waits),
+        "exact": state.exact,
+        "means": state.means,
+        "parts": state.parts.astype("<i4"),
+        "unanswered": np.packbits(state.waiting),
         "seen": np.stack(tables).reshape(3, len(seen), *shape) if seen else np.zeros((3, 0, 0, 0)),
     }
     return numbers, arrays
 
 
-def _joint_restored(joint: Joint, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    assert isinstance(joint._sums, EpochSums)
-    joint._sides = [bool(side) for side in numbers["sides"]]
-    joint._arms.own, joint._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
-    joint._arms.numbered = len(joint._sides)
+def _state(numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> JointState:
     likes, visits, counts = arrays["seen"]
-    joint._seen = [
-        (Observation(likes[one], visits[one], *noises), counts[one])
-        for one, noises in enumerate(numbers["noises"])
-    ]
-    joint.arrivals, joint._length = numbers["arrivals"], numbers["length"]
-    joint._next = math.inf if numbers["next"] is None else numbers["next"]
-    joint._planned, joint._began = numbers["planned"], numbers["began"]
-    joint._places = []
-    joint._unanswered._waits = np.unpackbits(arrays["unanswered"]).astype(np.bool_)
-    joint._sums._exact = np.array(arrays["exact"])
-    joint._sums._released = numbers["released"]
-    _planned(joint, arrays["means"], arrays["parts"].astype(np.int64))
-
-
-def _planned(joint: Joint, means: Floats, parts: NDArray[np.int64]) -> None:
-    """The chances until the next release: drawn once, so they are kept and not drawn again."""
-    joint._means, joint._parts = means, parts
-    joint._shares, joint._upto = parts / PARTS, parts.cumsum(axis=1)
-    allowed = sorted([*joint._arms.own, *joint._arms.neighbours])
-    joint._best = _best_of(means, allowed).tolist()
-    joint._best_own = _best_of(means, joint._arms.own)
-
-
-def _add_up_oldest(joint: Joint) -> None:
-    while len(joint._seen) > MOST_SEEN:
-        (first, before), (second, after), *rest = joint._seen
-        both = Observation(
-            first.likes + second.likes,
-            first.visits + second.visits,
-            first.likes_noise + second.likes_noise,
-            first.visits_noise + second.visits_noise,
-            first.together + second.together,
-        )
-        joint._seen = [(both, before + after), *rest]
-
-
-def _peer_saved(peer: Any) -> Numbers:
-    assert isinstance(peer, NoisyPeer)
-    return {
-        "believed": bool(peer.believed),
-        "proved": bool(peer.proved),
-        "sums": peer._sums.tolist(),
-        "released": peer._known.tolist(),
-        "releases": peer._releases,
-        "balance": peer._balance,
-        "epochs": peer._epochs,
-        "pauses": peer._pauses,
-        "back": peer._back,
-    }
-
-
-def _peer(vendor: Vendor, state: Mapping[str, Any]) -> NoisyPeer:
-    peer = NoisyPeer(vendor._caution, epsilon=vendor._noise_epsilon)
-    peer.believed, peer.proved = state["believed"], state["proved"]
-    peer._sums = np.array(state["sums"], dtype=np.int64)
-    peer._known = np.array(state["released"], dtype=np.float64)
-    peer._releases, peer._balance = state["releases"], state["balance"]
-    peer._epochs, peer._pauses = state["epochs"], state["pauses"]
-    peer._back = state["back"]
-    return peer
+    return JointState(
+        own=tuple(numbers["own"]),
+        neighbours=tuple(numbers["neighbours"]),
+        sides=tuple(bool(side) for side in numbers["sides"]),
+        arrivals=numbers["arrivals"],
+        length=numbers["length"],
+        next=math.inf if numbers["next"] is None else numbers["next"],
+        planned=numbers["planned"],
+        began=numbers["began"],
+        released=numbers["released"],
+        seen=tuple(
+            (Observation(likes[one], visits[one], *noises), counts[one])
+            for one, noises in enumerate(numbers["noises"])
+        ),
+        exact=arrays["exact"],
+        means=arrays["means"],
+        parts=arrays["parts"].astype(np.int64),
+        waiting=np.unpackbits(arrays["unanswered"]).astype(np.bool_),
+    )

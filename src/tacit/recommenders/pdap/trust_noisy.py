@@ -22,7 +22,9 @@ Alarms    What noise explains is its Chernoff bound at a chance that sums to `al
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +122,28 @@ class NoisyPeer:
         before = self.believed
         self.believed = before and not any(self._off(click, chance / 6) for click in (0, 1))
         return before and not self.believed
+
+    def kept(self) -> dict[str, Any]:
+        """All of it in numbers that JSON can hold, the sums of this epoch among them: exactly."""
+        return {
+            "believed": bool(self.believed),
+            "proved": bool(self.proved),
+            "sums": self._sums.tolist(),
+            "released": self._known.tolist(),
+            "releases": self._releases,
+            "balance": self._balance,
+            "epochs": self._epochs,
+            "pauses": self._pauses,
+            "back": self._back,
+        }
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what `kept` gave; under the same caution."""
+        self.believed, self.proved = kept["believed"], kept["proved"]
+        self._sums = np.array(kept["sums"], dtype=np.int64)
+        self._known = np.array(kept["released"], dtype=np.float64)
+        self._releases, self._balance = kept["releases"], kept["balance"]
+        self._epochs, self._pauses, self._back = kept["epochs"], kept["pauses"], kept["back"]
 
     def _off(self, click: int, chance: float) -> bool:
         """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""

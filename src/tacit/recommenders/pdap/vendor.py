@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from tacit.accounting import PureAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
+from tacit.recommenders.pdap.learners import Chosen, Hosts, Learns, Settles
 from tacit.recommenders.pdap.messages import (
     REQUEST_BYTES,
     Forward,
@@ -36,64 +38,6 @@ from tacit.recommenders.pdap.messages import (
 from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.trust import Caution, Peer
 from tacit.recommenders.pdap.trust_noisy import NoisyPeer, release_for
-
-_KEPT = 10_000  # guests whose answers are kept, and visits for which a word is waited
-
-
-class Chosen(Protocol):
-    """A decision as far as a vendor is concerned: the rest is its policy's business."""
-
-    @property
-    def arm(self) -> int: ...
-
-    @property
-    def phase(self) -> str: ...
-
-
-C = TypeVar("C", bound=Chosen)
-
-
-class Learns(Protocol[C]):
-    """A policy as far as its vendor is concerned."""
-
-    @property
-    def n_own(self) -> int: ...
-
-    @property
-    def n_neighbours(self) -> int: ...
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> C: ...
-
-    def update(self, choice: C, reward: float) -> None: ...
-
-    def add_arm(self, *, neighbour: bool = False) -> int: ...
-
-    def remove_arm(self, arm: int) -> None: ...
-
-
-@runtime_checkable
-class Settles(Protocol):
-    """A policy for which a second choice of one visit is not the same as one more visit.
-
-    Those that promise something at a finite epsilon have this, and no others.
-    """
-
-    @property
-    def epsilon(self) -> float: ...
-
-    def settle(
-        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Any = None
-    ) -> Chosen:
-        """instead: of this choice; both are answered as one visit."""
-
-
-class Hosts(Protocol):
-    """A policy for guests."""
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
-
-    def answer(self, choice: Choice, reward: float) -> float:
-        """What is sent for a reward of 0 or 1."""
 
 
 @dataclass(eq=False, slots=True)
@@ -139,6 +83,8 @@ class Vendor:
     `home` is one that `Settles`, and exactly otherwise. agreement: how others' contexts are told
     here; None: as one's own.
     shared: whether `guests` is served by `home` itself and so needs no videos of its own.
+    keeps: guests whose answers it remembers, and visits for which it waits for a word; 0 where its
+    keeper does, and tells of a word with `word`.
     """
 
     def __init__(
@@ -152,6 +98,7 @@ class Vendor:
         agreement: Agreement | None = None,
         caution: Caution | None = None,
         shared: bool = False,
+        keeps: int = 10_000,
     ) -> None:
         if len(videos) != home.n_own or len(peers) != home.n_neighbours:
             raise ConfigError(
@@ -165,7 +112,7 @@ class Vendor:
         self.home, self.guests = home, guests
         self._forwarder, self._caution = forwarder, caution or Caution()
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        self._shared = shared
+        self.shared, self._keeps = shared, keeps
         self._videos = dict(enumerate(videos))
         self._guest_videos = dict(self._videos)
         self._peers = dict(enumerate(peers, len(videos)))
@@ -181,6 +128,23 @@ class Vendor:
     @property
     def peers(self) -> tuple[str, ...]:
         return tuple(self._peers.values())
+
+    @property
+    def arms(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
+        """Names of videos, and of neighbours, by the arms that they are at `home`."""
+        return MappingProxyType(self._videos), MappingProxyType(self._peers)
+
+    def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
+        """Go on with these, by the arms that `home` has now; after so many visits.
+
+        Of neighbours nothing is known at first. Visits and guests that waited are forgotten.
+        """
+        self.visits = visits
+        self._videos, self._peers = dict(videos), dict(peers)
+        self._guest_videos = dict(videos)
+        self._known = {peer: self._stranger() for peer in peers.values()}
+        self._waiting.clear()
+        self._open_guests.clear()
 
     @property
     def caution_epsilon(self) -> float:
@@ -256,7 +220,8 @@ class Vendor:
         visit.forward, visit.request = message.encode(), message.request
         if (known := self._known.get(visit.peer)) is not None:
             known.asked()
-        self._waiting[visit.peer, visit.request] = visit
+        if self._keeps:
+            self._waiting[visit.peer, visit.request] = visit
 
     def offered(
         self, visit: Visit, answer: bytes | None, *, videos: Sequence[str] | None = None
@@ -310,10 +275,16 @@ class Vendor:
         except MessageError:
             return False
         visit = self._waiting.get((peer, message.request))
-        known = self._known.get(peer)
-        if visit is None or known is None or visit.video is None:
+        if visit is None or not self.word(visit, message):
             return False
         del self._waiting[peer, message.request]
+        return True
+
+    def word(self, visit: Visit, message: Reward) -> bool:
+        """The same, of a visit that whoever keeps it found by peer and request."""
+        known = None if visit.peer is None else self._known.get(visit.peer)
+        if known is None or visit.video is None or visit.word is not None:
+            return False
         visit.word = known.clamped(message.reward / 1_000_000)
         if visit.click is not None:
             self._compare(visit)
@@ -343,9 +314,16 @@ class Vendor:
         choice = self.guests.select(np.array(asked.context()))
         offer = Offer(asked.request, self._guest_videos[choice.arm]).encode()
         self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
-        if len(self._open_guests) > _KEPT:
+        if len(self._open_guests) > self._keeps:
             self._open_guests.popitem(last=False)
         return offer
+
+    def unlearned(self, context: NDArray[np.float64]) -> str:
+        """The own video that a guest with this context would see, for somebody of one's own whose
+        visit is none: nothing is learned of it, and time does not pass."""
+        if self.guests is None:
+            raise ConfigError("A vendor without a policy for guests has none for this.")
+        return self._guest_videos[self.guests.select(context).arm]
 
     def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
         """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest."""
@@ -363,7 +341,7 @@ class Vendor:
         arm = self.home.add_arm()
         self._videos[arm] = name
         if self.guests is not None:
-            self._guest_videos[arm if self._shared else self._of_guests().add_arm()] = name
+            self._guest_videos[arm if self.shared else self._of_guests().add_arm()] = name
 
     def remove_video(self, name: str) -> None:
         arm = _arm_of(self._videos, name, "video")
@@ -371,7 +349,7 @@ class Vendor:
         del self._videos[arm]
         if self.guests is not None:
             arm = _arm_of(self._guest_videos, name, "video")
-            if not self._shared:
+            if not self.shared:
                 self._of_guests().remove_arm(arm)
             del self._guest_videos[arm]
 
@@ -405,7 +383,7 @@ class Vendor:
         """What follows from the number of visits alone, and from what is released because of it."""
         while self._waiting:  # by their age: how many others wait would tell of these
             oldest = next(iter(self._waiting))
-            if self._waiting[oldest].number > self.visits - _KEPT:
+            if self._waiting[oldest].number > self.visits - self._keeps:
                 break
             del self._waiting[oldest]
         if self.visits % self._caution.epoch or not self._caution.looks:

@@ -22,7 +22,14 @@ from tacit.errors import PrivacyError
 from tacit.recommenders.pdap import storing
 from tacit.recommenders.pdap.hosting import Host
 from tacit.recommenders.pdap.joint import Joint
-from tacit.recommenders.pdap.messages import REQUEST_BYTES, Forward, MessageError, Reward
+from tacit.recommenders.pdap.messages import (
+    REQUEST_BYTES,
+    Forward,
+    MessageError,
+    Offer,
+    Reward,
+    answered,
+)
 from tacit.recommenders.pdap.partition import Cell
 from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.vendor import Vendor, Visit
@@ -141,7 +148,7 @@ class Desk:
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
         """An own video for somebody of whom nothing more is learned; no visit of its own."""
-        return self.vendor._videos[self._home.serve(context).arm]
+        return self.vendor.unlearned(context)
 
     def finish(
         self,
@@ -161,7 +168,6 @@ class Desk:
         if forward is not None:
             self.vendor.offered(visit, answer)
         self._note(visit)
-        self.vendor._waiting.clear()
         assert visit.video is not None
         return Finished(self._ticket(visit), visit.video, visit.peer is not None)
 
@@ -180,26 +186,21 @@ class Desk:
     def word(self, peer: str, data: bytes) -> None:
         """A neighbour's word about a visit; of no use, or again: nothing happens."""
         try:
-            request = Reward.decode(data).request
+            message = Reward.decode(data)
         except MessageError:
             return
-        for row in self.visits[_where(self.visits, request)]:
+        for row in self.visits[_where(self.visits, message.request)]:
             visit = self._visit(int(row["number"]))
-            if visit is None or visit.peer != peer or visit.word is not None:
-                continue
-            self.vendor._waiting[peer, request] = visit
-            self.vendor.rewarded(peer, data)
-            self.vendor._waiting.clear()
-            self._note(visit)
+            if visit is not None and visit.peer == peer and self.vendor.word(visit, message):
+                self._note(visit)
 
     def serve(self, peer: str, data: bytes) -> bytes:
         """The answer to a neighbour's Forward."""
         answer = self.vendor.serve(peer, data)
-        for name, request in self.vendor._open_guests:
+        if isinstance(told := answered(answer), Offer):
             row = self.guests[self.guests_so_far % len(self.guests)]
-            row["peer"], row["request"] = self._place(name), np.frombuffer(request, np.uint8)
+            row["peer"], row["request"] = self._place(peer), np.frombuffer(told.request, np.uint8)
             self.guests_so_far += 1
-        self.vendor._open_guests.clear()
         return answer
 
     def guest_clicked(self, request: bytes, reward: float) -> tuple[str, bytes] | None:
@@ -215,8 +216,7 @@ class Desk:
 
     def _learn(self, ticket: Ticket, reward: float) -> None:
         """A visit without a row."""
-        here = self.vendor._videos | self.vendor._peers
-        if ticket.number < 1 or ticket.arm not in here:
+        if ticket.number < 1 or not any(ticket.arm in names for names in self.vendor.arms):
             return
         cell = self._home.grid.cell(self._home.grid.centres[ticket.cell])
         choice = Choice(ticket.arm, "explore", cell, None, ticket.turn)

@@ -185,6 +185,7 @@ class VendorSettings:
             agreement=self.agreement,
             caution=self.caution,
             shared=True,
+            keeps=0,
         )
 
     @property
