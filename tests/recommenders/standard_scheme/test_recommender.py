@@ -14,7 +14,7 @@ from tacit import generate as generated
 from tacit.auditing.attacks import ATTACKS, OneVersusRest, distance
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.errors import ConfigError, DataError, ModelFileError, NotFittedError, PrivacyError
-from tacit.privacy import Basis
+from tacit.privacy import Basis, Measurement
 from tacit.randomness import replay, simulation
 from tacit.recommenders import files
 from tacit.recommenders.standard_scheme import recommender as module
@@ -353,6 +353,19 @@ def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     assert bool(person.claims) == (variant == "published")
     assert others.epsilon == (None if epsilon == math.inf else 2.0)
     assert "differential" not in json.dumps(person.to_dict())
+
+
+def test_a_card_without_measurements_speaks_of_none(ratings):
+    """Where no attack was tried, the sentence points to none and says so."""
+    model = StandardScheme(**SMALL).fit(ratings)
+    unmeasured = model.guarantees()[0]
+    assert "below" not in unmeasured.sentence
+    assert "was not measured here" in unmeasured.sentence
+    model.measurements_ = (Measurement("lda", "raw", model.release, 0.5, 0.4, 0.6, "600 people"),)
+    measured = model.guarantees()[0]
+    assert "as hard as the attacks below found it" in measured.sentence
+    for card in (unmeasured, measured):
+        assert "there is no epsilon" in card.sentence or "and no epsilon" in card.sentence
 
 
 def test_cards_need_a_fit():

@@ -43,7 +43,8 @@ def for_the_person(
     variant: str,
     measurements: tuple[Measurement, ...],
 ) -> Guarantee:
-    """The card of somebody whose device obfuscates. It never prints an epsilon."""
+    """The card of somebody whose device obfuscates. It never prints an epsilon, and without
+    measurements not a word on how hard guessing is."""
     hidden = " and ".join(attributes)
     published = variant == "published"
     return Guarantee(
@@ -51,6 +52,9 @@ def for_the_person(
         sentence=(
             f"What your device sends makes guessing your {hidden} about as hard as the attacks "
             "below found it. It is not a proof, and there is no epsilon."
+            if measurements
+            else f"What your device sends is meant to make guessing your {hidden} hard. How hard "
+            "it is was not measured here. There is no proof, and no epsilon."
         ),
         protects=f"your {hidden}, from whoever reads what your device sends",
         adjacency=Adjacency("attribute value", "replace"),
