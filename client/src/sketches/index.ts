@@ -1,5 +1,6 @@
 /** Sketches: item clusters from a few randomised bits per person. */
 
+export { MessageError } from "../malformed.js";
 export * from "./device.js";
 export * from "./explain.js";
 export * from "./limits.js";

@@ -11,6 +11,7 @@
 
 import { concat, utf8WithHalves, type Bytes } from "../bytes.js";
 import { isId, type ItemId } from "../items.js";
+import { MessageError, require } from "../malformed.js";
 import { sha256 } from "../randomness.js";
 import { keepsEpsilon } from "./epsilon.js";
 
@@ -38,11 +39,6 @@ const MAGIC = 0x74636974;
 const KIND_CAMPAIGN = 1;
 const KIND_REPORT = 2;
 const KIND_CLUSTERS = 3;
-
-/** A message that is not exactly what this version writes. */
-export class MessageError extends Error {
-  override readonly name = "MessageError";
-}
 
 /** How many of a report's bits two neighbouring inputs can differ in. */
 export function exposedBits(method: Method, unit: Unit, questions: number, rated: number): number {
@@ -330,11 +326,6 @@ export class Clusters {
       Array.from({ length: items }, (_, at) => view.getInt32(first + 4 * at)),
     );
   }
-}
-
-/** MessageError saying `what` should be so. */
-function require(holds: boolean, what: string): void {
-  if (!holds) throw new MessageError(what);
 }
 
 function requireVersion(found: number | undefined, expected: number): void {

@@ -8,6 +8,7 @@
 
 import { equal, type Bytes } from "../bytes.js";
 import { integerId } from "../items.js";
+import { MessageError, require } from "../malformed.js";
 
 /** Integers up to here are exact in every language that reads JSON. */
 export const LARGEST = 2 ** 53;
@@ -26,16 +27,6 @@ export type Json =
   | string
   | readonly Json[]
   | ReadonlyMap<string, Json>;
-
-/** A message that is not exactly what this version writes. */
-export class MessageError extends Error {
-  override readonly name = "MessageError";
-}
-
-/** MessageError saying `what` should be so. */
-export function require(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new MessageError(what);
-}
 
 /** The content as a map with its keys in order. */
 export function content(fields: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {

@@ -13,10 +13,11 @@
 
 import { hex } from "../bytes.js";
 import type { ItemId } from "../items.js";
+import { MessageError } from "../malformed.js";
 import type { Store } from "../memory.js";
 import { checkSecret, sha256, type Secret } from "../randomness.js";
 import { Refused } from "../refused.js";
-import { content, encode, LARGEST, MessageError } from "./canonical.js";
+import { content, encode, LARGEST } from "./canonical.js";
 import { secretDrawing, systemDrawing, type Draw, type Drawing, type Entry } from "./drawing.js";
 import {
   CONTINUOUS_LEVELS,

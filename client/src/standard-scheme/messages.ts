@@ -11,6 +11,7 @@
 
 import { hex, type Bytes } from "../bytes.js";
 import { isId, type ItemId } from "../items.js";
+import { require } from "../malformed.js";
 import { sha256 } from "../randomness.js";
 import {
   content,
@@ -21,7 +22,6 @@ import {
   isTable,
   LARGEST,
   Real,
-  require,
   type Json,
 } from "./canonical.js";
 
@@ -192,9 +192,7 @@ export class Release {
 
   static decode(data: Uint8Array): Release {
     return decode(data, "release", VERSION, (whole) => {
-      const names = ["disclosure", "ratings", "message", "version"];
-      const [disclosure, ratings] = fieldsOf(whole, "release", ...names);
-      return new Release(disclosure as string, pairsOf(ratings));
+      return new Release(...pairsOf(whole, "ratings", "release"));
     });
   }
 }
@@ -215,9 +213,7 @@ export class Scores {
 
   static decode(data: Uint8Array): Scores {
     return decode(data, "scores", VERSION, (whole) => {
-      const names = ["disclosure", "scores", "message", "version"];
-      const [disclosure, scores] = fieldsOf(whole, "list of scores", ...names);
-      return new Scores(disclosure as string, pairsOf(scores));
+      return new Scores(...pairsOf(whole, "scores", "list of scores"));
     });
   }
 }
@@ -294,13 +290,17 @@ function checkPairs(disclosure: string, pairs: readonly Pair[]): void {
   require(new Set(pairs.map(([item]) => item)).size === pairs.length, "an item comes once");
 }
 
-function pairsOf(value: Json | undefined): Pair[] {
-  require(Array.isArray(value), "a list for a named disclosure");
-  return (value as Json[]).map((pair) => {
+/** The disclosure and the pairs of a message that holds nothing else; field: what they are called. */
+function pairsOf(whole: Json, field: string, kind: string): [disclosure: string, pairs: Pair[]] {
+  const names = ["disclosure", field, "message", "version"];
+  const [disclosure, listed] = fieldsOf(whole, kind, ...names);
+  require(Array.isArray(listed), "a list for a named disclosure");
+  const pairs = (listed as Json[]).map((pair) => {
     const two = Array.isArray(pair) && pair.length === 2;
     require(two, "an item and its level");
     return [pair[0], small(pair[1] as Json)] as unknown as Pair;
   });
+  return [disclosure as string, pairs];
 }
 
 function isScaleNumber(value: Json | undefined): value is ScaleNumber {
