@@ -64,7 +64,7 @@ export function useVisit(wanted: boolean): Begun {
   const [stars, setStars] = useState<kept.Stars>(kept.keptStars);
   const [values, setValues] = useState(kept.keptValues);
   const [sent, setSent] = useState(kept.keptSent);
-  const visitor = useRef<Promise<Visitor>>();
+  const visitor = useRef<Promise<Visitor> | undefined>(undefined);
   const [receipt, setReceipt] = useState<ReceiptGiven>();
   const [predictions, setPredictions] = useState<ReadonlyMap<ItemId, number>>();
 
