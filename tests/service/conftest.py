@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -37,9 +36,14 @@ from tacit.service import Service, Settings, create_app
 from tacit.service.demo import TENANT, Demo, make_demo
 from tacit.service.deployment import Section
 from tacit.service.disclosures import ServedDisclosure
-from tacit.service.keys import KeyRing, Role, add_key, read_secret
+from tacit.service.keys import KeyRing, Role, add_key, make_private, read_secret
 from tacit.service.logs import Logger
-from tacit.service.vendors.signatures import new_vendor_key, sign_request
+from tacit.service.vendors.signatures import (
+    audience_of,
+    new_vendor_key,
+    read_private_key,
+    sign_request,
+)
 
 PEOPLE = {"subject": "ann", "other": "bob"}
 """Roles of people in tests, and their names."""
@@ -98,7 +102,7 @@ def _befriend(folder: Path) -> str:
     public = new_vendor_key(folder / "neighbour.pem")
     new_vendor_key(folder / "vendor.pem")
     key = add_key(folder / "keys.json", "arthouse", Role.VENDOR, TENANT)
-    (folder / "neighbour.key").write_text(key, "ascii")
+    make_private(folder / "neighbour.key", key.encode())
     toml = folder / "tacit.toml"
     section = "[vendors.cinema]\n"
     told = toml.read_text().replace(section, f'{section}key = "vendor.pem"\n')
@@ -484,11 +488,11 @@ def _signed(demo: Demo, what: str, message: Forward | Reward) -> Valid:
     """From the neighbour, whose messages have their own number as Idempotency-Key."""
     path = f"{_VENDOR}/{what}"
     content = message.encode()
-    key = load_pem_private_key((demo.folder / "neighbour.pem").read_bytes(), None)
+    key = read_private_key(demo.folder / "neighbour.pem")
     headers = sign_request(
-        key,  # type: ignore[arg-type]
+        key,
         sender="arthouse",
-        audience="cinema",
+        audience=audience_of("cinema", read_private_key(demo.folder / "vendor.pem").public_key()),
         path=path,
         body=content,
         nonce=message.request.hex(),

@@ -13,7 +13,9 @@ import json
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -182,20 +184,32 @@ def revoke_key(path: Path, name: str) -> None:
 
 def read_secret(path: Path) -> bytes:
     """The service's secret; made on first use, readable by its owner alone."""
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        if path.stat().st_mode & 0o077:
-            raise ConfigError(
-                f"{path}: can be read by others than its owner, and whoever reads it has the keys "
-                f"of all people. Close it:  chmod 600 {path}"
-            ) from None
-        return path.read_bytes()
+    with suppress(FileExistsError):
+        make_private(path, secrets.token_bytes(32))
+    return read_private(path, "the keys of all people")
+
+
+def make_private(path: Path, content: bytes) -> None:
+    """A new file that its owner alone may open; FileExistsError where there is one."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(32))
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    return path.read_bytes()
+
+
+def read_private(path: Path, whose: str) -> bytes:
+    """A file that its owner alone may open; ConfigError otherwise. whose: what its reader has."""
+    try:
+        with path.open("rb") as file:
+            if not os.fstat(file.fileno()).st_mode & 0o077:
+                return file.read()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+    raise ConfigError(
+        f"{path}: is open to others than its owner, and whoever reads it has {whose}. Close it:  "
+        f"chmod 600 {shlex.quote(str(path))}"
+    )
 
 
 def _write(path: Path, entries: tuple[Entry, ...]) -> None:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tacit.cli.app import main
 from tacit.errors import ConfigError
+from tacit.service.keys import make_private
 from tacit.service.vendors.signatures import (
     NotSigned,
+    audience_of,
     base_of,
     check_answer,
     check_request,
@@ -27,13 +29,18 @@ from tacit.service.vendors.signatures import (
 
 KEY, STRANGER = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 BODY, NOW, NONCE = b"\x01\x02\x03", 1_700_000_000.0, "00112233445566778899aabbccddeeff"
+OWN = Ed25519PrivateKey.generate()
+ARTHOUSE, CINEMA = (
+    audience_of("arthouse", OWN.public_key()),
+    audience_of("cinema", KEY.public_key()),
+)
 PATH = "/api/vendors/arthouse/forwards"
 
 
 def headers(**changed):
     sent = {
         "sender": "cinema",
-        "audience": "arthouse",
+        "audience": ARTHOUSE,
         "path": PATH,
         "body": BODY,
         "nonce": NONCE,
@@ -44,7 +51,7 @@ def headers(**changed):
 
 
 def check(found, **changed):
-    expected = {"audience": "arthouse", "path": PATH, "body": BODY, "now": NOW, **changed}
+    expected = {"audience": ARTHOUSE, "path": PATH, "body": BODY, "now": NOW, **changed}
     senders = {"cinema": KEY.public_key()}
     return check_request(found, **{"senders": senders, **expected})
 
@@ -76,7 +83,9 @@ def test_what_is_signed_is_known_by_sender_and_nonce():
 @pytest.mark.parametrize(
     "changed",
     [
-        {"audience": "other"},
+        {"audience": audience_of("other", OWN.public_key())},
+        {"audience": audience_of("arthouse", STRANGER.public_key())},
+        {"audience": "arthouse"},
         {"path": "/api/vendors/arthouse/rewards"},
         {"body": b"\x01\x02\x04"},
         {"senders": {}},
@@ -146,13 +155,20 @@ def test_whatever_comes_is_refused_and_not_a_fault(found):
 
 
 def test_an_answer_belongs_to_its_request():
-    """An answer with the nonce of another request, another status or content is refused."""
+    """One with the nonce of another request, another status or content, or for another asker."""
     given = {"sender": "arthouse", "status": 200, "body": BODY, "nonce": NONCE, "now": NOW}
-    signed = [("content-type", "application/octet-stream"), *sign_answer(KEY, **given).items()]
-    check_answer(signed, **given, key=KEY.public_key())
-    for other in ({"nonce": "a" * 32}, {"status": 201}, {"body": b""}, {"now": NOW + 1000}):
+    given["audience"] = CINEMA
+    signed = [("content-type", "application/octet-stream"), *sign_answer(OWN, **given).items()]
+    check_answer(signed, **given, key=OWN.public_key())
+    for other in (
+        {"nonce": "a" * 32},
+        {"status": 201},
+        {"body": b""},
+        {"now": NOW + 1000},
+        {"audience": audience_of("cinema", STRANGER.public_key())},
+    ):
         with pytest.raises(NotSigned):
-            check_answer(signed, **{**given, **other}, key=KEY.public_key())
+            check_answer(signed, **{**given, **other}, key=OWN.public_key())
 
 
 def test_a_key_is_made_once_and_is_its_owners(tmp_path):
@@ -160,7 +176,7 @@ def test_a_key_is_made_once_and_is_its_owners(tmp_path):
     path = tmp_path / "vendor.pem"
     public = new_vendor_key(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert public_text(read_private_key(path)) == public
+    assert public_text(read_private_key(path).public_key()) == public
     with pytest.raises(ConfigError, match="made once"):
         new_vendor_key(path)
 
@@ -174,7 +190,7 @@ def test_no_public_key_is_refused_in_a_sentence(text):
 
 def test_no_private_key_is_refused_in_a_sentence(tmp_path):
     """A file of something else."""
-    (tmp_path / "k").write_text("nothing")
+    make_private(tmp_path / "k", b"nothing")
     with pytest.raises(ConfigError, match="no private key"):
         read_private_key(tmp_path / "k")
 
@@ -184,4 +200,4 @@ def test_the_command_makes_one(tmp_path, capsys):
     (tmp_path / "tacit.toml").write_text('tenant = "shop"\n')
     assert main(["keys", "vendor", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["public_key"] == public_text(read_private_key(tmp_path / "vendor.pem"))
+    assert told["public_key"] == public_text(read_private_key(tmp_path / "vendor.pem").public_key())

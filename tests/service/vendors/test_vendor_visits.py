@@ -11,6 +11,7 @@ from threading import Event
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
 from tacit.errors import ConfigError
@@ -19,7 +20,7 @@ from tacit.recommenders.pdap.messages import Forward, Offer
 from tacit.service import Service, create_app
 from tacit.service.keys import Caller, Role
 from tacit.service.vendors.served import ServedVendor
-from tacit.service.vendors.signatures import sign_answer, sign_request
+from tacit.service.vendors.signatures import audience_of, sign_answer, sign_request
 from tacit.service.vendors.visits import ticket_of
 
 RAW = (0.123456789, 0.987654321)
@@ -262,6 +263,7 @@ def _answer(pair, request, body, **changed):
         pair.other.served.calls.key,
         **{
             "sender": "arthouse",
+            "audience": pair.home.served.calls.audience,
             "status": 200,
             "body": body,
             "nonce": request.headers["idempotency-key"],
@@ -314,6 +316,12 @@ def _for_another(pair, request):
     return httpx2.Response(200, headers=headers, content=_whole(body))
 
 
+def _for_another_asker(pair, request):
+    body, someone = _offer(request), Ed25519PrivateKey.generate().public_key()
+    headers = _answer(pair, request, body, audience=audience_of("cinema", someone))
+    return httpx2.Response(200, headers=headers, content=_whole(body))
+
+
 def _wrong_type(pair, request):
     body = _offer(request)
     headers = {**_answer(pair, request, body), "content-type": "text/html"}
@@ -349,7 +357,8 @@ def _fault(pair, request):
     return httpx2.Response(500)
 
 
-KINDS = [_redirect, _unsigned, _by_another, _for_another, _wrong_type, _packed, _rubbish, _ugly]
+KINDS = [_redirect, _unsigned, _by_another, _for_another, _for_another_asker, _wrong_type, _packed]
+KINDS += [_rubbish, _ugly]
 
 
 @pytest.mark.usefixtures("asking")
@@ -375,7 +384,7 @@ def message(pair, *, sender="cinema", key=None, path="/forwards", **changed):
     forward = pair.home.served.settings.forwarder().forward([0.2, 0.7])
     sent = {
         "sender": sender,
-        "audience": "arthouse",
+        "audience": pair.other.served.calls.audience,
         "path": pair.other.path + path,
         "body": forward.encode(),
         "nonce": forward.request.hex(),
@@ -415,7 +424,7 @@ def test_messages_that_are_not_for_here_are_refused(pair):
     """Another audience, path, digest, key, time, or an API key of somebody else: 401, 403."""
     now = time.time()
     refused = [
-        message(pair, audience="cinema"),
+        message(pair, audience=pair.home.served.calls.audience),
         message(pair, path="/rewards"),
         message(pair, key=pair.other.served.calls.key),
         message(pair, sender="arthouse"),

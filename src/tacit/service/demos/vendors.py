@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.data.synthetic_rewards import Clicks, generate
-from tacit.service.keys import Role, add_key
+from tacit.service.keys import Role, add_key, make_private
 from tacit.service.settings import FILE
 from tacit.service.vendors.signatures import new_vendor_key
 from tacit.writing import write_whole
@@ -49,7 +49,7 @@ def make_two(
     keys = []
     for own, other in ((0, 1), (1, 0)):
         given = add_key(folders[other] / _KEYS, NAMES[own], Role.VENDOR, TENANT)
-        (folders[own] / "neighbour.key").write_text(given, "ascii")
+        make_private(folders[own] / "neighbour.key", given.encode())
         more = {name: repr(value) for name, value in settings.items()}
         parts = [
             f'tenant = "{TENANT}"\n',

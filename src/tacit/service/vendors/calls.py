@@ -20,7 +20,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.recommenders.pdap.messages import LARGEST
 from tacit.service.vendors.peers import Neighbour
-from tacit.service.vendors.signatures import OCTETS, NotSigned, check_answer, sign_request
+from tacit.service.vendors.signatures import (
+    OCTETS,
+    NotSigned,
+    audience_of,
+    check_answer,
+    sign_request,
+)
 
 WITHIN = 1.0
 """Seconds of a call, at most."""
@@ -35,6 +41,11 @@ class Calls:
     sender: str
     key: Ed25519PrivateKey = field(repr=False)
     transports: Mapping[str, httpx2.AsyncBaseTransport] = field(default_factory=dict)
+
+    @property
+    def audience(self) -> str:
+        """What whoever means this vendor signs."""
+        return audience_of(self.sender, self.key.public_key())
 
     async def ask(
         self, peer: Neighbour, forward: bytes, nonce: str, *, within: float = WITHIN
@@ -64,7 +75,7 @@ class Calls:
         headers = sign_request(
             self.key,
             sender=self.sender,
-            audience=peer.name,
+            audience=peer.audience,
             path=f"{peer.path}/{what}",
             body=body,
             nonce=nonce,
@@ -79,7 +90,7 @@ class Calls:
                     "POST", f"{peer.url}/{what}", content=body, headers=headers
                 ) as answer,
             ):
-                return await _read(answer, peer, nonce)
+                return await _read(answer, peer, nonce, self.audience)
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return None  # httpx2 raises ValueError of many kinds for what is no HTTP
 
@@ -93,7 +104,9 @@ class Calls:
         )
 
 
-async def _read(answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
+async def _read(
+    answer: httpx2.Response, peer: Neighbour, nonce: str, audience: str
+) -> bytes | None:
     if answer.status_code != 200 or "content-encoding" in answer.headers:
         return None
     if answer.headers.get("content-type") != OCTETS:
@@ -108,6 +121,7 @@ async def _read(answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes |
             [(name.lower(), value) for name, value in answer.headers.multi_items()],
             sender=peer.name,
             key=peer.public_key,
+            audience=audience,
             status=answer.status_code,
             body=body,
             nonce=nonce,

@@ -11,11 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tacit.errors import ConfigError
 from tacit.service.deployment import Section
-from tacit.service.keys import NAME
+from tacit.service.keys import NAME, read_private
 from tacit.service.settings import FILE
-from tacit.service.vendors.signatures import read_public_key
+from tacit.service.vendors.signatures import audience_of, read_public_key
 
 _PATH = re.compile(rf"/api/vendors/{NAME.pattern}")
+_API_KEY = re.compile(rb"[!-~]{1,256}")
 _HERE = ("127.0.0.1", "::1", "localhost")
 _KNOWN = {"url", "public_key", "api_key"}
 
@@ -43,8 +44,17 @@ class Neighbour:
                 f"{FILE}: {section.name}.url is  https://HOST/api/vendors/NAME  (http on this "
                 "machine alone)."
             )
-        api_key = section.file("api_key").read_text("ascii").strip()
-        return cls(name, url, read_public_key(section.text("public_key")), api_key)
+        file = section.file("api_key")
+        api_key = read_private(file, f"the key that {name} gave to this vendor").strip()
+        if not _API_KEY.fullmatch(api_key):
+            raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
+        public = read_public_key(section.text("public_key"))
+        return cls(name, url, public, api_key.decode("ascii"))
+
+    @property
+    def audience(self) -> str:
+        """What a message for it is signed for."""
+        return audience_of(self.name, self.public_key)
 
     @property
     def path(self) -> str:

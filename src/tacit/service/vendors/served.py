@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Self
 
 from tacit.errors import ConfigError
@@ -25,6 +26,7 @@ from tacit.service.vendors.reach import Reach
 from tacit.service.vendors.settings import VendorSettings, peers_of
 from tacit.service.vendors.signatures import read_private_key
 
+_LONGEST = 128
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
 
 
@@ -58,8 +60,14 @@ class ServedVendor:
 
     @property
     def state(self) -> str:
-        """The name of its kept state."""
-        return f"vendors/{self.name}"
+        """The name of its kept state: a digest where tenant and vendor have long names.
+
+        A ledger's state has a name of at most `_LONGEST` signs, the tenant's before it.
+        """
+        plain = f"vendors/{self.name}"
+        if len(f"{self.tenant}/{plain}") <= _LONGEST:
+            return plain
+        return f"vendors/long/{sha256(self.name.encode()).hexdigest()[:40]}"
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
         """None of a data set: every person has her own."""

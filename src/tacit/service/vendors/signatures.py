@@ -2,8 +2,9 @@
 
 Source    RFC 9421, with the digest of RFC 9530; the key id is the sender's name.
 Covered   of a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
-          and Tacit-Audience (the receiver's name). Of an answer: status, digest, and the nonce of
-          the request that it answers.
+          and Tacit-Audience (the receiver's name and public key, so that a message for one
+          deployment is none for another of the same name). Of an answer: status, digest and type,
+          Tacit-Audience (whoever asked), and the nonce of the request that it answers.
 Refused   whatever is not spelled as it is written here: one signature, all of this and nothing
           else, made by a known key, for this receiver, not older than `LASTS` seconds and not from
           the future, give or take `SKEW`. A second use of a nonce is the ledger's to notice.
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tacit.errors import ConfigError
+from tacit.service.keys import make_private, read_private
 
 LASTS = 60
 SKEW = 30
@@ -42,7 +43,7 @@ _REQUEST = (
     "idempotency-key",
     AUDIENCE,
 )
-_ANSWER = ("@status", "content-digest", "content-type")
+_ANSWER = ("@status", "content-digest", "content-type", AUDIENCE)
 _TAGS = {_REQUEST: "tacit-vendors", _ANSWER: "tacit-vendors-answer"}
 _PARAMETERS = re.compile(
     r"(?P<covered>\([a-z@\" -]*\));created=(?P<created>[1-9][0-9]{0,11})"
@@ -100,10 +101,17 @@ def check_request(
 
 
 def sign_answer(
-    key: Ed25519PrivateKey, *, sender: str, status: int, body: bytes, nonce: str, now: float
+    key: Ed25519PrivateKey,
+    *,
+    sender: str,
+    audience: str,
+    status: int,
+    body: bytes,
+    nonce: str,
+    now: float,
 ) -> dict[str, str]:
-    """Headers of the answer to a request with this nonce."""
-    own = {"content-digest": digest(body)}
+    """Headers of the answer to a request with this nonce. audience: who asked."""
+    own = {"content-digest": digest(body), AUDIENCE: audience}
     values = {"@status": str(status), "content-type": OCTETS, **own}
     return {**own, **_signed(key, _ANSWER, values, sender, nonce, now)}
 
@@ -113,19 +121,25 @@ def check_answer(
     *,
     sender: str,
     key: Ed25519PublicKey,
+    audience: str,
     status: int,
     body: bytes,
     nonce: str,
     now: float,
 ) -> None:
-    """NotSigned unless this sender answers this request so."""
-    given = {name: _one(headers, name) for name in ("content-digest", "content-type")}
-    if given != {"content-digest": digest(body), "content-type": OCTETS}:
+    """NotSigned unless this sender answers this request of this audience so."""
+    given = {name: _one(headers, name) for name in _ANSWER if not name.startswith("@")}
+    if given != {"content-digest": digest(body), "content-type": OCTETS, AUDIENCE: audience}:
         raise NotSigned
     values = {"@status": str(status), **given}
     _, found = _checked(headers, _ANSWER, values, {sender: key}, now)
     if found != nonce:
         raise NotSigned
+
+
+def audience_of(name: str, key: Ed25519PublicKey) -> str:
+    """A vendor that is meant: of this name, and with this key."""
+    return f"{name} {public_text(key)}"
 
 
 def digest(body: bytes) -> str:
@@ -144,18 +158,17 @@ def new_vendor_key(path: Path) -> str:
     key = Ed25519PrivateKey.generate()
     content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        make_private(path, content)
     except FileExistsError:
         raise ConfigError(f"{path}: is there already. A key is made once.") from None
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    return public_text(key)
+    return public_text(key.public_key())
 
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
-    """ConfigError if the file holds no such key."""
+    """ConfigError if the file holds no such key, or others than its owner may open it."""
+    content = read_private(path, "this vendor's signature")
     try:
-        key = load_pem_private_key(path.read_bytes(), password=None)
+        key = load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
@@ -163,10 +176,9 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def public_text(key: Ed25519PrivateKey) -> str:
-    """The public half, as it stands in a neighbour's tacit.toml."""
-    raw = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    return base64.b64encode(raw).decode()
+def public_text(key: Ed25519PublicKey) -> str:
+    """As it stands in a neighbour's tacit.toml."""
+    return base64.b64encode(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
 
 def read_public_key(text: str) -> Ed25519PublicKey:

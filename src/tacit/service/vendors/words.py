@@ -88,6 +88,8 @@ def _word(
 
 def check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
     """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now."""
+    if vendor.calls is None:
+        raise _unsigned()
     try:
         sender, _ = check_request(
             [
@@ -95,7 +97,7 @@ def check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -
                 for name, value in request.headers.raw
             ],
             senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
-            audience=vendor.name,
+            audience=vendor.calls.audience,
             path=request.url.path,
             body=body,
             now=time.time(),
@@ -103,7 +105,11 @@ def check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -
     except NotSigned:
         sender = None
     if sender is None or sender != caller.name:
-        raise Problem(401, "This is not signed as messages of a neighbour have to be.")
+        raise _unsigned()
+
+
+def _unsigned() -> Problem:
+    return Problem(401, "This is not signed as messages of a neighbour have to be.")
 
 
 def forwarded(
@@ -116,7 +122,7 @@ def forwarded(
         return Reply(200, OCTETS, desk.serve(caller.name, body))
 
     operation = "POST /api/vendors/forwards"
-    return _signed(vendor, key, _step(service, vendor, caller, operation, key, body, take))
+    return _signed(vendor, caller, key, _step(service, vendor, caller, operation, key, body, take))
 
 
 def rewarded(
@@ -130,7 +136,7 @@ def rewarded(
         return Reply(200, OCTETS, b"")
 
     operation = "POST /api/vendors/rewards"
-    return _signed(vendor, key, _step(service, vendor, caller, operation, key, body, take))
+    return _signed(vendor, caller, key, _step(service, vendor, caller, operation, key, body, take))
 
 
 def _numbered(
@@ -145,12 +151,13 @@ def _numbered(
         raise Problem(422, "A message is sent with its own number as Idempotency-Key.")
 
 
-def _signed(vendor: ServedVendor, nonce: str, answer: Response) -> Response:
+def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
     if answer.status_code == 200 and vendor.calls is not None:
         answer.headers.update(
             sign_answer(
                 vendor.calls.key,
                 sender=vendor.name,
+                audience=vendor.neighbours[caller.name].audience,
                 status=200,
                 body=bytes(answer.body),
                 nonce=nonce,
