@@ -179,7 +179,7 @@ def test_two_torn_slots_are_refused(spent):
 
 def test_a_newer_schema_is_refused(spent, edit):
     """An older program does not touch what a newer one made."""
-    edit(spent, "INSERT INTO ledger_schema VALUES (4)")
+    edit(spent, "INSERT INTO ledger_schema VALUES (5)")
     with pytest.raises(LedgerRefused, match="newer version"):
         open_ledger(spent)
 
@@ -267,9 +267,14 @@ def test_a_commit_survives_a_power_cut(spent, ledger_at):
     with ledger_at(spent) as ledger, reading(ledger._engine) as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys")
+            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
         }
-    assert found == {"journal_mode": "truncate", "synchronous": 3, "foreign_keys": 1}
+    assert found == {
+        "journal_mode": "truncate",
+        "synchronous": 3,
+        "foreign_keys": 1,
+        "secure_delete": 1,
+    }
 
 
 def test_a_store_with_a_write_ahead_log_is_brought_back(spent, ledger_at):

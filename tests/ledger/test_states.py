@@ -251,7 +251,8 @@ def version_two(request, tmp_path):
         ask(ledger, "a", FILMS)
         with ledger._engine.begin() as connection:
             connection.execute(text("DROP TABLE ledger_states"))
-            connection.execute(text("DELETE FROM ledger_schema WHERE version = 3"))
+            connection.execute(text("DROP TABLE ledger_checkpoints"))
+            connection.execute(text("DELETE FROM ledger_schema WHERE version >= 3"))
     return where, opened
 
 

@@ -1,4 +1,6 @@
-"""Opening a ledger: make it if it is new, replay it if it is not, and refuse it when in doubt."""
+"""Opening a ledger: make it if it is new, replay what was added to it since its newest checkpoint
+if it is not, and refuse it when in doubt.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tacit.errors import ConfigError
 from tacit.ledger import postgres, sqlite
-from tacit.ledger.chain import START, body_of, link
+from tacit.ledger.chain import START, Head, body_of, link
+from tacit.ledger.checkpoints import newest
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import FileHead, HeadStore, check_known
+from tacit.ledger.history import Told
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
-from tacit.ledger.replaying import replay
+from tacit.ledger.replaying import follow
 from tacit.ledger.schema import head, log, migrate, steps, version
 from tacit.ledger.store import Ledger, hash_at, reading
 
@@ -71,7 +75,11 @@ def found_at(
 def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> Ledger:
     remembered = heads.read()  # before the store is read: it is never ahead of the store
     _bring_up(engine, heads, operator=operator, create=create)
-    found = replay(lambda: reading(engine))
+    told = _told(engine, remembered)
+    found = follow(lambda: reading(engine), told)
+    if told.begun and not found.sound:  # the checkpoint may be what is wrong
+        told = Told()
+        found = follow(lambda: reading(engine), told)
     if not found.sound:
         raise LedgerRefused(
             f"{found.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
@@ -86,7 +94,16 @@ def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: b
             )
     ledger = Ledger(engine, heads, found.head)
     heads.advance(found.head, ledger._hash_at)
+    ledger._begin(told, before=remembered)
     return ledger
+
+
+def _told(engine: Engine, remembered: Head | None) -> Told:
+    """What is known before the replay: the newest checkpoint that the second place covers."""
+    if remembered is None:
+        return Told()
+    with reading(engine) as connection:
+        return newest(connection, remembered) or Told()
 
 
 def _bring_up(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> None:

@@ -85,6 +85,13 @@ log = Table(
     Column("hash", Text),
 )
 
+checkpoints = Table(  # the newest ones; `sequence` is the entry that holds the hash of `state`
+    "ledger_checkpoints",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True),
+    Column("state", Text),
+)
+
 # {big} {bytes} {strict} are the words that the two stores spell differently.
 _TABLES = (
     """CREATE TABLE ledger_head (
@@ -138,6 +145,13 @@ _STATES = (
         name TEXT PRIMARY KEY,
         sequence {big} NOT NULL REFERENCES ledger_requests (sequence),
         state {bytes} NOT NULL
+    ) {strict}""",
+)
+
+_CHECKPOINTS = (  # without guards: it may be emptied at any time, and then a start takes longer
+    """CREATE TABLE ledger_checkpoints (
+        sequence {big} PRIMARY KEY,
+        state TEXT NOT NULL
     ) {strict}""",
 )
 
@@ -205,10 +219,11 @@ _WORDS = {
 def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
     """The statements of every step, oldest first; their number is the schema's version."""
     guards = _sqlite_guards() if dialect == "sqlite" else _postgres_guards()
-    made, kept = (
-        tuple(line.format(**_WORDS[dialect]) for line in tables) for tables in (_TABLES, _STATES)
+    made, kept, checked = (
+        tuple(line.format(**_WORDS[dialect]) for line in tables)
+        for tables in (_TABLES, _STATES, _CHECKPOINTS)
     )
-    return (made, guards, (*kept, *_state_guards(dialect)))
+    return (made, guards, (*kept, *_state_guards(dialect)), checked)
 
 
 STATES_SINCE = 3

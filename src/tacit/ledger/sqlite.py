@@ -27,7 +27,13 @@ _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
 )  # fmt: skip
-_SETTINGS = {"journal_mode": "truncate", "synchronous": 3, "foreign_keys": 1, "cell_size_check": 1}
+_SETTINGS = {
+    "journal_mode": "truncate",
+    "synchronous": 3,
+    "foreign_keys": 1,
+    "cell_size_check": 1,
+    "secure_delete": 1,  # a kept state that was replaced is overwritten with zeros
+}
 
 
 def engine(path: Path, *, patience: float) -> Engine:

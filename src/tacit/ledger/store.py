@@ -25,7 +25,9 @@ from tacit.ledger.chain import Head
 from tacit.ledger.epochs import follows
 from tacit.ledger.failures import explained, is_final
 from tacit.ledger.heads import HeadStore
-from tacit.ledger.refusals import CapChanged, LedgerRefused, UnknownBudget
+from tacit.ledger.history import Told
+from tacit.ledger.keeping import Keeping
+from tacit.ledger.refusals import CapChanged, LedgerRefused, LedgerUnavailable, UnknownBudget
 from tacit.ledger.replaying import Verification, replay
 from tacit.ledger.requests import Balance, Charge, Holder, Release, Request
 from tacit.ledger.schema import budgets, head, log
@@ -63,6 +65,7 @@ class Ledger:
         self._batches: Batches[Spending, Stored] = Batches(self._serve)
         self._process = os.getpid()
         self._stopped: str | None = None
+        self._keeping = Keeping(self._reading, self._write, lambda: self._known)
 
     @property
     def head(self) -> Head:
@@ -141,11 +144,16 @@ class Ledger:
         return self._write(lambda place: _advance(place, token))
 
     def verify(self) -> Verification:
-        """Replay the whole log against all tables; changes nothing, and writers go on meanwhile."""
+        """Replay the whole log against all tables, whatever checkpoints there are.
+
+        Changes nothing, and writers go on meanwhile.
+        """
         return replay(self._reading)
 
     def close(self) -> None:
-        """Give the store's connections back."""
+        """Write a checkpoint if much was added, and give the store's connections back."""
+        if self._stopped is None and os.getpid() == self._process:
+            self._keeping.end()
         self._stopped = "This ledger was closed. Open it again."
         self._engine.dispose()
 
@@ -157,6 +165,14 @@ class Ledger:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
+
+    def _begin(self, told: Told, *, before: Head | None) -> None:
+        """After the replay at the start. before: what the second place held when it began."""
+        try:
+            self._keeping.begin(told, 0 if before is None else before.sequence)
+        except LedgerUnavailable:
+            if self._stopped is not None:
+                raise
 
     def _serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
         def settled(place: Place) -> list[Stored | Exception]:
@@ -179,6 +195,7 @@ class Ledger:
                 leave_place(place)
         with self._failures():
             self._tell(place.head)
+        self._keeping.grown()
         return result
 
     def _tell(self, newest: Head) -> None:

@@ -3,7 +3,8 @@
     with planted(key_forgotten): ...
 
 NOTICED says by which test of `LedgerConformance`; CROWDED those that a crowd of spenders has to
-notice, LOSING those that lose what was acknowledged when a process or a server is killed.
+notice, LOSING those that lose what was acknowledged when a process or a server is killed. Those of
+checkpoints are in `tacit.testing.ledger_checkpoints`.
 """
 
 from __future__ import annotations
@@ -13,21 +14,31 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import BigInteger, Float, cast, select, text, update
+from sqlalchemy import BigInteger, Connection, Float, cast, select, text, update
 
 from tacit.errors import PrivacyError
 from tacit.ledger import (
     Balance,
     BudgetExhausted,
     Charge,
+    Head,
     Ledger,
     Request,
+    Verification,
+    checkpoints,
+    heads,
+    history,
+    keeping,
+    opening,
     postgres,
+    replaying,
     spending,
     store,
 )
+from tacit.ledger.history import Told
 from tacit.ledger.schema import budgets, head
 from tacit.ledger.spending import Place, Spending, Stored
 from tacit.ledger.statements import Asked, Statement
@@ -254,6 +265,62 @@ def synchronous_commit_off(plant: Plant) -> None:
         raw.commit()
 
     plant(postgres, "_settle", settled)
+
+
+def checkpoint_without_the_chain(plant: Plant) -> None:
+    """A checkpoint is believed as it stands in its table."""
+    plant(checkpoints, "is_told", lambda *_: True)
+    plant(history, "_STEPS", {**history._STEPS, history.CHECKPOINT: lambda *_: ""})
+
+
+def checkpoint_without_the_second_place(plant: Plant) -> None:
+    """The chain after a checkpoint need not pass the head that the second place remembers."""
+    for place in (opening, heads):
+        plant(place, "check_known", lambda *_: None)
+    newest = opening.newest
+
+    def anywhere(connection: Connection, known: Head) -> Told | None:
+        told = newest(connection, known)
+        if told is not None:
+            told.passes = None
+        return told
+
+    plant(opening, "newest", anywhere)
+
+
+def checkpoint_beyond_the_second_place(plant: Plant) -> None:
+    """A checkpoint counts although the second place does not know of its entry."""
+    newest = opening.newest
+    plant(
+        *(opening, "newest"),
+        lambda connection, known: newest(connection, replace(known, sequence=2**62)),
+    )
+
+
+def budget_rows_unseen(plant: Plant) -> None:
+    """A start does not look at the rows of budgets."""
+    plant(replaying, "_compare_budgets", lambda *_: None)
+
+
+def states_unseen(plant: Plant) -> None:
+    """A start does not look at the kept states."""
+    plant(replaying, "_compare_states", lambda *_: None)
+
+
+def verify_from_a_checkpoint(plant: Plant) -> None:
+    """`verify` spares itself what is before a checkpoint, as a start does."""
+
+    def replayed(ledger: Ledger) -> Verification:
+        with ledger._reading() as connection:
+            told = checkpoints.newest(connection, ledger.head)
+        return replaying.follow(ledger._reading, told or Told())
+
+    plant(Ledger, "verify", replayed)
+
+
+def checkpoint_of_what_is_not_sound(plant: Plant) -> None:
+    """Whatever a replay finds, its end is a checkpoint."""
+    plant(keeping, "_check", lambda _: None)
 
 
 NOTICED: dict[Fault, str] = {

@@ -1,0 +1,147 @@
+"""When checkpoints are written: after a replay at the start, now and then, and at a calm stop."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from tacit.errors import TacitError
+from tacit.ledger import checkpoints
+from tacit.ledger.chain import Head
+from tacit.ledger.history import Told
+from tacit.ledger.refusals import LedgerRefused
+from tacit.ledger.replaying import Read, hear
+from tacit.ledger.spending import Place
+
+LEAST = 1_000
+"""Entries that are worth a checkpoint at a start or a stop."""
+OFTEN = 10_000
+"""Entries after which a process that goes on spending writes one."""
+PORTION = 100
+"""Entries read at once beside spending, which waits meanwhile."""
+_REST = 4
+"""Times as long as a portion took nothing is read, so that spending gets most of the time."""
+_STOPS_WITHIN = 1.0
+"""Seconds that a calm stop may take for it."""
+
+
+Write = Callable[[Callable[[Place], bool]], bool]
+"""Does work in the writer's place, and returns when it is on disk."""
+
+
+class Keeping:
+    """The checkpoints that one process writes. Threads may share it."""
+
+    def __init__(
+        self,
+        read: Read,
+        write: Callable[[Callable[[Place], bool]], bool],
+        known: Callable[[], Head],
+    ) -> None:
+        """read, write: transactions of the ledger. known: the newest head that it was told of."""
+        self._read, self._write, self._known = read, write, known
+        self._last = known().sequence
+        self._due = self._last + OFTEN
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+
+    def begin(self, told: Told, before: int) -> None:
+        """After a sound replay. before: the newest entry when it began."""
+        self._last = told.begun
+        self._due = told.sequence + OFTEN  # nobody else writes it meanwhile
+        self._keep(told, before, LEAST)
+
+    def grown(self) -> None:
+        """Call it after every write: at times it sets a thread to work."""
+        if self._known().sequence < self._due or self._ending.is_set():
+            return
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._thread = threading.Thread(target=self._beside, name="ledger", daemon=True)
+            with suppress(RuntimeError):  # the interpreter is on its way out
+                self._thread.start()
+
+    def end(self) -> None:
+        """A calm stop: what was added since is worth a second at most."""
+        self._ending.set()
+        thread = self._thread
+        if thread is not None and thread.is_alive():
+            thread.join(_STOPS_WITHIN)
+            return
+        if self._known().sequence - self._last < LEAST:
+            return
+        with suppress(TacitError):  # the next start takes longer, and tells what is wrong
+            self._catch_up(LEAST, until=time.monotonic() + _STOPS_WITHIN)
+
+    def _beside(self) -> None:
+        """While others spend. Who stops others does so inside `_read` and `_write`."""
+        try:
+            self._catch_up(OFTEN, until=None)
+        except TacitError:
+            self._due = self._known().sequence + OFTEN
+
+    def _catch_up(self, least: int, until: float | None) -> None:
+        """From the newest checkpoint on. until: without rests, and given up at that time."""
+        known = self._known()
+        with self._read() as connection:
+            told = checkpoints.newest(connection, known) or Told(passes=known)
+        more = True
+        while more:
+            began = time.monotonic()
+            with self._read() as connection:
+                more = hear(connection, told, PORTION)
+                _check(told)
+            now = time.monotonic()
+            if until is not None and now > until:
+                return
+            if until is None and self._ending.wait(_REST * (now - began)):
+                return
+        self._keep(told, known.sequence, least)
+
+    def _keep(self, told: Told, before: int, least: int) -> None:
+        """Write it, if it is worth it and nobody else did since `before`."""
+
+        def write(place: Place) -> bool:
+            while hear(place.connection, told, PORTION):
+                pass
+            _check(told)
+            if (told.sequence, told.hash) != (place.sequence, place.hash):
+                raise LedgerRefused(_DAMAGED.format("The head is not where the log ends."))
+            if not _worth(told, before, least):
+                return False
+            checkpoints.write(place, told)
+            return True
+
+        written = _worth(told, before, least) and self._write(write)
+        self._last = told.sequence if written else _since(told, before)
+        often = max(OFTEN, _least_for(told))
+        self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
+
+
+def _worth(told: Told, before: int, least: int) -> bool:
+    """Whether so much was added, beside what there is to write, that it pays."""
+    return told.sequence - _since(told, before) >= max(least, _least_for(told))
+
+
+def _since(told: Told, before: int) -> int:
+    """The newest checkpoint that can be counted on: one that was just written, or was used."""
+    return told.checkpoint if told.checkpoint > before else told.begun
+
+
+def _least_for(told: Told) -> int:
+    """Entries, so that what is written for each of them stays bounded."""
+    return len(told.budgets) // 4
+
+
+def _check(told: Told) -> None:
+    """Damage that is found while others spend is as bad as at the start."""
+    if told.problems:
+        raise LedgerRefused(_DAMAGED.format(told.problems[0]))
+
+
+_DAMAGED = "{} The ledger is not used any more. All that is wrong:  tacit ledger verify."

@@ -1,0 +1,510 @@
+"""A start from a checkpoint: as sure of every budget as a replay of everything, and much sooner."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import time
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import event
+
+from tacit.ledger import Cap, LedgerRefused, LedgerUnavailable, keeping, open_ledger
+from tacit.ledger.history import Told
+from tacit.ledger.replaying import follow
+from tacit.ledger.statements import Statement
+from tacit.testing.ledger_checkpoints import (
+    PROBES,
+    TOM,
+    Place,
+    checkpoints_every,
+    with_a_checkpoint,
+)
+from tacit.testing.ledger_crowds import crowd
+from tacit.testing.ledger_faults import planted
+from tacit.testing.ledger_kills import kill_spenders
+from tacit.testing.ledgers import FILMS, ask, count, fork
+
+
+@pytest.fixture
+def quick(quick_folder):
+    """A place in memory, SQLite."""
+    return Place(quick_folder / "budgets.db", quick_folder / "head")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, quick_folder):
+    """A place for a ledger in each store."""
+    if request.param == "sqlite":
+        return Place(quick_folder / "budgets.db", quick_folder / "head")
+    return Place(request.getfixturevalue("postgres").database(), quick_folder / "head")
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The numbers of the entries that were replayed since it was last emptied."""
+    numbers = []
+    entry = Told.entry
+    monkeypatch.setattr(
+        Told, "entry", lambda told, row: (numbers.append(row.sequence), entry(told, row))[1]
+    )
+    return numbers
+
+
+def rows(place):
+    """The checkpoints of the table: (entry, text)."""
+    return [tuple(row) for row in place.edit("SELECT * FROM ledger_checkpoints ORDER BY sequence")]
+
+
+def test_a_start_reads_what_was_added(place, read):
+    """After a checkpoint a start replays its entry and the later ones, and knows everything."""
+    number = with_a_checkpoint(place, tail=3)
+    read.clear()
+    with place.open() as ledger:
+        assert read == [number, number + 1, number + 2, number + 3]
+        assert ledger.balance(FILMS).spent == 5
+        assert ledger.verify().sound
+        assert read[4:] == list(range(1, number + 4))
+
+
+def test_a_start_writes_one_for_the_next(place, read):
+    """A replay of much leaves a checkpoint: who opens next, as a worker does, has little to do."""
+    with place.open() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        for n in range(20):
+            ask(ledger, f"k{n}", FILMS)
+    with checkpoints_every(15):
+        with place.open():
+            read.clear()
+            with place.open() as worker:
+                assert read == [23]
+                assert worker.balance(FILMS).spent == 20
+        assert [number for number, _ in rows(place)] == [23]
+
+
+def test_a_calm_stop_writes_one(place, read):
+    """What was added since the start is not read again after a calm stop."""
+    with checkpoints_every(15):
+        with place.open() as ledger:
+            ledger.open_budget(FILMS, Cap.pure("1"))
+            for n in range(20):
+                ask(ledger, f"k{n}", FILMS)
+        read.clear()
+        with place.open() as ledger:
+            assert read == [23]
+            assert ledger.verify().sound
+
+
+def test_a_process_that_goes_on_writes_some(place):
+    """Killed after long spending, a start has no more to read than was added since the last one."""
+    with checkpoints_every(5, running=10), place.open() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        for n in range(60):
+            ask(ledger, f"k{n}", FILMS)
+            time.sleep(0.002)
+        ledger._keeping._thread.join()
+        assert ledger.verify().sound
+        kept = [number for number, _ in rows(place)]
+        assert 1 <= len(kept) <= 2
+        assert kept[-1] > 30
+
+
+def test_small_ledgers_have_none(place):
+    """Where a replay is a matter of milliseconds everything is looked at at every start."""
+    for _ in range(2):
+        with place.open() as ledger:
+            ledger.open_budget(FILMS, Cap.pure("1"))
+            count(ledger, "a")
+    assert rows(place) == []
+
+
+def test_what_is_written_pays(quick, monkeypatch):
+    """A checkpoint holds every budget, so it waits for a quarter as many entries."""
+    monkeypatch.setattr(keeping, "_least_for", lambda told: 10 * len(told.budgets))
+    with checkpoints_every(2):
+        with quick.open() as ledger:
+            for n in range(3):
+                ledger.open_budget(TOM if n else FILMS, Cap.pure("1"))
+            for n in range(15):
+                ask(ledger, f"k{n}", FILMS)
+        assert rows(quick) == []
+        with quick.open() as ledger:
+            ask(ledger, "more", FILMS)
+            ask(ledger, "still more", FILMS)
+        assert [number for number, _ in rows(quick)] == [21]
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.__name__)
+def test_nothing_is_let_through(place, probe):
+    """Who can write the store, and not the second place, gets no step back by a checkpoint."""
+    assert probe(place) == ""
+
+
+@pytest.mark.parametrize(
+    ("probe", "fault"),
+    [(probe, fault) for probe, all_ in PROBES.items() for fault in all_],
+    ids=lambda value: value.__name__,
+)
+def test_planted_faults_let_it_through(quick, probe, fault):
+    """The probe notices the fault, so it would notice a ledger that has it."""
+    with planted(fault):
+        assert probe(quick) != ""
+
+
+EDITS = {
+    "a larger cap": "UPDATE ledger_budgets SET cap = cap + 1 WHERE id = 1",
+    "an untouched budget": "UPDATE ledger_budgets SET name = 'tim' WHERE id = 2",
+    "a budget gone": "DELETE FROM ledger_budgets WHERE id = 2",
+    "an answer changed": "UPDATE ledger_answers SET answer = NULL WHERE sequence = 8",
+    "an answer gone": "DELETE FROM ledger_answers WHERE sequence = 8",
+    "a payload changed": "UPDATE ledger_requests SET payload = '0' WHERE sequence = 8",
+    "an entry changed": "UPDATE ledger_log SET body = replace(body, '[1,1,', '[1,2,')"
+    " WHERE sequence = 8",
+    "an entry gone": "DELETE FROM ledger_log WHERE sequence = 8",
+    "the last entry gone": "DELETE FROM ledger_log WHERE sequence = 9",
+    "a request slipped in": "INSERT INTO ledger_requests VALUES (99, 'a', 'b', 'c', 'd', 'e')",
+    "an epoch granted": "UPDATE ledger_head SET epoch = 1",
+    "no head": "DELETE FROM ledger_head",
+    "a state gone": "DELETE FROM ledger_states",
+    "a state renamed": "UPDATE ledger_states SET name = 'rounds/b'",
+    "a state of another entry": "UPDATE ledger_states SET sequence = 4",
+    "a state slipped in": "INSERT INTO ledger_states VALUES ('rounds/b', 5, x'00')",
+}
+
+
+@pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
+def test_an_edit_after_the_checkpoint_is_refused(quick, statement):
+    """All rows of budgets and states, the head, and everything of the entries after it."""
+    assert with_a_checkpoint(quick, tail=3) == 6
+    quick.edit()  # no guards any more
+    connection = sqlite3.connect(quick.where, isolation_level=None)  # and no foreign keys
+    connection.execute(statement)
+    connection.close()
+    with pytest.raises(LedgerRefused):
+        quick.open()
+
+
+OLD = {
+    "an answer changed": "UPDATE ledger_answers SET answer = NULL WHERE sequence = 4",
+    "a key changed": "UPDATE ledger_requests SET request_key = 'z' WHERE sequence = 4",
+    "an entry changed": "UPDATE ledger_log SET body = '{}' WHERE sequence = 4",
+    "an entry gone": "DELETE FROM ledger_log WHERE sequence = 4",
+    "an entry slipped in": "INSERT INTO ledger_log VALUES (0, 'release', '{}', '')",
+}
+
+
+@pytest.mark.parametrize("statement", OLD.values(), ids=OLD.keys())
+def test_what_a_start_does_not_look_at(place, statement):
+    """Of entries before the checkpoint only what they left in budgets and states is compared at
+    a start, and that is right; `verify` tells the rest."""
+    with_a_checkpoint(place)
+    place.edit(statement)
+    with place.open() as ledger:
+        assert ledger.balance(FILMS).spent == 5
+        assert not ledger.verify().sound
+
+
+def damaged(place, text):
+    place.edit("UPDATE ledger_checkpoints SET state = :text", text=text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(lambda text: "", lambda text: "[]", lambda text: text[:-1], lambda text: "[" * 10**5),
+        *(lambda text: text.replace("films", "filmz"), lambda text: text + "\n"),
+        *(lambda text: text.replace("[1, ", '["1", '), lambda text: "\n".join(["[1]"] * 5)),
+    ],
+)
+def test_a_damaged_checkpoint_is_passed_over(place, read, change):
+    """Torn or nonsense, it costs a longer start, and the next one is quick again."""
+    number = with_a_checkpoint(place)
+    damaged(place, change(rows(place)[0][1]))
+    read.clear()
+    with checkpoints_every(5), place.open() as ledger:
+        assert read == list(range(1, number + 4))
+        assert ledger.verify().sound
+        read.clear()
+        with place.open():
+            assert read == [number + 4]
+
+
+def test_any_bytes_are_passed_over(quick, read):
+    """Whatever byte of it changes, it is not believed."""
+    number = with_a_checkpoint(quick)
+    whole = rows(quick)[0][1]
+    chance = random.Random(1)  # noqa: S311  # which byte
+    for at in chance.sample(range(len(whole)), 40):
+        damaged(quick, whole[:at] + chance.choice('0123xyz[],"\n ') + whole[at + 1 :])
+        if rows(quick)[0][1] == whole:
+            continue
+        read.clear()
+        with quick.open() as ledger:
+            assert read[0] == 1
+            assert ledger.balance(FILMS).spent == 5
+    damaged(quick, whole)
+    read.clear()
+    quick.open().close()
+    assert read[0] == number
+
+
+def test_a_missing_checkpoint_is_missed_by_nobody(place, read):
+    """The table may be emptied at any time."""
+    with_a_checkpoint(place)
+    place.edit("DELETE FROM ledger_checkpoints")
+    read.clear()
+    with place.open() as ledger:
+        assert read[0] == 1
+        assert ledger.balance(FILMS).spent == 5
+
+
+def test_an_older_checkpoint_is_harmless(place, read):
+    """Put back by somebody, it is a longer start, and every budget holds what it held."""
+    number = with_a_checkpoint(place)
+    old = rows(place)
+    with checkpoints_every(2):
+        with place.open() as ledger:
+            count(ledger, "c", FILMS)
+        newer = rows(place)[-1][0]
+    assert newer > number
+    place.edit("DELETE FROM ledger_checkpoints")
+    place.edit("INSERT INTO ledger_checkpoints VALUES (:n, :text)", n=number, text=old[0][1])
+    read.clear()
+    with place.open() as ledger:
+        assert read[0] == number
+        assert ledger.balance(FILMS).spent == 6
+        assert ledger.state("rounds/a") == b"2"
+        assert ledger.verify().sound
+
+
+def test_a_checkpoint_of_another_ledger_is_passed_over(place, read, tmp_path):
+    """The same entries of another ledger have other hashes."""
+    other = Place(tmp_path / "other.db", tmp_path / "other.head")
+    number = with_a_checkpoint(place)
+    assert with_a_checkpoint(other, tail=9) == number
+    damaged(place, rows(other)[0][1])
+    read.clear()
+    with place.open() as ledger:
+        assert read[0] == 1
+        assert ledger.balance(FILMS).spent == 5
+
+
+def test_a_checkpoint_ahead_of_the_store_saves_no_older_store(quick, tmp_path):
+    """An older copy with a newer checkpoint is an older copy: the second place refuses it."""
+    with_a_checkpoint(quick)
+    backup = tmp_path / "backup"
+    shutil.copy(quick.where, backup)
+    with checkpoints_every(2), quick.open() as ledger:
+        count(ledger, "c", FILMS)
+    newer = rows(quick)[-1]
+    shutil.copy(backup, quick.where)
+    quick.edit("INSERT INTO ledger_checkpoints VALUES (:n, :text)", n=newer[0], text=newer[1])
+    with pytest.raises(LedgerRefused, match="older"):
+        quick.open()
+
+
+def test_an_older_store_with_its_own_checkpoint_is_refused(quick, tmp_path):
+    """A restored backup begins with its own checkpoint, and the second place knows better."""
+    with_a_checkpoint(quick)
+    backup = tmp_path / "backup"
+    shutil.copy(quick.where, backup)
+    with quick.open() as ledger:
+        ask(ledger, "c", FILMS)
+    shutil.copy(backup, quick.where)
+    with pytest.raises(LedgerRefused, match="older"):
+        quick.open()
+
+
+def test_a_checkpoint_that_the_second_place_missed(quick, read):
+    """Killed between the two, the next start takes the checkpoint before."""
+    number = with_a_checkpoint(quick)
+    before = quick.second.read_bytes()
+    with checkpoints_every(2), quick.open():
+        pass
+    assert [at for at, _ in rows(quick)] == [number, number + 4]
+    quick.second.write_bytes(before)
+    read.clear()
+    with quick.open() as ledger:
+        assert read[0] == number
+        assert ledger.verify().sound
+
+
+def test_a_false_checkpoint_in_the_chain_is_told(quick, monkeypatch):
+    """An entry that says another state than the log, whoever wrote it, is found by a replay."""
+    text = Told.text
+    monkeypatch.setattr(
+        Told, "text", lambda told, *rest: text(told, *rest).replace("films", "filmz")
+    )
+    with_a_checkpoint(quick)
+    monkeypatch.undo()
+    with pytest.raises(LedgerRefused, match="checkpoint of another state"):
+        quick.open()
+
+
+def test_damage_found_while_running_stops(quick):
+    """A checkpoint of a process that goes on is a replay too: what it finds is final."""
+    with_a_checkpoint(quick)
+    with quick.open() as ledger:
+        quick.edit("UPDATE ledger_answers SET answer = NULL WHERE sequence = 8")
+        with checkpoints_every(2, running=2):
+            ledger._keeping._due = 0
+            ask(ledger, "c", FILMS)
+            ledger._keeping._thread.join()
+        with pytest.raises(LedgerRefused, match="Entry 8"):
+            ask(ledger, "d", FILMS)
+
+
+def test_a_history_that_was_exchanged_while_running_gets_no_checkpoint(quick):
+    """What a process reads has to pass the head that it was told itself."""
+    with_a_checkpoint(quick)
+    with quick.open() as ledger:
+        known = ledger.head
+        ledger._known = SimpleNamespace(ledger=known.ledger, sequence=known.sequence, hash="0" * 64)
+        with pytest.raises(LedgerRefused, match="remembers"):
+            ledger._keeping._catch_up(2, until=time.monotonic() + 5)
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_starting(place, step):
+    """A start that writes a checkpoint, by a process that kills itself before statement `step`,
+    before the commit, or before the second place."""
+    child = fork()
+    if child == 0:
+        code = 1
+        try:
+            from sqlalchemy import Engine
+
+            seen, run = iter(range(10_000)), Statement.run
+            check = lambda *_: die() if next(seen) == step else None  # noqa: E731
+            Statement.run = lambda *given: (check(), run(*given))[1]
+            event.listen(Engine, "before_cursor_execute", check)
+            if step == "commit":
+                event.listen(Engine, "commit", lambda c: die() if _writes(c) else None)
+            if step == "second":
+                from tacit.ledger import FileHead
+
+                advance = FileHead.advance
+                heads = []
+                FileHead.advance = lambda *given: (
+                    die() if heads else heads.append(1),
+                    advance(*given),
+                )
+            with checkpoints_every(2):
+                place.open()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _writes(connection):
+    return not connection.get_execution_options().get("ledger_reads", False)
+
+
+def test_killed_before_every_statement_of_a_start(place, read):
+    """Killed wherever a checkpoint is written, the next start is as sure as before."""
+    number = with_a_checkpoint(place)
+    for step in range(100):
+        ended = killed_starting(place, step)
+        read.clear()
+        with place.open() as ledger:
+            assert ledger.balance(FILMS).spent == 5
+            assert ledger.verify().sound
+        if ended == 0:
+            assert read[0] == number + 4
+            break
+        assert ended == -signal.SIGKILL
+        assert read[0] == number
+    assert step > 15
+
+
+@pytest.mark.parametrize(("step", "written"), [("commit", 0), ("second", 1)])
+def test_killed_around_the_commit_of_a_checkpoint(place, step, written):
+    """It is there or not; nothing else changes."""
+    number = with_a_checkpoint(place)
+    assert killed_starting(place, step) == -signal.SIGKILL
+    assert len(rows(place)) == 1 + written
+    with place.open() as ledger:
+        assert ledger.head.sequence == number + 3 + written
+        assert ledger.balance(FILMS).spent == 5
+        assert ledger.verify().sound
+
+
+def test_a_store_that_is_written_to_is_opened_all_the_same(quick):
+    """A start that cannot have the writer's place in time goes without a checkpoint."""
+    with_a_checkpoint(quick)
+    other = sqlite3.connect(quick.where, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with checkpoints_every(2):
+        ledger = open_ledger(quick.where, second=quick.second, patience=0.2)
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(rows(quick)) == 1
+    assert not ask(ledger, "c", FILMS).repeated
+    ledger.close()
+
+
+def test_a_disk_that_fails_under_a_checkpoint_is_final(quick, monkeypatch):
+    """What a failed sync leaves in doubt is not used, a checkpoint's as any other's."""
+
+    def fails(ledger, work):
+        ledger._stopped = "The disk failed."
+        raise LedgerUnavailable("The disk failed.")
+
+    with_a_checkpoint(quick)
+    monkeypatch.setattr("tacit.ledger.store.Ledger._write", fails)
+    with checkpoints_every(2), pytest.raises(LedgerUnavailable, match="disk failed"):
+        quick.open()
+
+
+def test_a_crowd_with_checkpoints(place):
+    """Eight spenders on two openings, checkpoints at every few entries: nothing goes wrong."""
+    with checkpoints_every(5, running=15):
+        found = crowd(place.open, spenders=8, times=12, cap=2)
+    assert found.sound, found
+    assert rows(place)
+
+
+def test_kills_with_checkpoints(quick_folder):
+    """Spenders killed at random moments while checkpoints are written all the time."""
+    with checkpoints_every(2, running=3):
+        found = kill_spenders(lambda: open_ledger(quick_folder / "budgets.db"), 6)
+    assert found.sound, found
+
+
+def test_openings_at_once_write_one(place):
+    """Of two that found the same, the one that comes second does not write it again."""
+    with place.open() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        for n in range(20):
+            ask(ledger, f"k{n}", FILMS)
+    with place.open() as one, place.open() as two, checkpoints_every(10):
+        found = []
+        for ledger in (one, two):
+            found.append(Told())
+            follow(ledger._reading, found[-1])
+        for ledger, told in zip((one, two), found, strict=True):
+            ledger._keeping.begin(told, 22)
+        assert [number for number, _ in rows(place)] == [23]
+        assert two.verify().entries == 23
+
+
+def test_a_state_that_was_replaced_is_overwritten(tmp_path):
+    """Of a kept state that was deleted from its profile no byte is left in the file."""
+    path = tmp_path / "budgets.db"
+    secret = b"what somebody watched on 3 May; "
+    with open_ledger(path) as ledger:
+        count(ledger, "a", draw=lambda *_: (b"1", secret * 4000))
+        assert secret in path.read_bytes()
+        count(ledger, "b", draw=lambda *_: (b"1", b"{}"))
+        assert secret not in path.read_bytes()
+        count(ledger, "c", draw=lambda *_: (b"1", secret * 2))
+        count(ledger, "d", draw=lambda *_: (b"1", b"{}"))
+        assert secret not in path.read_bytes()
