@@ -2,10 +2,11 @@
 
 python benchmarks/ledger.py [--only PART ...] [--quick] [--json] [--folder DIR]
 
-Parts: rate, crowd-sqlite, crowd-postgres, kills-sqlite, kills-postgres, power, faults. Counts of
-what went wrong have to be nothing; for the faults, and for settings of SQLite that are not shipped,
-they have to be something. Needs a PostgreSQL server, and for one part the package `apsw`. Exit code
-1 if a count is not as it has to be. All of it takes half an hour, --quick a few minutes.
+Parts: rate, starts, overwriting, crowd-sqlite, crowd-postgres, kills-sqlite, kills-postgres, power,
+faults. Counts of what went wrong have to be nothing; for the faults, and for settings of SQLite
+that are not shipped, they have to be something. Needs a PostgreSQL server, and for one part the
+package `apsw`. Exit code 1 if a count is not as it has to be. All of it takes forty minutes, --quick
+a few.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import TacitError
-from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger
+from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
+from tacit.ledger.spending import Spending
 from tacit.testing import ledger_faults as faults
+from tacit.testing.ledger_checkpoints import PROBES, Place, checkpoints_every
 from tacit.testing.ledger_crowds import crowd
 from tacit.testing.ledger_kills import kill_server, kill_spenders
 from tacit.testing.ledgers import LedgerConformance
@@ -115,6 +118,99 @@ def _rate(store: str, opened: Opened, releases: int, threads: int = 40) -> dict[
     }
 
 
+def starts(bench: Bench) -> Rows:
+    """Seconds that `open_ledger` takes: with a replay of everything, and from a checkpoint."""
+    sizes = (2_000,) if bench.quick else (50_000, 200_000)
+    rows = [_starts("SQLite", bench.in_a_file(), entries) for entries in sizes]
+    with postgres() as running:
+        rows.append(_starts("PostgreSQL", bench.on(running), sizes[0]))
+    return rows
+
+
+def _starts(store: str, opened: Opened, entries: int) -> dict[str, Any]:
+    people = [Holder.subject("shop", f"u{n}") for n in range(entries // 50)]
+    with checkpoints_every(10**9), opened() as ledger:
+        for holder in people:
+            ledger.open_budget(holder, Cap.pure("1000"))
+        _filled(ledger, people, entries - ledger.head.sequence)
+    whole = _started(opened, least=10**9)
+    written = _started(opened, least=1)
+    quick = _started(opened, least=10**9)
+    with opened() as ledger:
+        began = time.perf_counter()
+        sound = ledger.verify().sound
+        verified = time.perf_counter() - began
+        with checkpoints_every(10**9):
+            _filled(ledger, people, 1_000, "more")
+            ledger.close()
+    later = _started(opened, least=10**9)
+    return {
+        "store": store,
+        "entries": entries,
+        "budgets": len(people),
+        "all replayed s": whole,
+        "and a checkpoint written s": written,
+        "from the checkpoint s": quick,
+        "1,000 entries later s": later,
+        "verify s": verified,
+        "right": sound and quick < whole,
+    }
+
+
+def _started(opened: Opened, least: int) -> float:
+    with checkpoints_every(least):
+        began = time.perf_counter()
+        ledger = opened()
+        seconds = time.perf_counter() - began
+        ledger.close()
+    return seconds
+
+
+def _filled(ledger: Ledger, people: list[Holder], entries: int, key: str = "k") -> None:
+    """Releases of 200 bytes from one budget each, many in a transaction: their number counts."""
+    step = Cost(Unit.PURE, 1)
+    for at in range(0, entries, 500):
+        ledger._serve(
+            [
+                Spending(
+                    Request("shop", f"s{n % 100}", "list", f"{key}{n}", b"p"),
+                    (Charge(people[n % len(people)], step),),
+                    lambda *_: (bytes(200), None),
+                )
+                for n in range(at, min(at + 500, entries))
+            ]
+        )
+
+
+def overwriting(bench: Bench) -> Rows:
+    """What it costs SQLite to overwrite a kept state that was replaced, and what it replaced."""
+    rows = []
+    for size in (2_000, 200_000):
+        spent: dict[bool, list[float]] = {True: [], False: []}
+        for turn in range(2 * bench.of(5, 2)):
+            spent[turn % 2 == 0] += _kept_states(bench, size, overwritten=turn % 2 == 0)
+        on, off = (1000 * sorted(waits)[len(waits) // 2] for waits in spent.values())
+        rows.append({"state bytes": size, "median ms": on, "without ms": off, "right": True})
+    return rows
+
+
+def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
+    settings = {**sqlite._SETTINGS, "secure_delete": int(overwritten)}
+    before, sqlite._SETTINGS = sqlite._SETTINGS, settings
+    waits = []
+    try:
+        with bench.in_a_file()() as ledger:
+            for n in range(100):
+                state = bytes([n]) * size
+                request = Request("shop", "s", "list", f"k{n}", b"p")
+                began = time.perf_counter()
+                ledger.release(request, [], lambda *_, new=state: (b"", new), state="a")
+                waits.append(time.perf_counter() - began)
+    finally:
+        sqlite._SETTINGS = before
+    return waits
+
+
 def crowd_sqlite(bench: Bench) -> Rows:
     """200 spenders x 500 spends on SQLite, two openings of one file."""
     return [_crowd("SQLite", bench, bench.in_a_file())]
@@ -172,6 +268,11 @@ def planted(bench: Bench) -> Rows:
     for fault in faults.CROWDED:
         with faults.planted(fault):
             rows.append(_row(fault, "SQLite", "crowd", _wrong(_small(bench.in_a_file()))))
+    for probe, let_through in PROBES.items():
+        for fault in let_through:
+            with faults.planted(fault), _in_memory() as folder:
+                seen = probe(Place(folder / "b.db", folder / "b.head"))
+            rows.append(_row(fault, "SQLite", f"probe {probe.__name__}", seen and f"let: {seen}"))
     fault = faults.acknowledged_before_commit
     found = kill_spenders(bench.in_a_file(), bench.of(10, 4), fault)
     rows.append(_row(fault, "SQLite", "killed spender", _wrong(found)))
@@ -248,6 +349,8 @@ def _in_memory() -> Iterator[Path]:
 
 PARTS: dict[str, Callable[[Bench], Rows]] = {
     "rate": rate,
+    "starts": starts,
+    "overwriting": overwriting,
     "crowd-sqlite": crowd_sqlite,
     "crowd-postgres": crowd_postgres,
     "kills-sqlite": kills_sqlite,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.ledger import Ledger
+from tacit.testing.ledger_checkpoints import checkpoints_every
 from tacit.testing.ledgers import LedgerConformance
 
 
@@ -18,6 +19,17 @@ class TestSQLite(LedgerConformance):
 
     def reopened(self) -> Ledger:
         return self.open(self.path, create=False)
+
+
+class TestSQLiteWithCheckpoints(TestSQLite):
+    """Every opening of one test leaves a checkpoint to the next."""
+
+    @pytest.fixture(autouse=True)
+    def often(self):
+        with checkpoints_every(2, running=3):
+            yield
+
+    test_the_log_tells_everything = None  # it counts entries
 
 
 class TestPostgres(LedgerConformance):

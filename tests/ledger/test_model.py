@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from hypothesis import settings
@@ -27,6 +28,7 @@ from tacit.ledger import (
     open_ledger,
     token_of,
 )
+from tacit.testing.ledger_checkpoints import checkpoints_every
 from tacit.testing.ledgers import KEY
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]
@@ -155,5 +157,21 @@ class Comparison(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
+class WithCheckpoints(Comparison):
+    """The same, where every restart begins with a checkpoint of whatever came before."""
+
+    @initialize()
+    def begin(self):
+        self.often = ExitStack()
+        self.often.enter_context(checkpoints_every(2))
+        super().begin()
+
+    def teardown(self):
+        super().teardown()
+        self.often.close()
+
+
 TestComparison = Comparison.TestCase
 TestComparison.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
+TestWithCheckpoints = WithCheckpoints.TestCase
+TestWithCheckpoints.settings = TestComparison.settings

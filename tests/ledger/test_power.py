@@ -20,6 +20,7 @@ def test_acknowledged_releases_survive(recorded, quick_folder):
     found = cut(recorded, SHIPPED, quick_folder, images=60, seed=1)
     assert found.commits >= 30
     assert (found.lost, found.corrupt) == (0, 0)
+    assert found.quick > 20
 
 
 def test_the_simulation_finds_what_is_unsafe(recorded, quick_folder):

@@ -277,7 +277,7 @@ def checkpoint_without_the_second_place(plant: Plant) -> None:
     """The chain after a checkpoint need not pass the head that the second place remembers."""
     for place in (opening, heads):
         plant(place, "check_known", lambda *_: None)
-    newest = opening.newest
+    newest = checkpoints.newest
 
     def anywhere(connection: Connection, known: Head) -> Told | None:
         told = newest(connection, known)
@@ -290,7 +290,7 @@ def checkpoint_without_the_second_place(plant: Plant) -> None:
 
 def checkpoint_beyond_the_second_place(plant: Plant) -> None:
     """A checkpoint counts although the second place does not know of its entry."""
-    newest = opening.newest
+    newest = checkpoints.newest
     plant(
         *(opening, "newest"),
         lambda connection, known: newest(connection, replace(known, sequence=2**62)),

@@ -10,7 +10,8 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,9 @@ import apsw
 from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
-from tacit.ledger.replaying import replay
+from tacit.ledger.checkpoints import newest
+from tacit.ledger.history import Told
+from tacit.ledger.replaying import follow, replay
 from tacit.ledger.sqlite import engine
 from tacit.ledger.store import reading
 from tacit.testing.ledgers import FILMS, ask, count
@@ -28,9 +31,15 @@ from tacit.testing.ledgers import FILMS, ask, count
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
 
-SHIPPED = ("PRAGMA journal_mode = truncate", "PRAGMA synchronous = extra")
+SHIPPED = (
+    *("PRAGMA journal_mode = truncate", "PRAGMA synchronous = extra"),
+    "PRAGMA secure_delete = on",
+)
 UNSAFE = ("PRAGMA journal_mode = wal", "PRAGMA synchronous = normal")
 DELETED = ("PRAGMA journal_mode = delete", "PRAGMA synchronous = full")
+
+_BEFORE = 2
+"""Entries before the recording: the ledger and its budget."""
 
 Event = tuple[Any, ...]
 """("write", file, offset, bytes), ("truncate", file, size), ("delete", file), ("sync", file), or
@@ -47,16 +56,22 @@ class Recording:
 
 @dataclass(frozen=True)
 class PowerReport:
-    """How many of so many images after a power cut had lost something, and how many were broken."""
+    """How many of so many images after a power cut had lost something, and how many were broken.
+
+    quick: those whose start began with a checkpoint.
+    """
 
     images: int
     commits: int
     lost: int
     corrupt: int
+    quick: int
 
 
 def record(folder: Path, releases: int = 30) -> Recording:
-    """A ledger with a budget, and so many releases on it, every third with a kept state."""
+    """A ledger with a budget, and so many releases on it, every third with a kept state, and a
+    checkpoint after every fifth.
+    """
     path = folder / "budgets.db"
     with open_ledger(path) as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
@@ -70,11 +85,23 @@ def record(folder: Path, releases: int = 30) -> Recording:
                 ask(ledger, f"k{n}", FILMS)
             else:
                 count(ledger, f"k{n}", FILMS)
-    asked = [line for line in said if not line.startswith(("PRAGMA", "--"))]
+            if n % 5 == 4:
+                ledger._keeping._catch_up(2, until=time.monotonic() + 60)
+    asked = [line for line in _written(said) if not line.startswith(("PRAGMA", "--"))]
     # SQLite tells of a statement again when its trigger has run.
     return Recording(
         before, tuple(line for earlier, line in pairwise(["", *asked]) if line != earlier)
     )
+
+
+def _written(said: Sequence[str]) -> Iterator[str]:
+    """The statements without transactions that read."""
+    reads = False
+    for line in said:
+        reads = reads or line == "BEGIN"
+        if not reads:
+            yield line
+        reads = reads and not line.startswith(("COMMIT", "ROLLBACK"))
 
 
 def cut(
@@ -86,7 +113,7 @@ def cut(
     chance = random.Random(seed)  # noqa: S311  # which sectors are lost
     moments = sorted(chance.randrange(len(events)) for _ in range(images))
     disk = _Disk({"": bytearray(recording.before)})
-    told = lost = corrupt = at = 0
+    told = lost = corrupt = quick = at = 0
     for moment in moments:
         for kind, *details in events[at:moment]:
             if kind == "told":
@@ -96,8 +123,9 @@ def cut(
         at = moment
         kept = _restarted(disk.after_a_cut(chance), folder / "image")
         corrupt += kept is None
-        lost += kept is not None and kept < told
-    return PowerReport(images, sum(kind == "told" for kind, *_ in events), lost, corrupt)
+        lost += kept is not None and kept.added < told
+        quick += kept is not None and kept.quick
+    return PowerReport(images, sum(kind == "told" for kind, *_ in events), lost, corrupt, quick)
 
 
 @dataclass
@@ -170,8 +198,16 @@ def _replayed(recording: Recording, settings: Sequence[str], path: Path) -> list
     return unfinished
 
 
-def _restarted(files: dict[str, bytearray], folder: Path) -> int | None:
-    """How many releases a restart finds; None if the store is broken."""
+@dataclass(frozen=True)
+class _Restart:
+    """added: entries since the recording began, one for each commit."""
+
+    added: int
+    quick: bool
+
+
+def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
+    """What a restart finds; None if the store is broken, or its checkpoint tells something else."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for end, content in files.items():
@@ -179,15 +215,19 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> int | None:
     path = folder / "image.db"
     store = engine(path, patience=1)
     try:
-        connection = sqlite3.connect(path)
-        whole = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        connection.close()
+        file = sqlite3.connect(path)
+        whole = file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        file.close()
         found = replay(lambda: reading(store))
+        with reading(store) as connection:
+            told = newest(connection, found.head) or Told()
+        quick = told.begun > 0
+        whole = whole and follow(lambda: reading(store), told) == found
     except Exception:  # whatever a broken file makes of it
         return None
     finally:
         store.dispose()
-    return found.releases if whole and found.sound else None
+    return _Restart(found.entries - _BEFORE, quick) if whole and found.sound else None
 
 
 class _NotingFile(apsw.VFSFile):
