@@ -5,8 +5,8 @@ python benchmarks/ledger.py [--only PART ...] [--quick] [--json] [--folder DIR]
 Parts: rate, starts, overwriting, crowd-sqlite, crowd-postgres, kills-sqlite, kills-postgres, power,
 faults. Counts of what went wrong have to be nothing; for the faults, and for settings of SQLite
 that are not shipped, they have to be something. Needs a PostgreSQL server, and for one part the
-package `apsw`. Exit code 1 if a count is not as it has to be. All of it takes forty minutes, --quick
-a few.
+package `apsw`. Exit code 1 if a count is not as it has to be. All of it takes forty minutes,
+--quick a few.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
 
 @app.command()
 def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
-    """Replay the log, and tell whether all tables agree with it.
+    """Replay the log from its first entry, and tell whether all tables agree with it.
 
-    The second place of its head is compared as well. Exit code 5 if anything is wrong.
+    A start begins at a checkpoint and sees less. The second place of its head is compared as well. Exit code 5 if anything is wrong.
     """
     result = _summary(_inspected(where, second))
     output.emit(result, as_json=as_json, render=_report)
