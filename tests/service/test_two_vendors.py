@@ -8,15 +8,22 @@ from __future__ import annotations
 import http.client
 import importlib.util
 import itertools
+import os
 import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tacit.ledger import open_ledger
+from tacit.recommenders.pdap.joint_noise import GRAIN
 from tacit.recommenders.pdap.messages import Forward
+from tacit.service import Settings
+from tacit.service.vendors.packing import unpack
 
 _FILE = Path(__file__).parents[2] / "benchmarks" / "two_vendors.py"
 _SPEC = importlib.util.spec_from_file_location("two_vendors", _FILE)
@@ -41,9 +48,12 @@ def two(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def as_it_was(two):
+def as_it_was(request):
     """Each test begins with both up and nothing in between."""
     yield
+    if "two" not in request.fixturenames:
+        return
+    two = request.getfixturevalue("two")
     two.tap.mode = "pass"
     if two.other.running is None:
         two.other.start()
@@ -180,6 +190,174 @@ def test_nothing_was_a_fault(two):
     log = (two.home.folder / "log.jsonl").read_text() + (two.other.folder / "log.jsonl").read_text()
     assert '"event": "fault"' not in log
     assert '"status": 50' not in log
+
+
+MANY = [
+    pytest.param(("file", 2), id="two workers", marks=pytest.mark.long),
+    pytest.param(("postgres", 2), id="PostgreSQL, two workers", marks=pytest.mark.long),
+]
+WAYS = [pytest.param(("postgres", 1), id="PostgreSQL"), *MANY]
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def shared(request, tmp_path_factory):
+    """Two vendors whose state is shared: by processes, in a database, or both."""
+    where, workers = request.param
+    databases = ()
+    if where == "postgres":
+        server = request.getfixturevalue("postgres")
+        databases = (server.database(), server.database())
+    folder, service = tmp_path_factory.mktemp("shared"), {"answer_within": 5.0, "workers": workers}
+    given = {"databases": databases, "videos": 1, "share": 1.0, "lifetime": 1e4}
+    with harness.two_vendors(folder, service, **given) as found:
+        yield found
+
+
+def test_a_crowd_is_served_from_one_state(shared):
+    """Visits of many at once, at both vendors, and what came of them, through whichever worker:
+    each gets a video, and the state that is kept has all of them, none twice."""
+    homes = (shared.home, shared.other)
+    before = [visits_at(home) for home in homes]
+
+    def come(number):
+        home = homes[number % 2]
+        shown = visit(home, user=f"user-{number % 5}", repeat=f"crowd-{number:08}")
+        clicked(home, shown, f"user-{number % 5}")
+        return number, shown
+
+    with ThreadPoolExecutor(6) as pool:
+        came = list(pool.map(come, range(40)))
+    assert [visits_at(home) - old for home, old in zip(homes, before, strict=True)] == [20, 20]
+    assert any(shown["source"] == "neighbour" for _, shown in came)
+    for number, shown in came:  # once more, on other connections: nothing is done again
+        assert come(number) == (number, shown)
+    assert [visits_at(home) - old for home, old in zip(homes, before, strict=True)] == [20, 20]
+
+
+def test_a_word_reaches_a_visit_whichever_worker_began_it(shared):
+    """Home learns of a word once, whoever took the visit, the word and its repetitions."""
+    shown = until_asked(shared.home)
+    path = f"/api/vendors/arthouse/guests/{shown['reference']}/reward"
+    before = held(shared.home)
+    for number in range(4):
+        again = f"word-{number:08}"
+        answer = shared.other.ask(path, shared.other.operator, {"clicked": True}, again)
+        assert (answer.status, answer.json()) == (200, {"received": True})
+    assert held(shared.home) - before == GRAIN
+
+
+def test_a_replay_is_the_same_at_every_worker(shared):
+    """A message that is sent again on many connections has one answer, and one guest."""
+    until_asked(shared.home)
+    sent = next(data for data in reversed(shared.tap.crossed) if data.startswith(b"POST"))
+    guests = kept(shared.other)["guests"]
+    assert len({_sent(shared.other.port, sent) for _ in range(8)}) == 1
+    assert kept(shared.other)["guests"] == guests
+
+
+@pytest.mark.parametrize("shared", MANY, indirect=True)
+def test_the_neighbour_goes_and_comes_at_every_worker(shared):
+    """Each worker notices for itself; all of them serve while it is gone, and ask it afterwards."""
+    until_asked(shared.home)
+    shared.other.end(signal.SIGTERM)
+    for _ in range(12):
+        assert visit(shared.home)["source"] == "own"
+    shared.other.start()
+    until_asked(shared.home)
+
+
+def test_nothing_was_a_fault_where_state_is_shared(shared):
+    """Neither log has a fault or a 5xx, both ledgers are whole, no budget is over its cap; and as
+    many workers as were asked for had begun."""
+    for home in (shared.home, shared.other):
+        log = (home.folder / "log.jsonl").read_text()
+        assert log.count('"event": "started"') >= Settings.gather(home.folder, {}, {}).workers
+        assert '"event": "fault"' not in log
+        assert '"status": 50' not in log
+        with opened(home) as ledger:
+            ledger.verify()
+            assert all(found.spent <= found.cap.amount for found in ledger.balances())
+
+
+@pytest.mark.parametrize("shared", MANY, indirect=True)
+def test_a_worker_dies_in_the_middle(shared):
+    """kill -9 of one of two: who got no answer asks the other with the same key, and each visit is
+    one; another worker takes the place of the dead one."""
+    before, children = visits_at(shared.home), workers_of(shared.home)
+    assert len(children) == 2
+
+    def come(number):
+        path, key = "/api/vendors/cinema/visits", shared.home.person("ann")
+        for _ in range(50):
+            answer = shared.home.ask(path, key, {"context": RAW}, f"dies-{number:08}")
+            if answer.status:
+                return answer.status
+            time.sleep(0.05)
+        return 0
+
+    with ThreadPoolExecutor(6) as pool:
+        coming = [pool.submit(come, number) for number in range(30)]
+        time.sleep(0.1)
+        os.kill(children[0], signal.SIGKILL)
+        assert [one.result() for one in coming] == [200] * 30
+    assert visits_at(shared.home) - before == 30
+    until_true(lambda: len(set(workers_of(shared.home)) - {children[0]}) == 2)
+
+
+def workers_of(one):
+    """Processes of one service that have its port, but for the one above them."""
+    above = one.running.pid
+    found = Path(f"/proc/{above}/task/{above}/children").read_text().split()
+    return [int(pid) for pid in found if b"spawn_main" in _command(pid)]
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def until_true(question):
+    end = time.monotonic() + 60  # the one above may wait half a minute for a word from the dead
+    while not question():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.1)
+
+
+@contextmanager
+def opened(one):
+    """Its ledger, as another process sees it."""
+    settings = Settings.gather(one.folder, {}, {})
+    with open_ledger(settings.ledger, second=settings.second) as ledger:
+        yield ledger
+
+
+def kept(one):
+    """Numbers of its vendor's state."""
+    with opened(one) as ledger:
+        return unpack(ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}"))[0]
+
+
+def held(one):
+    """What was learned since the last release, in grains: of one visit `GRAIN`."""
+    with opened(one) as ledger:
+        found = ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}")
+    return int(unpack(found)[1]["exact"].sum())
+
+
+def visits_at(one):
+    """That its vendor counts; none before the first."""
+    with opened(one) as ledger:
+        found = ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}")
+    return 0 if found is None else unpack(found)[0]["visits"]
+
+
+def clicked(one, shown, user):
+    path = f"/api/vendors/{one.folder.name}/visits/{shown['visit']}/reward"
+    key = f"click-{shown['visit'][:16]}"
+    answer = one.ask(path, one.person(user), {"clicked": True}, key)
+    assert (answer.status, answer.json()) == (200, {"received": True})
 
 
 def _sent(port, data):
