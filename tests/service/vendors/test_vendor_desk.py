@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,37 @@ def test_videos_and_neighbours_follow_the_settings(tmp_path):
     desk = after.keeper._open(kept)
     assert set(desk.vendor.videos) == set(after.settings.videos)
     assert desk.vendor.visits == 1
+
+
+def renamed(tmp_path):
+    """A worker of the first of two vendors, and one that found another video there later."""
+    folder = folders(tmp_path)[0]
+    old = served(folder).keeper
+    text = (folder / "tacit.toml").read_text()
+    (folder / "tacit.toml").write_text(text.replace('"cinema-1"', '"new"'))
+    return old, served(folder).keeper
+
+
+def test_workers_with_other_names_do_not_take_turns(tmp_path):
+    """A worker that began before tacit.toml was changed leaves the names that a later one gave: no
+    video is learned from nothing at each turn."""
+    workers, kept = renamed(tmp_path), None
+    for number in range(10):
+        _, kept = workers[number % 2].step(_begun)(None, kept)
+    numbers = unpack(kept)[0]
+    assert "new" in dict(numbers["videos"]).values()
+    assert "cinema-1" not in dict(numbers["videos"]).values()
+    assert len(numbers["sides"]) == 8 + 1 + 1
+    assert numbers["visits"] == 10
+
+
+def test_names_of_the_future_are_not_waited_for(tmp_path, monkeypatch):
+    """A clock that was ahead and was put back does not keep the names of that time for ever."""
+    old, new = renamed(tmp_path)
+    monkeypatch.setattr(old, "_since", time.time_ns() + 10**15)
+    _, kept = old.step(_begun)(None, None)
+    _, kept = new.step(_begun)(None, kept)
+    assert "new" in dict(unpack(kept)[0]["videos"]).values()
 
 
 def test_a_step_that_fails_is_not_gone_on_from(settings):

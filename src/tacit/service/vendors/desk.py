@@ -96,18 +96,24 @@ class Finished:
 
 @dataclass
 class Desk:
-    """names: every neighbour there ever was; rows name them by their place. guests_so_far: all."""
+    """names: every neighbour there ever was; rows name them by their place. guests_so_far: all.
+
+    since: nanoseconds since 1970, when the settings were read whose videos and neighbours these
+    are.
+    """
 
     vendor: Vendor
     visits: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _VISIT))
     guests: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _GUEST))
     names: list[str] = field(default_factory=list)
     guests_so_far: int = 0
+    since: int = 0
 
     def encode(self, settings: str) -> bytes:
         """settings: what must be the same for whoever goes on from here."""
         numbers, arrays = storing.saved(self.vendor)
-        numbers |= {"settings": settings, "names": self.names, "guests": self.guests_so_far}
+        numbers |= {"settings": settings, "since": self.since}
+        numbers |= {"names": self.names, "guests": self.guests_so_far}
         rows = {"visit_rows": _bytes(self.visits), "guest_rows": _bytes(self.guests)}
         return pack(numbers, arrays | rows)
 
@@ -124,6 +130,7 @@ class Desk:
             arrays["guest_rows"].reshape(-1).view(_GUEST).copy(),
             numbers["names"],
             numbers["guests"],
+            numbers["since"],
         )
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:

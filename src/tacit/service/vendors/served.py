@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -145,10 +146,15 @@ class Keeper:
 
     The desk that was made last is gone on from if its bytes are those that are kept: then nothing
     was changed by another worker, and no transaction was undone.
+
+    Names of videos and neighbours are those of the settings that were read last, by any worker: one
+    that was begun anew may have found others than those that go on, and two that took turns in
+    putting their own names back would have each other's videos learned from nothing at each turn.
     """
 
     def __init__(self, settings: VendorSettings) -> None:
         self._settings = settings
+        self._since = time.time_ns()
         self._lock = threading.Lock()
         self._last: tuple[bytes, Desk] | None = None
         self._made: Vendor | None = None
@@ -171,12 +177,13 @@ class Keeper:
     def _open(self, kept: bytes | None) -> Desk | None:
         last, self._last = self._last, None  # whatever fails from here on, it is not used again
         if kept is None:
-            return Desk(self._settings.vendor())
+            return Desk(self._settings.vendor(), since=self._since)
         if last is not None and last[0] == kept:
             return last[1]
         if self._made is None:
             self._made = self._settings.vendor()
         desk = Desk.decode(kept, self._made, self._settings.told)
-        if desk is not None:
+        if desk is not None and not self._since < desk.since <= time.time_ns():
             desk.rename(self._settings.videos, self._settings.peers)
+            desk.since = self._since
         return desk
