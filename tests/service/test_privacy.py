@@ -79,7 +79,16 @@ def test_what_bounds_the_rest(shared_shop):
         "epsilon": card["epsilon"],
         "delta": card["delta"],
         "lifetime": card["lifetime"],
+        "lifetime_epsilon": card["lifetime_epsilon"],
+        "lifetime_delta": card["lifetime_delta"],
     }
+
+
+def test_statements_are_those_of_a_receipt(shop):
+    """What bounds what is learned is the same before somebody has herself forgotten and after."""
+    before = shop.get("subject", "/api/privacy/budget").json()["statements"]
+    assert shop.delete("subject", "/api/users/ann").json()["bounded_by"] == before
+    assert len(before) >= 5
 
 
 def test_a_nouns_own_budgets_are_found(shop, monkeypatch):

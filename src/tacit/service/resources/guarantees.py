@@ -11,11 +11,10 @@ from tacit.privacy import Guarantee
 from tacit.service.access import Here, allow
 from tacit.service.keys import Role
 from tacit.service.problems import Problem
+from tacit.service.resources.bounds import NOTHING
 from tacit.service.resources.models import Named
 
 router = APIRouter(tags=["guarantees"])
-
-NOTHING = "This promises no privacy to anybody."
 
 
 class Promise(BaseModel):

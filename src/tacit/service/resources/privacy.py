@@ -18,6 +18,7 @@ from tacit.service.amounts import Budget
 from tacit.service.deployment import noun_of
 from tacit.service.keys import Role
 from tacit.service.people import holders_of
+from tacit.service.resources.bounds import Bound, bounds_of
 from tacit.service.running import Service
 
 router = APIRouter(tags=["privacy"])
@@ -33,25 +34,12 @@ class OwnBudget(BaseModel):
     budget: Budget
 
 
-class Statement(BaseModel):
-    """What bounds what is learned about one where no budget is one's own: a sentence of its card.
-
-    unit: what the guarantee is for, such as a person's whole profile; epsilon in nats, null: none.
-    """
-
-    of: str
-    sentence: str
-    unit: str
-    epsilon: float | None
-    delta: float | None
-    lifetime: str
-
-
 class Own(BaseModel):
-    """budgets: one's own, empty where none was opened. statements: of everything that is served."""
+    """budgets: one's own, empty where none was opened. statements: of everything that is served,
+    also where no budget is one's own."""
 
     budgets: list[OwnBudget]
-    statements: list[Statement]
+    statements: list[Bound]
 
 
 class HeldBudget(BaseModel):
@@ -93,7 +81,8 @@ class Log(BaseModel):
 @router.get("/api/privacy/budget", **allow(Role.SUBJECT))
 def budget(service: Here, caller: Asking) -> Own:
     """What was spent on oneself, of what at most, and what is left."""
-    return Own(budgets=list(_own(service, caller.name)), statements=list(_statements(service)))
+    own = list(_own(service, caller.name))
+    return Own(budgets=own, statements=list(bounds_of(service.deployment)))
 
 
 @router.get("/api/privacy/budgets", **allow(Role.OPERATOR, Role.AUDITOR))
@@ -149,19 +138,6 @@ def _own(service: Service, user: str) -> Iterator[OwnBudget]:
             yield OwnBudget(of=of, budget=Budget.of(service.ledger.balance(holder)))
         except UnknownBudget:
             continue
-
-
-def _statements(service: Service) -> Iterator[Statement]:
-    for place, cards in service.deployment.guarantees().items():
-        for card in cards:
-            yield Statement(
-                of=place,
-                sentence=card.sentence,
-                unit=str(card.adjacency),
-                epsilon=card.epsilon,
-                delta=card.delta,
-                lifetime=card.lifetime,
-            )
 
 
 def _replayed(found: Verification) -> Replayed:

@@ -9,14 +9,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from tacit.ledger import canonical
-from tacit.privacy import Guarantee
 from tacit.service.access import Asking, Here, IdempotencyKey, allow, own
-from tacit.service.deployment import noun_of
 from tacit.service.feedback import forget_feedback
 from tacit.service.keys import Caller, Role
 from tacit.service.people import Kept, kept_of, released_by
 from tacit.service.replies import once, reply, step
-from tacit.service.resources.guarantees import NOTHING
+from tacit.service.resources.bounds import Bound, bounds_of
 from tacit.service.resources.models import Named
 from tacit.service.running import Service
 
@@ -36,21 +34,6 @@ COPIES = (
     "copies of the database that its operator made before now, and pages of its file that were not "
     "written over yet: they hold what was kept until she removes them"
 )
-
-
-class Bound(BaseModel):
-    """How much can be learned about a person from what `of` released. epsilon in nats for one
-    release, lifetime_epsilon for all that ever were; null: no such bound holds, as `sentence` and
-    `lifetime` say. unit: what counts as one change, such as a person's whole profile."""
-
-    of: str
-    sentence: str
-    unit: str | None
-    epsilon: float | None
-    delta: float | None
-    lifetime: str | None
-    lifetime_epsilon: float | None
-    lifetime_delta: float | None
 
 
 class Receipt(BaseModel):
@@ -103,38 +86,11 @@ def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept)
 
 
 def _receipt(service: Service, user: str, parts: list[Kept]) -> Receipt:
-    things = [(f"{noun_of(thing)}/{name}", thing) for name, thing in service.deployment.served]
-    cards = service.deployment.guarantees()
-    released = (released_by(thing) for _, thing in things)
+    released = (released_by(thing) for _, thing in service.deployment.served)
     return Receipt(
         user=user,
         gone=list(dict.fromkeys(part.what for part in parts)),
         cannot_be_recalled=[*(each for each in released if each is not None), COPIES],
-        bounded_by=[bound for place, _ in things for bound in _bounds(place, cards[place])],
+        bounded_by=list(bounds_of(service.deployment)),
         kept=list(STAYS),
     )
-
-
-def _bounds(place: str, cards: tuple[Guarantee, ...]) -> Iterator[Bound]:
-    if not cards:
-        yield Bound(
-            of=place,
-            sentence=NOTHING,
-            unit=None,
-            epsilon=None,
-            delta=None,
-            lifetime=None,
-            lifetime_epsilon=None,
-            lifetime_delta=None,
-        )
-    for card in cards:
-        yield Bound(
-            of=place,
-            sentence=card.sentence,
-            unit=str(card.adjacency),
-            epsilon=card.epsilon,
-            delta=card.delta,
-            lifetime=card.lifetime,
-            lifetime_epsilon=card.lifetime_epsilon,
-            lifetime_delta=card.lifetime_delta,
-        )
