@@ -11,11 +11,14 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import event
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import create_engine, event, insert
 
 from tacit.ledger import Cap, LedgerRefused, LedgerUnavailable, keeping, open_ledger
-from tacit.ledger.history import Told
-from tacit.ledger.replaying import follow
+from tacit.ledger.history import Budget, Told
+from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
+from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
 from tacit.testing.ledger_checkpoints import (
     PROBES,
@@ -366,6 +369,66 @@ def test_a_history_that_was_exchanged_while_running_gets_no_checkpoint(quick):
         ledger._known = SimpleNamespace(ledger=known.ledger, sequence=known.sequence, hash="0" * 64)
         with pytest.raises(LedgerRefused, match="remembers"):
             ledger._keeping._catch_up(2, until=time.monotonic() + 5)
+
+
+@given(texts=st.lists(st.text(), min_size=4, max_size=4), answer=st.none() | st.binary())
+@settings(max_examples=60, deadline=None)
+def test_entries_at_once_are_the_same(texts, answer):
+    """What SQLite gives in one row is what it gives in many, whatever people are called."""
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
+        migrate(connection)
+        names = dict(zip(("tenant", "subject", "operation", "request_key"), texts, strict=True))
+        connection.execute(insert(requests).values(sequence=2, payload="p", **names))
+        connection.execute(insert(answers).values(sequence=2, answer=answer))
+        for number in (1, 2, 3):
+            row = {"sequence": number, "kind": texts[0], "body": texts[1], "hash": texts[2]}
+            connection.execute(insert(log).values(**row))
+        for last, most in ((0, 10), (0, 2), (1, 1), (3, 5)):
+            many = entries(connection, last, most)
+            once = entries_at_once(connection, last, most)
+            assert [row._asdict() for row in once] == [
+                {name: getattr(row, name) for name in _Row._fields} for row in many
+            ]
+    engine.dispose()
+
+
+def test_the_text_of_a_state_stays(quick):
+    """Its hashes are in logs: this text, of format 1, never changes."""
+    told = Told(ledger="a", operator=None, hash="b", sequence=7, epoch=2, releases=3)
+    told.budgets = {
+        2: Budget("shop", "dataset", "films", "approximate", 9, 8, 7, 6, 5, 2, 1),
+        1: Budget("shop", "subject", "é", "pure", 10**18, 0, None),
+    }
+    told.states = {"b": (5, "d"), "a": (6, "c")}
+    assert told.text() == (
+        '[1, "a", null, 7, "b", 2, 3, 2]\n'
+        '[1, "shop", "subject", "\\u00e9", "pure", 1000000000000000000, 0, null, 0, 0, 0, 0]\n'
+        '[2, "shop", "dataset", "films", "approximate", 9, 8, 7, 6, 5, 2, 1]\n'
+        '["a", 6, "c"]\n["b", 5, "d"]'
+    )
+    again = Told.from_text(told.text())
+    assert again.budgets == told.budgets
+    assert again.states == told.states
+
+
+def test_a_stop_without_time_writes_none(quick, monkeypatch):
+    """A stop takes a second at most: what is not read by then is the next start's."""
+    monkeypatch.setattr(keeping, "_STOPS_WITHIN", -1)
+    monkeypatch.setattr(keeping, "PORTION", 5)
+    with checkpoints_every(2), quick.open() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        for n in range(20):
+            ask(ledger, f"k{n}", FILMS)
+    assert rows(quick) == []
+
+
+def test_it_keeps_up_with_many_threads(quick):
+    """Forty spenders at full speed leave the thread beside them enough to come to an end."""
+    with checkpoints_every(5, running=200):
+        found = crowd(quick.open, spenders=40, times=40, cap=10**6, openings=1)
+    assert found.sound, found
+    assert len(rows(quick)) == 2
 
 
 def die(*_):

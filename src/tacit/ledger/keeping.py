@@ -5,15 +5,18 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Connection
 
 from tacit.errors import TacitError
 from tacit.ledger import checkpoints
 from tacit.ledger.chain import Head
 from tacit.ledger.history import Told
 from tacit.ledger.refusals import LedgerRefused
-from tacit.ledger.replaying import Read, hear
+from tacit.ledger.replaying import Read, entries, entries_at_once
 from tacit.ledger.spending import Place
 
 LEAST = 1_000
@@ -22,12 +25,13 @@ OFTEN = 10_000
 """Entries after which a process that goes on spending writes one."""
 PORTION = 100
 """Entries read at once beside spending, which waits meanwhile."""
-_REST = 4
-"""Times as long as a portion took nothing is read, so that spending gets most of the time."""
+_REST = 3
+"""Times as long as a portion needs nothing is read, so that spending gets most of the time."""
 _STOPS_WITHIN = 1.0
 """Seconds that a calm stop may take for it."""
 
 
+Entries = Callable[[Connection, int, int], Sequence[Any]]
 Write = Callable[[Callable[[Place], bool]], bool]
 """Does work in the writer's place, and returns when it is on disk."""
 
@@ -88,34 +92,45 @@ class Keeping:
     def _catch_up(self, least: int, until: float | None) -> None:
         """From the newest checkpoint on. until: without rests, and given up at that time."""
         known = self._known()
+        told = self._heard(known, entries_at_once, until)
+        if told is not None and not _sound(told):
+            told = self._heard(known, entries, until)  # what stops a service is looked at twice
+            with self._read():
+                _check(told)
+        if told is not None:
+            self._keep(told, known.sequence, least)
+
+    def _heard(self, known: Head, next_ones: Entries, until: float | None) -> Told | None:
+        """Up to the end of the log, or to a problem; None if there was no time."""
         with self._read() as connection:
             told = checkpoints.newest(connection, known) or Told(passes=known)
-        more = True
-        while more:
-            began = time.monotonic()
+        while True:
+            worked = time.thread_time()
             with self._read() as connection:
-                more = hear(connection, told, PORTION)
-                _check(told)
-            now = time.monotonic()
-            if until is not None and now > until:
-                return
-            if until is None and self._ending.wait(_REST * (now - began)):
-                return
-        self._keep(told, known.sequence, least)
+                rows = next_ones(connection, told.last, PORTION)
+            for row in rows:
+                told.entry(row)
+            if len(rows) < PORTION or told.problems:
+                return told
+            if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
+                return None
+            if until is not None and time.monotonic() > until:
+                return None
 
     def _keep(self, told: Told, before: int, least: int) -> None:
         """Write it, if it is worth it and nobody else did since `before`."""
 
         def write(place: Place) -> bool:
-            while hear(place.connection, told, PORTION):
-                pass
-            _check(told)
-            if (told.sequence, told.hash) != (place.sequence, place.hash):
-                raise LedgerRefused(_DAMAGED.format("The head is not where the log ends."))
-            if not _worth(told, before, least):
-                return False
-            checkpoints.write(place, told)
-            return True
+            rows: Sequence[Any] = [None] * PORTION
+            while len(rows) == PORTION:
+                rows = entries_at_once(place.connection, told.last, PORTION)
+                for row in rows:
+                    told.entry(row)
+            at_its_end = (told.sequence, told.hash) == (place.sequence, place.hash)
+            pays = _sound(told) and at_its_end and _worth(told, before, least)
+            if pays:
+                checkpoints.write(place, told)
+            return pays
 
         written = _worth(told, before, least) and self._write(write)
         self._last = told.sequence if written else _since(told, before)
@@ -138,10 +153,14 @@ def _least_for(told: Told) -> int:
     return len(told.budgets) // 4
 
 
-def _check(told: Told) -> None:
+def _sound(told: Told) -> bool:
+    return not told.problems
+
+
+def _check(told: Told | None) -> None:
     """Damage that is found while others spend is as bad as at the start."""
-    if told.problems:
-        raise LedgerRefused(_DAMAGED.format(told.problems[0]))
-
-
-_DAMAGED = "{} The ledger is not used any more. All that is wrong:  tacit ledger verify."
+    if told is not None and not _sound(told):
+        raise LedgerRefused(
+            f"{told.problems[0]} The ledger is not used any more. All that is wrong:  "
+            "tacit ledger verify."
+        )

@@ -7,12 +7,13 @@ no entry more.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, case, func, select
 
 from tacit.ledger.chain import Head
 from tacit.ledger.history import Told
@@ -69,10 +70,36 @@ def follow(read: Read, told: Told) -> Verification:
 
 def hear(connection: Connection, told: Told, most: int) -> bool:
     """The next entries of the log, at most so many; False if there are no more."""
-    rows = _entries(connection, told.last, most)
+    rows = entries(connection, told.last, most)
     for row in rows:
         told.entry(row)
     return len(rows) == most
+
+
+def entries(connection: Connection, last: int, most: int) -> Sequence[Any]:
+    """The next ones, each beside the request and the answer of the same number."""
+    question = _beside_each_other().where(log.c.sequence > last)
+    return connection.execute(question.order_by(log.c.sequence).limit(most)).all()
+
+
+def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[Any]:
+    """The same for a thread among others: SQLite gives them in one row.
+
+    After each row Python lets another thread run, which comes back when it pleases; meanwhile all
+    writers would wait for a reader that waits.
+    """
+    if connection.dialect.name != "sqlite":
+        return entries(connection, last, most)
+    found = _beside_each_other().where(log.c.sequence > last)
+    each = found.order_by(log.c.sequence).limit(most).subquery()
+    answer = case((each.c.answer.is_(None), None), else_=func.hex(each.c.answer))
+    columns = [answer if name == "answer" else each.c[name] for name in _Row._fields]
+    told = connection.scalar(select(func.json_group_array(func.json_array(*columns))))
+    rows = [_Row(*row) for row in json.loads(told or "[]")]
+    return [
+        row if row.answer is None else row._replace(answer=bytes.fromhex(row.answer))
+        for row in sorted(rows)
+    ]
 
 
 def _compared(connection: Connection, told: Told) -> Verification:
@@ -95,18 +122,30 @@ def _compared(connection: Connection, told: Told) -> Verification:
     )
 
 
-def _entries(connection: Connection, last: int, most: int) -> Sequence[Any]:
-    """The next ones, each beside the request and the answer of the same number."""
+class _Row(NamedTuple):
+    """A row of the log, beside the request and the answer of the same number."""
+
+    sequence: int
+    kind: str
+    body: str
+    hash: str
+    tenant: str | None
+    subject: str | None
+    operation: str | None
+    request_key: str | None
+    payload: str | None
+    answer: Any
+    answered: int | None
+
+
+def _beside_each_other() -> Select[Any]:
     joined = log.outerjoin(requests, requests.c.sequence == log.c.sequence).outerjoin(
         answers, answers.c.sequence == log.c.sequence
     )
     columns = [column for column in requests.c if column.name != "sequence"]
-    question = select(
+    return select(
         log, *columns, answers.c.answer, answers.c.sequence.label("answered")
     ).select_from(joined)
-    return connection.execute(
-        question.where(log.c.sequence > last).order_by(log.c.sequence).limit(most)
-    ).all()
 
 
 def _compare_head(connection: Connection, told: Told) -> None:

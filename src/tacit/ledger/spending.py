@@ -40,6 +40,11 @@ StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 """Gets the kept state, None at first; gives the answer and the new state, None to leave it."""
 
 
+_SHORT, _PIECE = 2**16, 2047
+"""Bytes. From 2,048 on hashlib lets other threads run, and the one in the writer's place, for which
+all wait, would wait for them."""
+
+
 @dataclass(frozen=True)
 class Spending:
     """One request with what it costs, how its answer is drawn, and the state that this changes."""
@@ -166,7 +171,12 @@ def find(connection: Connection, request: Request) -> Stored:
 
 def fingerprint(answer: bytes | None) -> str | None:
     """SHA-256 of an answer or a state; None where there is none."""
-    return None if answer is None else hashlib.sha256(answer).hexdigest()
+    if answer is None or len(answer) > _SHORT:
+        return None if answer is None else hashlib.sha256(answer).hexdigest()
+    digest = hashlib.sha256()
+    for at in range(0, len(answer), _PIECE):
+        digest.update(answer[at : at + _PIECE])
+    return digest.hexdigest()
 
 
 def number_of(connection: Connection, holder: Holder) -> tuple[int, str] | None:
