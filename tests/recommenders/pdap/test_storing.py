@@ -185,8 +185,14 @@ def test_a_restored_vendor_forgets_who_waited():
     assert not one.rewarded("peer", Reward.of(visit.request, 1.0).encode())
 
 
-@pytest.mark.parametrize("changed", [{"release": "tree"}, {"shared": False}])
-def test_what_cannot_be_stored_says_so(changed):
-    """A tree of noise, and guests that are served by another policy."""
-    with pytest.raises(ConfigError, match="releases in epochs"):
-        saved(vendor(**changed))
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [({"release": "tree"}, "releases in epochs"), ({"shared": False}, "serves its guests")],
+)
+def test_what_cannot_be_stored_says_so(changed, told):
+    """A tree of noise, and guests that are served by another policy: neither saved nor restored."""
+    kept, one = copied(vendor()), vendor(**changed)
+    with pytest.raises(ConfigError, match=told):
+        saved(one)
+    with pytest.raises(ConfigError, match=told):
+        restore(one, *kept)

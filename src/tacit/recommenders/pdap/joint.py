@@ -228,12 +228,7 @@ class Joint:
 
     def kept(self) -> JointState:
         """What it goes on from after this moment; ConfigError but on a fixed grid, in epochs."""
-        if not (isinstance(self.grid, Grid) and isinstance(self._sums, EpochSums)):
-            raise ConfigError(
-                "A Joint is kept if it has a fixed grid and releases in epochs: of what others "
-                "release, more would have to be kept."
-            )
-        exact, released = self._sums.kept()
+        exact, released = self._kept_sums().kept()
         return JointState(
             own=tuple(self._arms.own),
             neighbours=tuple(self._arms.neighbours),
@@ -253,14 +248,13 @@ class Joint:
 
     def resume(self, state: JointState) -> None:
         """Become what a Joint of the same setting was when it was `kept`."""
-        assert isinstance(self._sums, EpochSums)
+        self._kept_sums().resume(state.exact, state.released)
         self._sides = list(state.sides)
         self._arms.own, self._arms.neighbours = list(state.own), list(state.neighbours)
         self._arms.numbered = len(state.sides)
         self._seen = list(state.seen)
         self.arrivals, self._length, self._next = state.arrivals, state.length, state.next
         self._planned, self._began = state.planned, state.began
-        self._sums.resume(state.exact, state.released)
         self._unanswered.resume(state.waiting)
         self._places = []
         self._follow(state.means, state.parts)  # drawn once for an epoch, and not again
@@ -270,6 +264,14 @@ class Joint:
         while len(self._seen) > most:
             (first, before), (second, after), *rest = self._seen
             self._seen = [(first.with_later(second), before + after), *rest]
+
+    def _kept_sums(self) -> EpochSums:
+        if isinstance(self.grid, Grid) and isinstance(self._sums, EpochSums):
+            return self._sums
+        raise ConfigError(
+            "A Joint is kept if it has a fixed grid and releases in epochs: of others, more than a "
+            "JointState holds would have to be kept."
+        )
 
     def _release(self) -> None:
         """An epoch is over."""

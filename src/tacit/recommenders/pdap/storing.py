@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from tacit.errors import ConfigError
 from tacit.recommenders.pdap.joint import Joint
-from tacit.recommenders.pdap.joint_grid import Grid
 from tacit.recommenders.pdap.joint_state import JointState
 from tacit.recommenders.pdap.joint_sums import Observation
 from tacit.recommenders.pdap.trust_noisy import NoisyPeer
@@ -32,7 +31,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def saved(vendor: Vendor) -> tuple[Numbers, Arrays]:
-    """ConfigError unless its learner is a `Joint` on a fixed grid that releases in epochs."""
+    """ConfigError unless its learner is a `Joint` for guests as well, and one that can be kept."""
     joint = _joint(vendor)
     joint.add_up_oldest(MOST_SEEN)
     numbers, arrays = _of(joint.kept())
@@ -55,14 +54,11 @@ def restore(vendor: Vendor, numbers: Mapping[str, Any], arrays: Mapping[str, Any
 
 
 def _joint(vendor: Vendor) -> Joint:
-    home = vendor.home
-    epochs = isinstance(home, Joint) and home.setting.release == "epochs"
-    if not (isinstance(home, Joint) and epochs and isinstance(home.grid, Grid) and vendor.shared):
+    if not (isinstance(vendor.home, Joint) and vendor.shared):
         raise ConfigError(
-            "A vendor is stored if its learner is a Joint on a fixed grid that releases in epochs "
-            "and serves its guests as well."
+            "A vendor is stored if its learner is a Joint that serves its guests as well."
         )
-    return home
+    return vendor.home
 
 
 def _noisy(vendor: Vendor, name: str) -> NoisyPeer:
