@@ -1,0 +1,89 @@
+"""A process of `tacit serve`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from service_shop import PEOPLE
+
+from tacit.service.demo import TENANT, Demo
+from tacit.service.keys import KeyRing, read_secret
+
+
+@dataclass
+class Running:
+    """A process of `tacit serve`. keys: by role, with those of ann and bob."""
+
+    address: str
+    folder: Path
+    keys: dict[str, str]
+    process: subprocess.Popen[str]
+    reader: threading.Thread
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2])
+
+    def log(self) -> str:
+        """What it wrote to standard error so far."""
+        return "".join(self.lines)
+
+    def stop(self, within: float = 12.0) -> int:
+        """SIGTERM; gives the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(within)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.reader.join(5)
+            for stream in (self.process.stdout, self.process.stderr):
+                assert stream is not None
+                stream.close()
+
+
+_FREE = {
+    f"TACIT_{name}": "1000000"
+    for name in ("PER_SECOND", "BURST", "VISITORS_PER_HOUR", "CHANGES_PER_DAY")
+}
+"""Processes too are without limits on how often they are asked."""
+
+
+def start_process(demo: Demo, folder: Path, flags: tuple[str, ...]) -> Running:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "tacit.cli.app", "serve", str(folder)),
+            *("--port", "0", "--json", *flags),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **_FREE},
+    )
+    assert process.stdout is not None
+    log: list[str] = []
+    reader = threading.Thread(target=_follow, args=(process, log), daemon=True)
+    reader.start()
+    line = process.stdout.readline()
+    if not line:
+        with process:  # it ended, or it is about to
+            reader.join(5)
+        raise AssertionError("".join(log))
+    told = json.loads(line)
+    ring = KeyRing(folder / "keys.json", read_secret(folder / "service.secret"), TENANT)
+    people = {role: ring.person_key(name) for role, name in PEOPLE.items()}
+    return Running(told["address"], folder, {**demo.keys, **people}, process, reader, log)
+
+
+def _follow(process: subprocess.Popen[str], log: list[str]) -> None:
+    assert process.stderr is not None
+    log.extend(process.stderr)
