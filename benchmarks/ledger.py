@@ -29,6 +29,7 @@ from typing import Any
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
+from tacit.ledger.history import Budget, Told
 from tacit.ledger.spending import Spending
 from tacit.testing import ledger_faults as faults
 from tacit.testing.ledger_checkpoints import PROBES, Place, checkpoints_every
@@ -76,7 +77,12 @@ def postgres() -> Iterator[Server]:
 
 def rate(bench: Bench) -> Rows:
     """Releases a second by forty threads, on both stores; a release charges two budgets."""
-    rows = [_rate("SQLite", bench.in_a_file(), bench.of(8000, 2000))]
+    rows = []
+    for _ in range(bench.of(3, 1)):
+        rows.append(_rate("SQLite", bench.in_a_file(), bench.of(8000, 2000)))
+        with checkpoints_every(10**9, running=1000):  # ten times as often as is shipped
+            often = _rate("SQLite", bench.in_a_file(), bench.of(8000, 2000))
+        rows.append({**often, "store": "SQLite, a checkpoint after every 1,000"})
     with postgres() as running:
         rows.append(_rate("PostgreSQL", bench.on(running), bench.of(8000, 2000)))
     return rows
@@ -124,7 +130,26 @@ def starts(bench: Bench) -> Rows:
     rows = [_starts("SQLite", bench.in_a_file(), entries) for entries in sizes]
     with postgres() as running:
         rows.append(_starts("PostgreSQL", bench.on(running), sizes[0]))
-    return rows
+    return [*rows, _text(bench.of(100_000, 1_000))]
+
+
+def _text(budgets: int) -> dict[str, Any]:
+    """What a checkpoint of many budgets takes, besides the store."""
+    told = Told(ledger="0" * 32)
+    for n in range(budgets):
+        told.budgets[n] = Budget("shop", "subject", f"person-{n:010}", "pure", 10**6, 0, None, n)
+    began = time.perf_counter()
+    text = told.text()
+    made = time.perf_counter()
+    again = Told.from_text(text)
+    read = time.perf_counter()
+    return {
+        "text of a checkpoint, budgets": budgets,
+        "bytes": len(text),
+        "made s": made - began,
+        "read s": read - made,
+        "right": again is not None and again.budgets == told.budgets,
+    }
 
 
 def _starts(store: str, opened: Opened, entries: int) -> dict[str, Any]:

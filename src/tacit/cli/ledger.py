@@ -41,7 +41,7 @@ def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
 
 @app.command()
 def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
-    """Replay the log from its first entry, and tell whether all tables agree with it.
+    """Replay the log from entry 1, and compare all tables with it.
 
     A start begins at a checkpoint and sees less. The second place of its head is compared as well. Exit code 5 if anything is wrong.
     """
