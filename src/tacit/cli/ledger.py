@@ -43,7 +43,8 @@ def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
 def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     """Replay the log from entry 1, and compare all tables with it.
 
-    A start begins at a checkpoint and sees less. The second place of its head is compared as well. Exit code 5 if anything is wrong.
+    A start begins at a checkpoint and sees less. The second place of the head is compared as well.
+    Exit code 5 if anything is wrong.
     """
     result = _summary(_inspected(where, second))
     output.emit(result, as_json=as_json, render=_report)
