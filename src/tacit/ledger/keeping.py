@@ -30,8 +30,8 @@ _REST = 3
 _STOPS_WITHIN = 1.0
 """Seconds that a calm stop may take for it."""
 
-
 Entries = Callable[[Connection, int, int], Sequence[Any]]
+"""The entries of the log after one, at most so many."""
 Write = Callable[[Callable[[Place], bool]], bool]
 """Does work in the writer's place, and returns when it is on disk."""
 
@@ -39,12 +39,7 @@ Write = Callable[[Callable[[Place], bool]], bool]
 class Keeping:
     """The checkpoints that one process writes. Threads may share it."""
 
-    def __init__(
-        self,
-        read: Read,
-        write: Callable[[Callable[[Place], bool]], bool],
-        known: Callable[[], Head],
-    ) -> None:
+    def __init__(self, read: Read, write: Write, known: Callable[[], Head]) -> None:
         """read, write: transactions of the ledger. known: the newest head that it was told of."""
         self._read, self._write, self._known = read, write, known
         self._last = known().sequence
