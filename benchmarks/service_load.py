@@ -29,6 +29,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 from tacit.recommenders.sketches import Campaign, Device, new_secret
 from tacit.service.deployment import Section
 from tacit.service.disclosures import ServedDisclosure
@@ -46,7 +48,7 @@ _CHANCE = secrets.SystemRandom()
 
 @dataclass
 class Request:
-    """What is sent, without its key."""
+    """What is sent. octets: all of it, as it goes out."""
 
     name: str
     method: str
@@ -54,6 +56,7 @@ class Request:
     person: str | None = None
     body: bytes = b""
     kind: str = "application/json"
+    octets: bytes = b""
 
 
 @dataclass
@@ -118,7 +121,7 @@ def loaded(process: subprocess.Popen[bytes], arguments: argparse.Namespace) -> d
     folder = Path(told["folder"])
     port = int(told["address"].rpartition(":")[2])
     keys = Keys(folder, told["keys"]["operator"])
-    found = asyncio.run(drive(port, keys, folder, arguments, process.pid))
+    found = uvloop.run(drive(port, keys, folder, arguments, process.pid))
     return judged(found, arguments)
 
 
@@ -140,11 +143,11 @@ async def drive(
     port: int, keys: Keys, folder: Path, arguments: argparse.Namespace, process: int
 ) -> dict[str, Any]:
     """Warm up, then the counted time; requests are made before they are due."""
-    pool = Pool(port, keys)
+    pool = Pool(port)
     await pool.open()
-    status, _ = await pool.send(opening())
+    status, _ = await pool.send(sent(opening(), keys))
     assert status == 200
-    mixed = mix(folder)
+    mixed = (sent(request, keys) for request in mix(folder))
     warm = Found()
     await paced(pool, [next(mixed) for _ in range(int(WARM_UP * arguments.rate))], arguments, warm)
     before, used, found = resident(process), processor(process), Found()
@@ -153,7 +156,7 @@ async def drive(
     await paced(pool, requests, arguments, found)
     seconds = time.perf_counter() - began
     after, used = resident(process), processor(process) - used
-    budgets = await all_budgets(pool)
+    budgets = await all_budgets(pool, keys)
     pool.close()
     return {
         "found": found,
@@ -190,7 +193,7 @@ async def paced(
 async def one(pool: Pool, request: Request, due: float, found: Found) -> None:
     try:
         status, _ = await pool.send(request)
-    except (OSError, asyncio.IncompleteReadError, ValueError):
+    except (OSError, ValueError):
         found.broken += 1
         return
     found.times[request.name].append(1000 * (time.perf_counter() - due))
@@ -200,49 +203,91 @@ async def one(pool: Pool, request: Request, due: float, found: Found) -> None:
         found.reported.add(request.person)
 
 
+class Connection(asyncio.Protocol):
+    """One request after the other; each answer says how long it is."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+        self._found = b""
+        self._length = -1
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(ConnectionError("it was closed"))
+
+    def send(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
+        """Status and body, in a while."""
+        assert self._transport is not None
+        self._found, self._length = b"", -1
+        self._answer = asyncio.get_running_loop().create_future()
+        if self._transport.is_closing():
+            self._answer.set_exception(ConnectionError("it was closed"))
+        self._transport.write(request)
+        return self._answer
+
+    def data_received(self, data: bytes) -> None:
+        self._found += data
+        head, end, body = self._found.partition(b"\r\n\r\n")
+        if not end or self._answer is None:
+            return
+        if self._length < 0:
+            self._length = int(head.lower().partition(b"\r\ncontent-length: ")[2].split(b"\r")[0])
+        if len(body) >= self._length and not self._answer.done():
+            self._answer.set_result((int(head[9:12]), body))
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
 class Pool:
     """Connections that are kept; a request waits for a free one, and that counts."""
 
-    def __init__(self, port: int, keys: Keys) -> None:
+    def __init__(self, port: int) -> None:
         self._port = port
-        self._keys = keys
-        self._free: asyncio.Queue[tuple[Any, Any]] = asyncio.Queue()
+        self._free: asyncio.Queue[Connection] = asyncio.Queue()
 
     async def open(self) -> None:
         for _ in range(CONNECTIONS):
-            await self._free.put(await asyncio.open_connection("127.0.0.1", self._port))
+            await self._free.put(await self._new())
 
     def close(self) -> None:
         while not self._free.empty():
-            self._free.get_nowait()[1].close()
+            self._free.get_nowait().close()
 
     async def send(self, request: Request) -> tuple[int, bytes]:
-        reader, writer = await self._free.get()
+        connection = await self._free.get()
         try:
-            writer.write(self._head(request) + request.body)
-            answer = await self._answer(reader)
+            answer = await connection.send(request.octets)
         except BaseException:
-            writer.close()
-            await self._free.put(await asyncio.open_connection("127.0.0.1", self._port))
+            connection.close()
+            connection = await self._new()
             raise
-        await self._free.put((reader, writer))
+        finally:
+            self._free.put_nowait(connection)
         return answer
 
-    def _head(self, request: Request) -> bytes:
-        lines = [f"{request.method} {request.path} HTTP/1.1", "Host: localhost"]
-        if request.person is not None:
-            lines.append(f"Authorization: Bearer {self._keys.of(request.person)}")
-        if request.method != "GET":
-            lines.append(f"Idempotency-Key: {secrets.token_hex(8)}")
-            lines.append(f"Content-Length: {len(request.body)}")
-        if request.body:
-            lines.append(f"Content-Type: {request.kind}")
-        return "\r\n".join([*lines, "", ""]).encode()
+    async def _new(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        return (await loop.create_connection(Connection, "127.0.0.1", self._port))[1]
 
-    async def _answer(self, reader: Any) -> tuple[int, bytes]:
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        length = int(head.partition(b"\r\ncontent-length: ")[2].partition(b"\r\n")[0])
-        return int(head[9:12]), await reader.readexactly(length)
+
+def sent(request: Request, keys: Keys) -> Request:
+    """With the bytes that go out, so that nothing is made while the clock runs."""
+    lines = [f"{request.method} {request.path} HTTP/1.1", "Host: localhost"]
+    if request.person is not None:
+        lines.append(f"Authorization: Bearer {keys.of(request.person)}")
+    if request.method != "GET":
+        lines.append(f"Idempotency-Key: {secrets.token_hex(8)}")
+        lines.append(f"Content-Length: {len(request.body)}")
+    if request.body:
+        lines.append(f"Content-Type: {request.kind}")
+    request.octets = "\r\n".join([*lines, "", ""]).encode() + request.body
+    return request
 
 
 def mix(folder: Path) -> Iterator[Request]:
@@ -315,11 +360,12 @@ def reports(folder: Path) -> Callable[[int], Request]:
     return make
 
 
-async def all_budgets(pool: Pool) -> list[dict[str, Any]]:
+async def all_budgets(pool: Pool, keys: Keys) -> list[dict[str, Any]]:
     found, after = [], 0
     while after is not None:
         path = f"/api/privacy/budgets?limit=1000&after={after}"
-        page = json.loads((await pool.send(Request("budgets", "GET", path, OPERATOR)))[1])
+        asked = sent(Request("budgets", "GET", path, OPERATOR), keys)
+        page = json.loads((await pool.send(asked))[1])
         found += page["budgets"]
         after = page["next"]
     return found

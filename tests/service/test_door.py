@@ -8,7 +8,8 @@ import threading
 import time
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tacit.errors import ConfigError, ModelFileError
@@ -20,12 +21,13 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
-from tacit.service.access import Here, allow, check_all_guarded
+from tacit.service.access import Here, allow
 from tacit.service.answering import HEADERS
 from tacit.service.deployment import Deployment
 from tacit.service.keys import Role
 from tacit.service.limits import Limits
 from tacit.service.logs import Logger, adopt
+from tacit.service.operations import Operation
 from tacit.service.problems import KINDS, Problem, body, of_error
 
 
@@ -221,42 +223,22 @@ def test_kinds_of_problems_are_listed(shared_shop):
     assert told["type"].partition("#")[0] == "/api/problems"
 
 
-def test_an_operation_without_roles():
-    """An application with an operation that names no roles is not made."""
-    app = FastAPI()
+def test_an_operation_without_roles(shared_shop):
+    """There is none: it is refused when it is written, also in an application that is served."""
+    router = APIRouter(route_class=Operation)
+    for place in (router, shared_shop.app):
+        with pytest.raises(ConfigError, match="/open names no roles"):
 
-    @app.get("/open")
-    def unguarded() -> None: ...
-
-    with pytest.raises(ConfigError, match="/open"):
-        check_all_guarded(app)
-
-
-def test_operations_of_all_routers_are_checked():
-    """An operation of a router that was included is found, however deep it lies."""
-    inner, outer, app = APIRouter(), APIRouter(), FastAPI()
-
-    @inner.get("/deep")
-    def unguarded() -> None: ...
-
-    outer.include_router(inner)
-    app.include_router(outer)
-    with pytest.raises(ConfigError, match="/deep"):
-        check_all_guarded(app)
+            @place.get("/open")
+            def unguarded() -> None: ...
 
 
-def test_an_operation_that_came_in_later(shared_shop):
-    """An operation without roles is not served even where nobody checked."""
-    app = shared_shop.app
-
-    @app.get("/later", include_in_schema=False)
-    def unguarded() -> str:
-        return "c4n4ry"
-
-    try:
-        assert shared_shop.get("operator", "/later").status_code == 404
-    finally:
-        app.router.routes.pop()
+def test_every_route_is_an_operation(shared_shop):
+    """No router came in with routes of another class, which would check nothing."""
+    assert {type(route) for route in shared_shop.app.routes if route.path.startswith("/api/")} == {
+        Operation,
+        Route,  # the document of the interface, FastAPI's own
+    }
 
 
 def test_a_line_for_each_request(demo, shops, folder):

@@ -83,6 +83,10 @@ REFUSED = {
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"c4n4ry" * 20 + b"\r\n\r\n",
     "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "a version": b"GET /healthz HTTP/9.9\r\n" + HOST + b"\r\n",
+    "a part of a page": b"GET /healthz#c4n4ry HTTP/1.1\r\n" + HOST + b"\r\n",
+    "no path": b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a head without end": GET + b"X: " + b"c4n4ry" * 4_000,
+    "a line without end": b"GET /" + b"c4n4ry" * 4_000,
     "another site's address": b"GET http://c4n4ry.example/healthz HTTP/1.1\r\n" + HOST + b"\r\n",
     "a path upwards": b"GET /api/models/../../etc/passwd HTTP/1.1\r\n" + HOST + b"\r\n",
     "a path upwards, encoded": b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + HOST + b"\r\n",
@@ -109,13 +113,21 @@ def test_a_second_request_in_the_first(running):
         answer = exchange(
             running.port, b"POST /api/people HTTP/1.1\r\n" + HOST + JSON + framing + hidden
         )
-        assert statuses(answer) == [411]
+        assert statuses(answer) == [400]
 
 
 def test_requests_in_a_row(running):
     """Several requests at once on one connection are answered one after the other."""
     one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
     assert statuses(exchange(running.port, one * 5)) == [200] * 5
+
+
+def test_what_follows_a_request(running):
+    """Who sends no request behind one is answered that one, and nothing more."""
+    one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    for rest in (b"c4n4ry\r\n\r\n", b"GET /c4n4ry\xff HTTP/1.1\r\n\r\n"):
+        assert statuses(exchange(running.port, one + rest)) == [200]
+        assert statuses(exchange(running.port, one, rest, pause=0.2)) == [200, 400]
 
 
 def test_an_upgrade_is_not_taken(running):
@@ -193,7 +205,7 @@ def impatient(shared_shop, monkeypatch):
 
 def test_a_slow_head(impatient):
     """A head that does not come to its end ends the connection, however it drips."""
-    for parts in ([b"GET /heal"], [b"G"] * 30, []):
+    for parts in ([b"GET /heal"], [b"GET /", *[b"G"] * 30], []):
         begun = time.monotonic()
         assert exchange(impatient, *parts, pause=0.05) == b""
         assert time.monotonic() - begun < 3
@@ -206,6 +218,15 @@ def test_a_slow_body(impatient):
     assert statuses(answer) == [408]
     assert problem(answer)["type"].endswith("#too-slow")
     assert b"connection: close" in answer.lower()
+
+
+def test_empty_lines(impatient):
+    """Lines between requests do not keep a connection open."""
+    one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    begun = time.monotonic()
+    assert statuses(exchange(impatient, one, *[b"\r\n"] * 60, pause=0.05)) == [200]
+    assert time.monotonic() - begun < 6  # the rest is not read: it ends after half a second
+    assert statuses(exchange(impatient, one, b"\r\n", one, pause=0.2)) == [200, 200]
 
 
 def test_a_connection_may_rest(impatient):

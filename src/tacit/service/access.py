@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from asyncio import Semaphore
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Header, Request
-from fastapi.routing import APIRoute
+from fastapi import Header, Request
 
-from tacit.errors import ConfigError
 from tacit.service.keys import ANONYMOUS, Caller, Role
+from tacit.service.operations import EXTENSION, From
 from tacit.service.problems import MEDIA_TYPE, TITLES, Problem, ProblemBody
 from tacit.service.running import Service, running
 
-EXTENSION = "x-tacit-roles"
-"""In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
-
-Here = Annotated[Service, Depends(running)]
+Here = Annotated[Service, From(running)]
 """The service, in a resource's signature."""
 
 IdempotencyKey = Annotated[
@@ -34,10 +30,9 @@ IdempotencyKey = Annotated[
 
 
 def allow(*roles: Role) -> dict[str, Any]:
-    """Arguments of a route: its roles, their check, and the problems any operation may give."""
+    """Arguments of a route: its roles, and the problems any operation may give."""
     documented = (400, 401, 403, 404, 408, 409, 411, 413, 415, 422, 429, 431, 500, 503)
     return {
-        "dependencies": [Depends(_check(frozenset(roles)))],
         "openapi_extra": {
             EXTENSION: sorted(roles),
             "security": [{}] if Role.ANONYMOUS in roles else [{"key": []}],
@@ -51,37 +46,14 @@ def _problem(status: int) -> dict[str, Any]:
     return {"description": TITLES[status], "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
-def _check(roles: frozenset[Role]) -> Callable[[Request], Awaitable[None]]:
-    async def check(request: Request) -> None:  # not in a thread: there is nothing to wait for
-        caller: Caller = request.state.caller
-        if caller.role not in roles and Role.ANONYMOUS not in roles:
-            if caller.role is Role.ANONYMOUS:
-                raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
-            raise Problem(403, "The role of this key does not do this.")
-        _check_query(request)
-
-    return check
-
-
-def _check_query(request: Request) -> None:
-    """What is not known is not passed over: it would be taken for something that had an effect."""
-    if not request.scope["query_string"]:
-        return
-    given = [name for name, _ in request.query_params.multi_items()]
-    known = request.app.state.interface.queries(request.scope["route"].path, request.method)
-    if len(set(given)) != len(given):
-        raise Problem(400, "A parameter of the query is given once.")
-    if not known.issuperset(given):
-        raise Problem(422, "Wrong or missing: a parameter of the query that is not known.")
-
-
-async def asking(request: Request) -> Caller:
-    """Who asks; found at the door."""
+def _asking(request: Request) -> Caller:
+    """Found at the door."""
     caller: Caller = request.state.caller
     return caller
 
 
-Asking = Annotated[Caller, Depends(asking)]
+Asking = Annotated[Caller, From(_asking)]
+"""Who asks, in a resource's signature."""
 
 
 @asynccontextmanager
@@ -101,46 +73,10 @@ def own(caller: Caller, name: str) -> None:
         raise Problem(404, "There is nothing at this address.")
 
 
-async def refuse_unguarded(request: Request) -> None:
-    """Before every operation: one without roles is not there, however it came in."""
-    if EXTENSION not in (getattr(request.scope.get("route"), "openapi_extra", None) or {}):
-        raise Problem(404, "There is nothing at this address.")
-
-
-def check_all_guarded(app: FastAPI) -> None:
-    """No operation without roles; raised when the application is made, not when it is asked."""
-    for route in _routes(app.routes):
-        if EXTENSION not in (route.openapi_extra or {}):
-            raise ConfigError(f"{route.path} names no roles: add `**allow(...)` to its route.")
-
-
-def _routes(routes: Iterable[object]) -> Iterator[APIRoute]:
-    """Also those of included routers, which FastAPI keeps nested since it does so lazily."""
-    for route in routes:
-        if isinstance(route, APIRoute):
-            yield route
-        else:
-            inner = getattr(route, "original_router", route)
-            yield from _routes(getattr(inner, "routes", None) or ())
-
-
-class Interface:
-    """The OpenAPI document, asked for names."""
-
-    def __init__(self, document: dict[str, Any]) -> None:
-        self._queries = {
-            (path, method.upper()): frozenset(
-                one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"
-            )
-            for path, operations in document["paths"].items()
-            for method, operation in operations.items()
-        }
-        self.names = frozenset(_names(document))
-        """Of all parameters and fields: what an error may repeat, since we made it up."""
-
-    def queries(self, path: str, method: str) -> frozenset[str]:
-        """The parameters that an operation takes in the query."""
-        return self._queries.get((path, method), frozenset())
+def names_of(document: dict[str, Any]) -> frozenset[str]:
+    """All parameters and fields of the OpenAPI document: what an error may repeat of a request,
+    since we made it up."""
+    return frozenset(_names(document))
 
 
 def _names(part: object) -> Iterator[str]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import gc
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any
 
-import anyio.to_thread
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 
 from tacit import __version__
 from tacit.service import problems
-from tacit.service.access import Interface, check_all_guarded, refuse_unguarded
+from tacit.service.access import names_of
 from tacit.service.door import Door
 from tacit.service.logs import Logger
 from tacit.service.metrics import Metrics
+from tacit.service.operations import Operation
 from tacit.service.problems import ProblemBody
 from tacit.service.running import Service
 
@@ -37,15 +38,16 @@ def create_app(
     """
     logger = Logger() if log is None else log
     metrics = Metrics()
+    threads = ThreadPoolExecutor(service.settings.threads, "operation")
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = service.settings.threads
         logger.event("started", serves=len(service.deployment.served))
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         ready()
         yield
+        threads.shutdown(wait=False, cancel_futures=True)
         service.close()
         logger.event("stopped")
 
@@ -56,18 +58,18 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page fetches scripts from elsewhere
         redoc_url=None,
-        dependencies=[Depends(refuse_unguarded)],
         redirect_slashes=False,  # an address has one spelling
         lifespan=lifespan,
     )
+    app.router.route_class = Operation
     app.state.service = service
+    app.state.threads = threads
     app.state.metrics = metrics
     for name in RESOURCES:
-        app.include_router(import_module(f"tacit.service.resources.{name}").router)
-    check_all_guarded(app)
+        router = import_module(f"tacit.service.resources.{name}").router
+        app.router.routes.extend(router.routes)  # included, each request would look in each router
     _describe(app)
-    app.state.interface = Interface(app.openapi())
-    problems.install(app, logger, app.state.interface.names)
+    problems.install(app, logger, names_of(app.openapi()))
     app.add_middleware(
         Door, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
     )

@@ -25,7 +25,7 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", last=True)
     if _size(scope) > LONGEST_HEAD:
-        raise Problem(431, f"A request's head has at most {LONGEST_HEAD} bytes.", last=True)
+        raise head_too_large()
     for name in _ONCE:
         if len(headers.getlist(name)) > 1:
             raise Problem(400, f"The header {name} is given once.")
@@ -42,6 +42,11 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
     except TimeoutError:
         raise Problem(408, "The request did not arrive in time.", last=True) from None
     return _checked(headers, body) if body else b""
+
+
+def head_too_large() -> Problem:
+    """It is not read to its end."""
+    return Problem(431, f"A request's head has at most {LONGEST_HEAD} bytes.", last=True)
 
 
 def _size(scope: Scope) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -131,7 +132,12 @@ class Deployment:
                 thing.check_kept(kept)
 
     def guarantees(self) -> dict[str, tuple[Guarantee, ...]]:
-        """The cards of everything that is served, by noun and name."""
+        """The cards of everything that is served, by noun and name. They stay as they are while it
+        is served."""
+        return self._cards
+
+    @cached_property
+    def _cards(self) -> dict[str, tuple[Guarantee, ...]]:
         return {
             f"{noun_of(thing)}/{name}": tuple(thing.guarantees()) for name, thing in self.served
         }

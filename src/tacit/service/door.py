@@ -52,7 +52,7 @@ class Door:
         try:
             caller = self._admitted(scope)
             body = await arriving.body_of(scope, receive, self._settings.most_body)
-            scope.setdefault("state", {}).update(caller=caller, place=self._room)
+            scope.setdefault("state", {}).update(caller=caller, body=body, place=self._room)
             await self._within(scope, body, answer)
         except Problem as problem:
             await answer.problem(scope, problem)

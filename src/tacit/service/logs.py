@@ -20,7 +20,7 @@ class Logger:
                 structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
                 structlog.processors.JSONRenderer(sort_keys=True),
             ],
-        )
+        ).bind()  # now, or each line would be bound anew
 
     def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
         """One request that was answered."""

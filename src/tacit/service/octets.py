@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Request, Response
+from fastapi import Request, Response
 
 from tacit.service.access import allow
 from tacit.service.keys import Role
+from tacit.service.operations import From
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS
 
 _BYTES = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
 
 
-async def _octets(request: Request) -> bytes:
+def _octets(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != OCTETS:
         raise Problem(415, f"Content of this address is {OCTETS}.")
-    return await request.body()
+    body: bytes = request.state.body
+    return body
 
 
-Octets = Annotated[bytes, Depends(_octets)]
+Octets = Annotated[bytes, From(_octets)]
 """The body of a request, in a resource's signature."""
 
 

@@ -62,7 +62,7 @@ def _open(ledger: Ledger, holder: Holder, cap: Cap) -> None:
         ) from None
 
 
-async def running(request: Request) -> Service:
+def running(request: Request) -> Service:
     """The service that a request came to."""
     service: Service = request.app.state.service
     return service

@@ -19,7 +19,6 @@ from uvicorn.supervisors import Multiprocess
 
 from tacit.errors import ConfigError
 from tacit.service.app import create_app
-from tacit.service.arriving import LONGEST_HEAD
 from tacit.service.logs import Logger, adopt
 from tacit.service.running import Service
 from tacit.service.settings import PREFIX, Settings
@@ -140,7 +139,6 @@ def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) ->
         server_header=False,
         proxy_headers=settings.behind_tls,
         forwarded_allow_ips="127.0.0.1,::1",
-        h11_max_incomplete_event_size=LONGEST_HEAD,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOPS_WITHIN,
         timeout_worker_healthcheck=30,

@@ -1,8 +1,8 @@
 """HTTP as it comes from the wire: what is no request at all, or does not come to an end.
 
-uvicorn reads with h11, which refuses two lengths and over-long heads. Added here: a request arrives
-in time or its connection ends, there is a bound on connections, and a refusal has the form of every
-other.
+uvicorn reads with httptools (llhttp, the reader of Node), which refuses what has two meanings.
+Added here: a head has a bound, a request has one host, it arrives in time or its connection ends,
+there is a bound on connections, and a refusal has the form of every other.
 """
 
 from __future__ import annotations
@@ -11,23 +11,28 @@ import asyncio
 import json
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tacit.service import problems
+from tacit.service import arriving, problems
+from tacit.service.arriving import LONGEST_HEAD
+from tacit.service.problems import Problem
 
 ARRIVES_WITHIN = 15.0
 """Seconds from connecting, or from the first byte of a request, to its last. A body alone has less
 time, and then a problem is answered; here the connection just ends."""
 MOST_CONNECTIONS = 800
 """Of one worker. Below the 1024 files that a process commonly may open."""
-_ARRIVING = (h11.IDLE, h11.SEND_BODY)
+_UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 
-class Wire(H11Protocol):
+class Wire(HttpToolsProtocol):
     """One connection."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _in_head = True
+    _head = 0
+    """Bytes that came since the last head was whole."""
+    _refusal = _UNREADABLE
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -40,34 +45,51 @@ class Wire(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._deadline is None:
-            self._wait()
+        self._wait()  # also for what begins no request: it ends the rest of the connection
+        self._head += len(data)
         super().data_received(data)
-        if self.conn.their_state not in _ARRIVING:
-            self._wait_no_more()
+        if self._in_head and self._head > LONGEST_HEAD and not self.transport.is_closing():
+            self._refusal = arriving.head_too_large()
+            self.send_400_response("")
+
+    def on_message_begin(self) -> None:
+        self._wait()
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """What is raised here comes back as an error of the reader, and is refused."""
+        self._in_head, self._head = False, 0
+        if not self.url.startswith(b"/") or b"#" in self.url:
+            raise ValueError("not a path of this service")
+        if [name for name, _ in self.headers].count(b"host") != 1 and not self._is_old():
+            raise ValueError("not one host")
+        super().on_headers_complete()
+        if self.parser.should_upgrade():  # answered in this protocol, and nothing is read after it
+            self.cycle.keep_alive = False
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._wait_no_more()
 
     def send_400_response(self, msg: str) -> None:
-        """In the form of every problem; `msg` is uvicorn's own and says less."""
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self._refuse()
+        """In the form of every problem; `msg` is uvicorn's own and says less.
+
+        What is answered now is answered, and then the connection ends.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
+            return
+        self.transport.write(_refused(self._refusal))
         self.transport.close()
 
-    def _refuse(self) -> None:
-        body = json.dumps(problems.body(400, "This is not a request of HTTP/1.1.")).encode()
-        headers = [
-            (b"content-type", problems.MEDIA_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
+    def _is_old(self) -> bool:
+        return self.parser.get_http_version() == "1.0"
 
     def _wait(self) -> None:
-        self._deadline = self.loop.call_later(ARRIVES_WITHIN, self._too_slow)
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(ARRIVES_WITHIN, self._too_slow)
 
     def _wait_no_more(self) -> None:
         if self._deadline is not None:
@@ -78,3 +100,12 @@ class Wire(H11Protocol):
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def _refused(problem: Problem) -> bytes:
+    body = json.dumps(problems.body(problem.status, problem.detail)).encode()
+    head = (
+        f"content-type: {problems.MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
+        "connection: close\r\n\r\n"
+    )
+    return STATUS_LINE[problem.status] + head.encode() + body

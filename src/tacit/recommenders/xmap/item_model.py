@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class ItemModel:
         cosines: Floats = (self.factors @ self.factors[number]) / (safe * safe[number])
         return cosines
 
-    @property
+    @cached_property
     def loadings(self) -> Floats:
         """(items, 1 + d): 1 for the person's mildness, then the factors."""
         return np.hstack([np.ones((len(self.means), 1)), self.factors])
@@ -122,6 +123,8 @@ class ItemModel:
     def persons(self, ratings: sparse.csr_array) -> tuple[Floats, Floats]:
         """(people, 1 + d) posterior means and (people, 1 + d, 1 + d) covariances of mildness and
         tastes, each person's from her own row. ratings: CSR, a stored zero is a rating."""
+        if ratings.shape[0] == 1:
+            return self._person(ratings.indices, ratings.data)
         used, places = np.unique(ratings.indices, return_inverse=True)
         loadings = self.loadings[used]  # of one person few items: the others add nothing
         own = sparse.csr_array(
@@ -146,6 +149,15 @@ class ItemModel:
             covariances[part] = np.linalg.inv(precision + prior)
             means[part] = np.einsum("pij,pj->pi", covariances[part], offsets @ weighted)
         return means, covariances
+
+    def _person(self, numbers: NDArray[Any], stars: Floats) -> tuple[Floats, Floats]:
+        """`persons` for one, who waits for her list: the same sums without sparse matrices."""
+        loadings = self.loadings[numbers]
+        weighted = loadings / self.variances[numbers, None]
+        prior = np.diag([1 / self.mildness] + [1.0] * (loadings.shape[1] - 1))
+        covariance = np.linalg.inv(weighted.T @ loadings + prior)
+        mean = covariance @ ((stars - self.means[numbers]) @ weighted)
+        return mean[None], covariance[None]
 
 
 def _row(numbers: NDArray[Any], stars: Floats, items: int) -> sparse.csr_array:

@@ -11,13 +11,14 @@ from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.campaigns import ServedCampaign
 from tacit.service.keys import NAME, Role
 from tacit.service.octets import Octets, allow_octets
+from tacit.service.operations import Operation
 from tacit.service.people import unsalted
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, step
 from tacit.service.running import Service
 from tacit.service.salted_steps import salting
 
-router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
+router = APIRouter(route_class=Operation, prefix="/api/campaigns", tags=["campaigns"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 
 

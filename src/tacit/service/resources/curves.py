@@ -9,8 +9,9 @@ from tacit.service.access import Here, allow
 from tacit.service.curves import Curve
 from tacit.service.keys import Role
 from tacit.service.models import ServedModel
+from tacit.service.operations import Operation
 
-router = APIRouter(tags=["curves"])
+router = APIRouter(route_class=Operation, tags=["curves"])
 
 
 class ModelCurve(BaseModel):

@@ -10,11 +10,12 @@ from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.disclosures import ServedDisclosure
 from tacit.service.keys import NAME, Role
 from tacit.service.octets import Octets, allow_octets
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, once
 from tacit.service.running import Service
 
-router = APIRouter(prefix="/api/disclosures", tags=["disclosures"])
+router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 
 

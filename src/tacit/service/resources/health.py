@@ -11,9 +11,10 @@ from tacit.errors import TacitError
 from tacit.service.access import Here, allow
 from tacit.service.keys import Role
 from tacit.service.metrics import CONTENT_TYPE
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 
-router = APIRouter(tags=["health"])
+router = APIRouter(route_class=Operation, tags=["health"])
 
 
 @router.get("/healthz", **allow(Role.ANONYMOUS))

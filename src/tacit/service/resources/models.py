@@ -10,10 +10,11 @@ from pydantic import BaseModel
 from tacit.service.access import Here, allow
 from tacit.service.keys import NAME, Role
 from tacit.service.models import ServedModel
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.running import Service
 
-router = APIRouter(tags=["models"])
+router = APIRouter(route_class=Operation, tags=["models"])
 
 PATTERN = f"^{NAME.pattern}$"
 Named = Annotated[str, Path(pattern=PATTERN)]

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Response
 
 from tacit.service.access import allow
 from tacit.service.keys import Role
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Operation, include_in_schema=False)
 
 FOLDER = Path(__file__).parent.parent / "page"
 KINDS = {

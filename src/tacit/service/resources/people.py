@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.service.access import Here, allow
 from tacit.service.keys import Role
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=Operation, tags=["people"])
 
 VISITOR = "visitor-"
 """How the names of people begin who asked for a key themselves."""

@@ -17,11 +17,12 @@ from tacit.service.access import Asking, Here, allow
 from tacit.service.amounts import Budget
 from tacit.service.deployment import noun_of
 from tacit.service.keys import Role
+from tacit.service.operations import Operation
 from tacit.service.people import holders_of
 from tacit.service.resources.bounds import Bound, bounds_of
 from tacit.service.running import Service
 
-router = APIRouter(tags=["privacy"])
+router = APIRouter(route_class=Operation, tags=["privacy"])
 
 WAIT = 1.0
 """Seconds that an answer waits for a replay of the log."""

@@ -7,9 +7,10 @@ from pydantic import BaseModel
 
 from tacit.service.access import allow
 from tacit.service.keys import Role
+from tacit.service.operations import Operation
 from tacit.service.problems import ADDRESS, KINDS
 
-router = APIRouter(tags=["health"])
+router = APIRouter(route_class=Operation, tags=["health"])
 
 
 class KindBody(BaseModel):

@@ -12,11 +12,12 @@ from tacit.service.access import Asking, Here, allow, own
 from tacit.service.feedback import MOST, Feedback, feedback_state
 from tacit.service.keys import Role
 from tacit.service.models import LONGEST_LIST, ServedModel
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN, Named, model_of
 from tacit.service.running import Service
 
-router = APIRouter(tags=["recommendations"])
+router = APIRouter(route_class=Operation, tags=["recommendations"])
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
 ItemId = Annotated[str, Field(min_length=1, max_length=200)]

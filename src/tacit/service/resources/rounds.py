@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.ledger import KeyReused, canonical
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.keys import NAME, Caller, Role
+from tacit.service.operations import Operation
 from tacit.service.people import unsalted
 from tacit.service.problems import Problem
 from tacit.service.replies import Step, step
@@ -17,7 +18,7 @@ from tacit.service.rounds import ServedRounds
 from tacit.service.running import Service
 from tacit.service.salted_steps import salting
 
-router = APIRouter(prefix="/api/rounds", tags=["rounds"])
+router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 Candidate = (
     Annotated[int, Field(ge=-(2**53), le=2**53)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.octets import Octets, allow_octets
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.running import Service
 from tacit.service.vendors import visits as visiting
@@ -17,7 +18,7 @@ from tacit.service.vendors import words
 from tacit.service.vendors.served import ServedVendor
 from tacit.service.vendors.settings import MOST_FEATURES
 
-router = APIRouter(prefix="/api/vendors", tags=["vendors"])
+router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
 VisitId = Annotated[
     str,
