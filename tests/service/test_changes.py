@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tacit.ledger import LedgerUnavailable
 from tacit.service.limits import Limits
 from tacit.service.problems import Problem
 
@@ -45,6 +46,18 @@ def test_what_is_refused_for_its_content_is_not_counted(shop):
     for _ in range(8):
         assert rate(shop, 400.0).status_code == 422
     assert rate(shop, 4.0).status_code == 200
+
+
+def test_what_the_ledger_refuses_is_not_counted(shop, monkeypatch):
+    """A store that is away for a while uses nobody's changes up."""
+    with monkeypatch.context() as patch:
+        patch.setattr(type(shop.service.ledger), "release", _away)
+        assert {rate(shop, 4.0).status_code for _ in range(8)} == {503}
+    assert [rate(shop, 4.0).status_code for _ in range(5)] == [200] * 4 + [429]
+
+
+def _away(*_: object, **__: object) -> None:
+    raise LedgerUnavailable("The store is away.")
 
 
 def test_what_is_charged_is_not_counted(shop, valid):

@@ -7,18 +7,22 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.testclient import TestClient
 
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.randomness import replay, secure, simulation
 from tacit.recommenders.prec import PRec, PRecSettings
+from tacit.service import Service, Settings, create_app
 from tacit.service.deployment import Section
+from tacit.service.keys import Role, add_key
 from tacit.service.people import unsalted
 from tacit.service.round_states import RoundsState
 from tacit.service.round_steps import RoundSteps
 from tacit.service.rounds import ServedRounds
 
 FILMS = "/api/rounds/films"
+LONG = "t" * 64
 SETTINGS = {"rounds": 4, "objects": 3, "voters": 60, "epsilon": 40.0, "delta": 1e-3, "clients": 5}
 
 
@@ -369,10 +373,34 @@ def test_what_is_not_served(tmp_path, change, said):
         ServedRounds.from_section(Section("t", "x", tmp_path, values))
 
 
-def test_names_that_are_too_long(tmp_path):
-    """Names that would not fit the ledger together are refused when the service starts."""
-    with pytest.raises(ConfigError, match="too long"):
-        ServedRounds.from_section(Section("t" * 64, "x" * 64, tmp_path, SETTINGS))
+def test_the_longest_names_are_served(tmp_path):
+    """Tenant, run and person of 64 signs each: she is recommended something and forgotten; two runs
+    whose names differ in the last sign have two states."""
+    names = ("x" * 63 + "a", "x" * 63 + "b")
+    tables = [
+        f"[rounds.{name}]\n" + "".join(f"{k} = {v}\n" for k, v in SETTINGS.items())
+        for name in names
+    ]
+    (tmp_path / "tacit.toml").write_text("\n".join([f'tenant = "{LONG}"', *tables]))
+    service = Service.open(Settings(tmp_path, answer_within=60))
+    operator = add_key(service.settings.keys, "boss", Role.OPERATOR, LONG)
+    hers = service.keys.person_key("p" * 64)
+    body = {"candidates": [1, 2], "votes": {"p" * 64: 1}}
+    with TestClient(create_app(service)) as client:
+
+        def ask(key: str, method: str, path: str, **given):
+            headers = {"authorization": f"Bearer {key}", "idempotency-key": "the-first-one"}
+            answer = client.request(method, path, headers=headers, **given)
+            assert answer.status_code == 200, answer.text
+
+        for number, name in enumerate(names):
+            ask(operator, "POST", f"/api/rounds/{name}/open", json=body)
+            ask(hers, "POST", f"/api/rounds/{name}/recommendations")
+            runs = service.deployment.all(ServedRounds).values()
+            kept = [service.ledger.state(f"{LONG}/{run.state}") for run in runs]
+            assert len([one for one in kept if one is not None]) == number + 1
+        ask(hers, "DELETE", f"/api/users/{'p' * 64}")
+    Service.open(Settings(tmp_path)).close()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from tacit.randomness import Source
 SALT = 16
 """Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
 every state for ever, and without them what she said could be guessed from it."""
+_LONGEST = 128
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,17 @@ def holders_of(thing: Any, user: str) -> Iterable[Holder]:
 def state_of(kind: str, user: str) -> str:
     """The name of a state that is one person's alone. Her name may be too long for one itself."""
     return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
+
+
+def state_named(noun: str, tenant: str, name: str) -> str:
+    """The name of a served thing's state within the tenant: a digest where the names are long.
+
+    In the ledger it has at most `_LONGEST` signs, with the tenant's name before it.
+    """
+    plain = f"{noun}/{name}"
+    if len(f"{tenant}/{plain}") <= _LONGEST:
+        return plain
+    return f"{noun}/long/{hashlib.sha256(name.encode()).hexdigest()[:40]}"
 
 
 def salted(source: Source, content: bytes) -> bytes:

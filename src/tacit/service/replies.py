@@ -20,7 +20,8 @@ from typing import Any
 
 from fastapi import Response
 
-from tacit.ledger import Charge, Release, Request
+from tacit.errors import TacitError
+from tacit.ledger import Charge, DrawFailed, Release, Request
 from tacit.randomness import Source
 from tacit.service import problems
 from tacit.service.keys import Caller, Role
@@ -90,7 +91,7 @@ def once(
     """
     request = _request(service, caller, operation, key, payload)
     return _answered(
-        *(service, caller, charges, apart),
+        *(service, caller, bool(charges), apart),
         lambda: service.ledger.release(
             request, charges, lambda source: salted(source, draw(source).encode())
         ),
@@ -108,8 +109,12 @@ def step(
     charges: Sequence[Charge] = (),
     take: Step,
     apart: bool = False,
+    paid: bool = False,
 ) -> Response:
-    """The same for what keeps state between requests; `state` names it within the tenant."""
+    """The same for what keeps state between requests; `state` names it within the tenant.
+
+    paid: a later step of what was charged before, under the same key: a budget bounds it already.
+    """
 
     def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
         answer, new = take(source, kept)
@@ -117,7 +122,7 @@ def step(
 
     request = _request(service, caller, operation, key, payload)
     return _answered(
-        *(service, caller, charges, apart),
+        *(service, caller, bool(charges) or paid, apart),
         lambda: service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}"),
     )
 
@@ -125,19 +130,25 @@ def step(
 def _answered(
     service: Service,
     caller: Caller,
-    charges: Sequence[Charge],
+    paid: bool,
     apart: bool,
     release: Callable[[], Release],
 ) -> Response:
     """Problem 429, and nothing is released, where a person changed as much as she may for free.
 
-    A repetition is not counted: nothing was stored.
+    A repetition is not counted, nor what the ledger refused: nothing was stored.
     """
-    if charges or caller.role is not Role.SUBJECT:
+    if paid or caller.role is not Role.SUBJECT:
         return _response(release())
     whose = f"{caller.name}/apart" if apart else caller.name
     service.changes.take(whose)
-    given = release()
+    try:
+        given = release()
+    except DrawFailed:  # which is stored
+        raise
+    except TacitError:
+        service.changes.give_back(whose)
+        raise
     if given.repeated:
         service.changes.give_back(whose)
     return _response(given)

@@ -27,14 +27,12 @@ from tacit.recommenders.prec import PRec, PRecSettings, cards
 from tacit.recommenders.prec.seats import Seats
 from tacit.service import strict_json
 from tacit.service.deployment import Section
-from tacit.service.people import Kept, salted, unsalted
+from tacit.service.people import Kept, salted, state_named, unsalted
 from tacit.service.round_states import RoundsState
 from tacit.service.round_steps import GivenRounds, RoundSteps, among
 from tacit.service.running import Service
 from tacit.service.settings import FILE
 
-LONGEST_STATE_NAME = 128
-"""Signs, as the ledger has it."""
 LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
 _SETTINGS = ("rounds", "objects", "voters", "peers", "diversity", "radius")
@@ -55,11 +53,6 @@ class ServedRounds:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
-        if len(f"{section.tenant}/rounds/{section.name}") > LONGEST_STATE_NAME:
-            raise ConfigError(
-                f"{FILE}: the names of the tenant and of the rounds {section.name} are too long "
-                f"together: at most {LONGEST_STATE_NAME - len('/rounds/')} signs."
-            )
         unknown = set(section.values) - {*_SETTINGS, *_BUDGET, "votes", "variant"}
         if unknown:
             raise ConfigError(f"{FILE}: {section.name} has no setting {min(unknown)!r}.")
@@ -106,8 +99,8 @@ class ServedRounds:
 
     @property
     def state(self) -> str:
-        """Of the run."""
-        return f"rounds/{self.name}"
+        """The name of the run's, in the ledger."""
+        return state_named("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
         """Charge the run and begin it, once: later calls change nothing.

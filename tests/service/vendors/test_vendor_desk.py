@@ -194,6 +194,50 @@ def test_videos_and_neighbours_follow_the_settings(tmp_path):
     assert desk.vendor.visits == 1
 
 
+def test_the_first_neighbour_joins_and_the_last_one_leaves(tmp_path):
+    """A vendor goes on with all it learned: alone, with a neighbour, and alone again."""
+    folder, kept = folders(tmp_path)[0], None
+    whole = (folder / "tacit.toml").read_text()
+    alone = whole[: whole.index("[vendors.cinema.peers")]
+    for visits, (text, peers) in enumerate(
+        [(alone, ()), (whole, ("arthouse",)), (alone, ()), (whole, ("arthouse",))], 1
+    ):
+        (folder / "tacit.toml").write_text(text.replace("share = 1.0\n", ""))
+        vendor = served(folder)
+        answer, kept = vendor.keeper.step(_begun)(None, kept)
+        assert answer.status == 200
+        desk = vendor.keeper._open(kept)
+        assert (desk.vendor.visits, desk.vendor.peers) == (visits, peers)
+
+
+def test_other_settings_are_told_at_the_start(tmp_path):
+    """Before anybody asks, and which they are; the same ones, and other names, are gone on with."""
+    folder = folders(tmp_path)[0]
+    before = served(folder)
+    _, kept = before.keeper.step(_begun)(None, None)
+    toml = folder / "tacit.toml"
+    before.check_kept({before.state: kept}.get)
+    text = toml.read_text()
+    toml.write_text(
+        text.replace('"cinema-1"', '"new"').replace("features = 2", "features = 2\nlifetime = 50.0")
+    )
+    served(folder).check_kept({before.state: kept}.get)
+    toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\ncells = 5"))
+    with pytest.raises(ConfigError) as told:
+        served(folder).check_kept({before.state: kept}.get)
+    for part in ("tacit.toml", "vendors.cinema", "(features, epsilon)", "another name"):
+        assert part in str(told.value)
+
+
+@pytest.mark.parametrize("change", [lambda b: b[:3], lambda b: b[:-1], lambda b: b"\0" * 8 + b])
+def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, change):
+    """Not by a failure at each request."""
+    vendor = served(tmp_path / NAMES[0])
+    kept = Desk(settings.vendor()).encode(settings.told)
+    with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
+        vendor.check_kept({vendor.state: change(kept)}.get)
+
+
 def renamed(tmp_path):
     """A worker of the first of two vendors, and one that found another video there later."""
     folder = folders(tmp_path)[0]

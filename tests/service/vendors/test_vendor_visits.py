@@ -158,6 +158,16 @@ def test_a_budget_that_does_not_cover_asking_forwards_nothing(pairs):
         assert spent(pair.home) == 1_000_000
 
 
+@pytest.mark.usefixtures("asking")
+def test_what_was_paid_for_is_shown(pair):
+    """Who changed for free as much as she may is still shown what her visit was charged for."""
+    for _ in range(pair.home.service.settings.changes_per_day):
+        pair.home.service.changes.take("ann")
+    shown = pair.home.visit()
+    assert (shown.status_code, shown.json()["source"]) == (200, "neighbour")
+    assert pair.home.reward(shown.json()).status_code == 429
+
+
 def test_anothers_visit_is_nothing(pair):
     """A visit is rewarded by the one who made it."""
     shown = pair.home.visit("ann").json()

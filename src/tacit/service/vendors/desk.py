@@ -285,6 +285,11 @@ class Desk:
         )
 
 
+def settings_of(kept: bytes) -> str:
+    """What `encode` was given. KeyError, ValueError or struct.error for other bytes."""
+    return str(unpack(kept)[0]["settings"])
+
+
 def _where(rows: NDArray[Any], request: bytes) -> NDArray[np.int64]:
     """Rows of this request; zeros are nobody's."""
     if request == bytes(REQUEST_BYTES):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Self
 
 from tacit.errors import ConfigError
@@ -18,16 +18,16 @@ from tacit.recommenders.pdap.forwarding_card import forwarded
 from tacit.recommenders.pdap.trust_card import learned_about_neighbours
 from tacit.recommenders.pdap.vendor import Vendor
 from tacit.service.deployment import Section
+from tacit.service.people import state_named
 from tacit.service.replies import Reply, Step, refusal
 from tacit.service.settings import FILE
 from tacit.service.vendors.calls import Calls
-from tacit.service.vendors.desk import Desk
+from tacit.service.vendors.desk import Desk, settings_of
 from tacit.service.vendors.peers import Neighbour
 from tacit.service.vendors.reach import Reach
 from tacit.service.vendors.settings import VendorSettings, peers_of
 from tacit.service.vendors.signatures import read_private_key
 
-_LONGEST = 128
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
 
 
@@ -61,14 +61,8 @@ class ServedVendor:
 
     @property
     def state(self) -> str:
-        """The name of its kept state: a digest where tenant and vendor have long names.
-
-        A ledger's state has a name of at most `_LONGEST` signs, the tenant's before it.
-        """
-        plain = f"vendors/{self.name}"
-        if len(f"{self.tenant}/{plain}") <= _LONGEST:
-            return plain
-        return f"vendors/long/{sha256(self.name.encode()).hexdigest()[:40]}"
+        """The name of its kept state."""
+        return state_named("vendors", self.tenant, self.name)
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
         """None of a data set: every person has her own."""
@@ -88,6 +82,26 @@ class ServedVendor:
                     f"{FILE}: {self.name}.lifetime was larger when people's budgets were opened, "
                     "and a budget is for life. Put it back, or take another name for the vendor."
                 )
+
+    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+        """ConfigError where its state was kept under other settings, or cannot be gone on from."""
+        if (found := kept(self.state)) is None:
+            return
+        try:
+            others = self.settings.others_than(settings_of(found))
+            if not others:
+                Desk.decode(found, self.settings.vendor(), self.settings.told)
+        except (TypeError, ValueError, LookupError, struct.error):
+            raise ConfigError(
+                f"{FILE}: vendors.{self.name} cannot be gone on from: what was kept of it is of "
+                "another version of tacit, or damaged. Take another name for the vendor."
+            ) from None
+        if others:
+            raise ConfigError(
+                f"{FILE}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
+                "and what was promised to its visitors is for all that it learned. Put them back, "
+                "or take another name for the vendor, where everybody has a budget of its own."
+            )
 
     def holders(self, user: str) -> Iterable[Holder]:
         """The same, for whoever lists hers."""

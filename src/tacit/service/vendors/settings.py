@@ -37,7 +37,7 @@ from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_grid import slices_for
 from tacit.recommenders.pdap.joint_setting import JointSetting
 from tacit.recommenders.pdap.messages import MOST_VIDEO_BYTES
-from tacit.recommenders.pdap.trust import NEVER, Caution
+from tacit.recommenders.pdap.trust import Caution
 from tacit.recommenders.pdap.trust_noisy import release_for
 from tacit.recommenders.pdap.vendor import Vendor
 from tacit.service.deployment import Section
@@ -51,6 +51,11 @@ _KNOWN = {
     *("videos", "features", "horizon", "epsilon", "lifetime", "key", "peers", "slices", "cells"),
     *("forward_epsilon", "answer_epsilon", "caution_epsilon", "share", "epoch"),
 }
+_LASTING = (
+    *("features", "cells", "horizon", "epsilon", "answer_epsilon"),
+    *("caution_epsilon", "epoch", "share"),
+)
+"""What must stay the same for a kept state to be gone on from, in the order of `told`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +90,7 @@ class VendorSettings:
         caution = Caution(
             low=low,
             high=high,
-            believed=bool(peers),
-            share=section.number("share", Caution.share) if peers else 1.0,
-            failures=3 if peers else NEVER,
+            share=section.number("share", Caution.share),
             epsilon=section.number("caution_epsilon", 0.1),
             epoch=section.whole("epoch", 1000),
         )
@@ -190,13 +193,18 @@ class VendorSettings:
 
     @property
     def told(self) -> str:
-        """What must stay the same for a kept state to be gone on from. Names may change."""
+        """The numbers of `_LASTING`, as a kept state holds them. Names may change."""
         caution = self.caution
         numbers = [
             *(self.features, self.cells, self.horizon, self.epsilon, self.answer_epsilon),
             *(caution.epsilon, caution.epoch, caution.share),
         ]
         return json.dumps(numbers)
+
+    def others_than(self, told: str) -> tuple[str, ...]:
+        """Settings that are others than those of a kept state, by name."""
+        pairs = zip(_LASTING, json.loads(self.told), json.loads(told), strict=True)
+        return tuple(name for name, now, then in pairs if now != then)
 
 
 def _videos(name: str, videos: Any) -> tuple[str, ...]:

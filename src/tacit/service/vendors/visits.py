@@ -141,10 +141,15 @@ class _Visitor:
             request = Forward.decode(forward).request.hex()
             return self._shown(shown.ticket, shown.video, asks["peer"], request)
 
-        return self._step(f"{VISIT}/shown", take)
+        return self._step(f"{VISIT}/shown", take, paid=True)
 
     def _step(
-        self, operation: str, take: Callable[[Desk], Reply], charges: Sequence[Any] = ()
+        self,
+        operation: str,
+        take: Callable[[Desk], Reply],
+        *,
+        charges: Sequence[Any] = (),
+        paid: bool = False,
     ) -> Response:
         return replies.step(
             self._service,
@@ -155,6 +160,7 @@ class _Visitor:
             state=self._vendor.state,
             charges=charges,
             take=self._vendor.keeper.step(take),
+            paid=paid,
         )
 
     def _shown(
