@@ -221,6 +221,7 @@ def damaged(place, text):
         *(lambda text: "", lambda text: "[]", lambda text: text[:-1], lambda text: "[" * 10**5),
         *(lambda text: text.replace("films", "filmz"), lambda text: text + "\n"),
         *(lambda text: text.replace("[1, ", '["1", '), lambda text: "\n".join(["[1]"] * 5)),
+        *(lambda text: text.split("\n")[0] + "\n[]", lambda text: text.split("\n")[0] + '\n""'),
     ],
 )
 def test_a_damaged_checkpoint_is_passed_over(place, read, change):

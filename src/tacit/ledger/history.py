@@ -172,7 +172,7 @@ class Told:
                 begun=sequence,
             )
             whole = form == _FORMAT and told.text() == text
-        except (KeyError, TypeError, ValueError, RecursionError):
+        except (LookupError, TypeError, ValueError, RecursionError):
             return None
         numbers = all(type(number) is int for number in (sequence, releases, epoch, *told.budgets))
         return told if whole and numbers else None
