@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, event, insert
 
-from tacit.ledger import Cap, LedgerRefused, LedgerUnavailable, keeping, open_ledger
+from tacit.ledger import (
+    Cap,
+    LedgerRefused,
+    LedgerUnavailable,
+    checkpoints,
+    keeping,
+    open_ledger,
+)
 from tacit.ledger.history import Budget, Told
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
@@ -411,6 +419,40 @@ def test_the_text_of_a_state_stays(quick):
     again = Told.from_text(told.text())
     assert again.budgets == told.budgets
     assert again.states == told.states
+
+
+def test_the_text_follows_every_payment(quick):
+    """A line that was made before is made again after its budget paid: the text is that of a state
+    whose text was never asked for."""
+    with quick.open() as ledger:
+        for holder in (FILMS, TOM):
+            ledger.open_budget(holder, Cap.pure("1"))
+        for n in range(6):
+            ask(ledger, f"k{n}", TOM if n % 2 else FILMS)
+        told, texts = Told(), set()
+        with ledger._reading() as connection:
+            for row in entries(connection, 0, 100):
+                told.entry(row)
+                texts.add(told.text())
+                assert told.text() == replace(told, _said={}).text()
+    assert len(texts) == 9
+
+
+def test_writers_wait_for_what_was_paid_meanwhile_only(quick, monkeypatch):
+    """Lines of budgets are made before the writer's place is taken."""
+    made, write = [], checkpoints.write
+    monkeypatch.setattr(
+        checkpoints,
+        "write",
+        lambda place, told: (made.append(len(told._said)), write(place, told)),
+    )
+    with checkpoints_every(5), quick.open() as ledger:
+        for holder in (FILMS, TOM):
+            ledger.open_budget(holder, Cap.pure("1"))
+        for n in range(6):
+            ask(ledger, f"k{n}", FILMS)
+        assert made == []
+    assert made == [2]
 
 
 def test_a_stop_without_time_writes_none(quick, monkeypatch):

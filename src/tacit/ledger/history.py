@@ -70,6 +70,7 @@ class Told:
     begun: int = 0
     seen: int = 0
     checkpoint: int = 0
+    _said: dict[int, tuple[tuple[Any, ...], str]] = field(default_factory=dict)  # lines, of what
 
     def entry(self, row: Any) -> None:
         """One row of the log, beside the request and the answer of the same number."""
@@ -142,14 +143,20 @@ class Told:
         return "" if right else "is a checkpoint of another state"
 
     def text(self, before: str | None = None) -> str:
-        """All that the next entries are judged by. before: the hash so far, if not `hash`."""
+        """All that the next entries are judged by. before: the hash so far, if not `hash`.
+
+        Again it takes little time: of budgets that did not pay meanwhile it is known.
+        """
         return "\n".join(self._lines(self.hash if before is None else before))
 
     def _lines(self, digest: str) -> Iterator[str]:
         stands = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
         yield json.dumps([*stands, self.releases, len(self.budgets)])
         for number in sorted(self.budgets):
-            yield json.dumps([number, *vars(self.budgets[number]).values()])
+            now = tuple(vars(self.budgets[number]).values())
+            if number not in self._said or self._said[number][0] != now:
+                self._said[number] = now, json.dumps([number, *now])
+            yield self._said[number][1]
         for name in sorted(self.states):
             yield json.dumps([name, *self.states[name]])
 

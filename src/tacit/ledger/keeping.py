@@ -127,7 +127,10 @@ class Keeping:
                 checkpoints.write(place, told)
             return pays
 
-        written = _worth(told, before, least) and self._write(write)
+        worth = _worth(told, before, least)
+        if worth:
+            told.text()  # most of it is ready when others begin to wait
+        written = worth and self._write(write)
         self._last = told.sequence if written else _since(told, before)
         often = max(OFTEN, _least_for(told))
         self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
