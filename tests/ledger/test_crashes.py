@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 
 from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
@@ -57,7 +57,7 @@ def dying_at(opening, step):
         ledger = opening()
         before_statement(ledger, step, die)
         if step == "commit":
-            event.listen(ledger._engine, "commit", die)
+            event.listen(Engine, "commit", die)  # before the ledger's own, which commits
         if step == "second":
             ledger._heads.advance = die
         if step == "reply":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 import sqlite3
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from sqlalchemy import text
 from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_ledger, replaying
 from tacit.ledger import sqlite as sqlite_store
+from tacit.ledger.chain import START, link
 from tacit.ledger.schema import steps
 from tacit.ledger.store import reading
 from tacit.testing.ledger_faults import payment_without_guard, planted
@@ -117,6 +119,42 @@ def test_a_copy_that_went_its_own_way_is_refused(spent, ledger_at, tmp_path):
         ask(one, "d", FILMS)
     with pytest.raises(LedgerRefused):
         open_ledger(other, second=second)
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["as long", "longer"])
+def test_a_history_forged_while_open_is_refused(spent, edit, ledger_at, more):
+    """A log that is whole, but another one: the second place has the hash of an entry of the first,
+    and what the process remembers is not asked."""
+    with ledger_at(spent, create=False) as ledger:
+        forge(spent, more)
+        with pytest.raises(LedgerRefused, match="different histories"):
+            ask(ledger, "c", FILMS)
+    with pytest.raises(LedgerRefused):
+        open_ledger(spent)
+
+
+def forge(path, more):
+    """Every entry says more than it did, in a chain of its own; perhaps with one more entry."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
+        connection.execute(f"DROP TRIGGER {name}")
+    before = START
+    rows = connection.execute("SELECT sequence, kind, body FROM ledger_log ORDER BY sequence")
+    for sequence, kind, body in rows.fetchall():
+        text = json.dumps({**json.loads(body), "forged": True})
+        before = link(before, sequence, kind, text)
+        connection.execute(
+            "UPDATE ledger_log SET body = ?, hash = ? WHERE sequence = ?", (text, before, sequence)
+        )
+    if more:
+        before = link(before, sequence + 1, kind, text)
+        connection.execute(
+            "INSERT INTO ledger_log VALUES (?, ?, ?, ?)", (sequence + 1, kind, text, before)
+        )
+    connection.execute("UPDATE ledger_head SET sequence = ?, hash = ?", (sequence + more, before))
+    connection.execute("COMMIT")
+    connection.close()
 
 
 def test_a_store_exchanged_while_open_is_refused(spent, ledger_at, tmp_path):

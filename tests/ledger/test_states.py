@@ -8,7 +8,7 @@ import signal
 import sqlite3
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import Engine, event, text
 
 from tacit.ledger import (
     BudgetExhausted,
@@ -58,7 +58,7 @@ def dying_at(opening, step, patch=None):
             seen, run = iter(range(10_000)), Statement.run
             Statement.run = lambda *given: die() if next(seen) == step else run(*given)
             if step == "commit":
-                event.listen(ledger._engine, "commit", die)
+                event.listen(Engine, "commit", die)  # before the ledger's own, which commits
             advance = ledger._heads.advance
             if step == "second":
                 ledger._heads.advance = die

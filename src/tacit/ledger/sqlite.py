@@ -54,8 +54,16 @@ def engine(path: Path, *, patience: float) -> Engine:
         max_overflow=0,
         pool_timeout=patience,
     )
+
+    def begin(connection: Connection) -> None:
+        _begin(connection, patience)
+
+    def commit(connection: Connection) -> None:
+        _in_turn(connection, "COMMIT", patience)
+
     event.listen(made, "connect", _settle)
-    event.listen(made, "begin", _begin)
+    event.listen(made, "begin", begin)
+    event.listen(made, "commit", commit)
     return made
 
 
@@ -103,35 +111,32 @@ def _settle(raw: Any, _record: object) -> None:
                 f"SQLite does not take the setting {name} = {value}, without which a power cut "
                 "could lose spending. The ledger is not used."
             )
+    cursor.execute("PRAGMA busy_timeout = 0")  # from here on `_in_turn` waits
     cursor.close()
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: Connection, patience: float) -> None:
     """A writer takes its place before it reads, so nothing it read can change under it. A reader
     takes its own at once as well: whoever has begun waits for nobody until the commit."""
     reads = connection.get_execution_options().get("ledger_reads", False)
     if reads:
         connection.exec_driver_sql("BEGIN")
-    _in_turn(connection, "SELECT 1 FROM sqlite_schema LIMIT 1" if reads else "BEGIN IMMEDIATE")
+    first = "SELECT 1 FROM sqlite_schema LIMIT 1" if reads else "BEGIN IMMEDIATE"
+    _in_turn(connection, first, patience)
 
 
-def _in_turn(connection: Connection, statement: str) -> None:
-    """Waits in steps of a millisecond. SQLite's own grow to a hundred, and where two processes
+def _in_turn(connection: Connection, statement: str, patience: float) -> None:
+    """Waits in steps of half a millisecond. SQLite's own grow to a hundred, and where two processes
     write in turns, each then sleeps through most of the other's pauses."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
-    (patience,) = raw.execute("PRAGMA busy_timeout").fetchone()
-    end = time.monotonic() + patience / 1000
-    raw.execute("PRAGMA busy_timeout = 0")
-    try:
-        while True:
-            try:
-                raw.execute(statement).fetchone()
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                    break
-            time.sleep(_STEP)
-        connection.exec_driver_sql(statement)  # once more, for the error that everybody knows
-    finally:
-        raw.execute(f"PRAGMA busy_timeout = {patience}")
+    end = time.monotonic() + patience
+    while True:
+        try:
+            raw.execute(statement).fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                break
+        time.sleep(_STEP)
+    connection.exec_driver_sql(statement)  # once more, for the error that everybody knows

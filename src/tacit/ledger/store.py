@@ -189,19 +189,26 @@ class Ledger:
         with self._failures(), self._engine.connect() as connection, connection.begin():
             place = take_place(connection)
             self._check_place(place)
-            entered = place.sequence
+            entered = place.head
             result = work(place)
-            if place.sequence > entered:
+            if place.sequence > entered.sequence:
                 leave_place(place)
         with self._failures():
-            self._tell(place.head)
+            self._tell(place.head, entered)
         self._keeping.grown()
         return result
 
-    def _tell(self, newest: Head) -> None:
-        """Record the head in the second place: nobody is answered before."""
+    def _tell(self, newest: Head, entered: Head) -> None:
+        """Record the head in the second place: nobody is answered before.
+
+        entered: the head that the transaction began with. The second place mostly holds that one.
+        """
+
+        def hash_of(sequence: int) -> str | None:
+            return entered.hash if sequence == entered.sequence else self._hash_at(sequence)
+
         if newest.sequence > self._known.sequence:
-            self._heads.advance(newest, self._hash_at)
+            self._heads.advance(newest, hash_of)
             with self._lock:
                 if newest.sequence > self._known.sequence:
                     self._known = newest
@@ -216,9 +223,7 @@ class Ledger:
             )
 
     def _hash_at(self, sequence: int) -> str | None:
-        known = self._known
-        if sequence == known.sequence:
-            return known.hash
+        """By the store: what this process remembers says nothing about what lies there now."""
         with self._reading() as connection:
             return hash_at(connection, sequence)
 
