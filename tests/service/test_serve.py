@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +35,30 @@ def test_several_workers(started):
     assert running.stop() == 0
     assert running.log().count('"event": "started"') == 2
     assert "Traceback" not in running.log()
+
+
+def test_a_worker_that_dies(started):
+    """Another one takes its place within seconds, even if it was asked how it is while it died."""
+    running = started("--workers", "2")
+    for _ in range(2):
+        first = workers_of(running)[0]
+        os.kill(first, signal.SIGSTOP)
+        time.sleep(1)  # whoever looks after it has begun to wait for its word
+        os.kill(first, signal.SIGKILL)
+        end = time.monotonic() + 8
+        while first in workers_of(running) or len(workers_of(running)) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+def workers_of(running) -> list[int]:
+    """The processes that answer, the oldest first; multiprocessing has another one of its own."""
+    children = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text()
+    return [
+        int(one)
+        for one in children.split()
+        if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()
+    ]
 
 
 def test_a_taken_port(folder, capsys):

@@ -75,7 +75,13 @@ class _Server(uvicorn.Server):
 
 
 class _Workers(Multiprocess):
-    """Ends even if a worker does not."""
+    """Ends even if a worker does not, and notices at once when one is gone."""
+
+    def keep_subprocess_alive(self) -> None:
+        """With our copy of its end of the pipe closed, a dead worker's pipe has an end."""
+        for worker in self.processes:
+            worker.child_conn.close()
+        super().keep_subprocess_alive()
 
     def join_all(self) -> None:
         end = time.monotonic() + STOPS_WITHIN + LEAVES_WITHIN
@@ -141,7 +147,7 @@ def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) ->
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOPS_WITHIN,
-        timeout_worker_healthcheck=30,
+        timeout_worker_healthcheck=10,
     )
 
 
