@@ -152,9 +152,9 @@ async def drive(
     await paced(pool, [next(mixed) for _ in range(int(WARM_UP * arguments.rate))], arguments, warm)
     before, used, found = resident(process), processor(process), Found()
     requests = [next(mixed) for _ in range(int(arguments.seconds * arguments.rate))]
-    began = time.perf_counter()
+    began, own = time.perf_counter(), time.process_time()
     await paced(pool, requests, arguments, found)
-    seconds = time.perf_counter() - began
+    seconds, own = time.perf_counter() - began, time.process_time() - own
     after, used = resident(process), processor(process) - used
     budgets = await all_budgets(pool, keys)
     pool.close()
@@ -164,6 +164,7 @@ async def drive(
         "budgets": budgets,
         "resident_mib": [round(before, 1), round(after, 1)],
         "processor_share": used / seconds,
+        "people_share": own / seconds,
         "seconds": seconds,
     }
 
@@ -415,6 +416,7 @@ def judged(run: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]
         "resident_mib": run["resident_mib"],
         "resident_growth_percent": round(100 * (last / first - 1), 2),
         "processor_share": round(run["processor_share"], 2),
+        "people_share": round(run["people_share"], 2),
         "workers": arguments.workers,
         "goals": {**GOALS, "errors": 0},
         "goals_met": not errors
