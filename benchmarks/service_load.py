@@ -152,7 +152,7 @@ async def drive(
     await paced(pool, [next(mixed) for _ in range(int(WARM_UP * arguments.rate))], arguments, warm)
     before, used, found = resident(process), processor(process), Found()
     requests = [next(mixed) for _ in range(int(arguments.seconds * arguments.rate))]
-    began, own = time.perf_counter(), time.process_time()
+    began, own, host = time.perf_counter(), time.process_time(), taken_by_host()
     await paced(pool, requests, arguments, found)
     seconds, own = time.perf_counter() - began, time.process_time() - own
     after, used = resident(process), processor(process) - used
@@ -165,6 +165,7 @@ async def drive(
         "resident_mib": [round(before, 1), round(after, 1)],
         "processor_share": used / seconds,
         "people_share": own / seconds,
+        "host_share": (taken_by_host() - host) / seconds,
         "seconds": seconds,
     }
 
@@ -387,6 +388,11 @@ def processor(process: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def taken_by_host() -> float:
+    """Seconds of all processors in which the host of this virtual machine ran something else."""
+    return int(Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def family(process: int) -> list[int]:
     children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     return [process, *(one for child in children for one in family(int(child)))]
@@ -417,6 +423,7 @@ def judged(run: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]
         "resident_growth_percent": round(100 * (last / first - 1), 2),
         "processor_share": round(run["processor_share"], 2),
         "people_share": round(run["people_share"], 2),
+        "host_share": round(run["host_share"], 2),
         "workers": arguments.workers,
         "goals": {**GOALS, "errors": 0},
         "goals_met": not errors
