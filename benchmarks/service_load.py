@@ -42,6 +42,8 @@ PEOPLE = 400
 CANDIDATES = (1, 2, 3)
 GOALS = {"p50": 15.0, "p99": 100.0, "p99.9": 500.0}
 """Milliseconds."""
+CALM = 0.05
+"""Of the processors' seconds in one second."""
 OPERATOR = "the operator"
 _CHANCE = secrets.SystemRandom()
 
@@ -61,9 +63,13 @@ class Request:
 
 @dataclass
 class Found:
-    """Milliseconds by operation, statuses, and what went wrong on the way."""
+    """Milliseconds by operation and by second, statuses, and what went wrong on the way."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    by_second: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By the second in which the answer came."""
+    host: dict[int, float] = field(default_factory=dict)
+    """Seconds that the host of this virtual machine took in each second."""
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     broken: int = 0
     reported: set[str] = field(default_factory=set)
@@ -181,6 +187,7 @@ async def paced(
 ) -> None:
     """Each request at its time, whatever became of the others."""
     begun = time.perf_counter()
+    watch = asyncio.create_task(watched(found))
     tasks = []
     for number, request in enumerate(requests):
         due = begun + number / arguments.rate
@@ -190,6 +197,15 @@ async def paced(
         found.late = max(found.late, 1000 * (time.perf_counter() - due))
         tasks.append(asyncio.create_task(one(pool, request, due, found)))
     await asyncio.gather(*tasks)
+    watch.cancel()
+
+
+async def watched(found: Found) -> None:
+    """What the host takes, second by second."""
+    while True:
+        second, before = int(time.monotonic()), taken_by_host()
+        await asyncio.sleep(second + 1 - time.monotonic())
+        found.host[second] = taken_by_host() - before
 
 
 async def one(pool: Pool, request: Request, due: float, found: Found) -> None:
@@ -198,7 +214,9 @@ async def one(pool: Pool, request: Request, due: float, found: Found) -> None:
     except (OSError, ValueError):
         found.broken += 1
         return
-    found.times[request.name].append(1000 * (time.perf_counter() - due))
+    took = 1000 * (time.perf_counter() - due)
+    found.times[request.name].append(took)
+    found.by_second[int(time.monotonic())].append(took)
     found.statuses[request.name, status] += 1
     if request.name == "report" and status == 200:
         assert request.person is not None
@@ -412,6 +430,7 @@ def judged(run: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]
         "seconds": round(run["seconds"], 1),
         "requests": len(times) + found.broken,
         "milliseconds": total,
+        "in_calm_seconds": calm(found),
         "by_operation": {name: quantiles(some) for name, some in sorted(found.times.items())},
         "errors": errors,
         "statuses": {f"{n} {s}": c for (n, s), c in sorted(found.statuses.items())},
@@ -435,6 +454,13 @@ def judged(run: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
     }
+
+
+def calm(found: Found) -> dict[str, float]:
+    """Of the seconds in which the host took less than `CALM`."""
+    seconds = [second for second, taken in found.host.items() if taken < CALM]
+    times = [time for second in seconds for time in found.by_second[second]]
+    return {"seconds": len(seconds), **quantiles(times)} if times else {"seconds": 0}
 
 
 def quantiles(times: list[float]) -> dict[str, float]:
