@@ -245,3 +245,19 @@ def test_a_bound_on_connections(impatient):
         connection.close()
     time.sleep(0.1)
     assert statuses(exchange(impatient, one)) == [200]
+
+
+def test_a_bound_on_one_address(impatient, monkeypatch):
+    """One address does not hold all places: beyond its own it is closed, and others come in."""
+    monkeypatch.setattr(wire, "MOST_OF_ONE_ADDRESS", 5)
+    held = [socket.create_connection(("127.0.0.1", impatient)) for _ in range(5)]
+    time.sleep(0.1)
+    one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    assert exchange(impatient, one) == b""
+    with socket.create_connection(
+        ("127.0.0.1", impatient), 5, source_address=("127.0.0.2", 0)
+    ) as other:
+        other.sendall(one)
+        assert other.recv(65536).startswith(b"HTTP/1.1 200")
+    for connection in held:
+        connection.close()

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tacit.service import arriving, problems
 from tacit.service.arriving import LONGEST_HEAD
+from tacit.service.limits import network_of
 from tacit.service.problems import Problem
 
 ARRIVES_WITHIN = 15.0
@@ -22,6 +23,8 @@ ARRIVES_WITHIN = 15.0
 time, and then a problem is answered; here the connection just ends."""
 MOST_CONNECTIONS = 800
 """Of one worker. Below the 1024 files that a process commonly may open."""
+MOST_OF_ONE_ADDRESS = 200
+"""Of these, so that nobody holds all places; a proxy in front, which everybody comes by, may."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 
@@ -37,7 +40,7 @@ class Wire(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MOST_CONNECTIONS or self._of_this_address() > self._most():
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -83,6 +86,14 @@ class Wire(HttpToolsProtocol):
             return
         self.transport.write(_refused(self._refusal))
         self.transport.close()
+
+    def _of_this_address(self) -> int:
+        mine = network_of(self.client[0]) if self.client else ""
+        others = (one.client for one in self.connections if isinstance(one, HttpToolsProtocol))
+        return sum(network_of(client[0]) == mine for client in others if client)
+
+    def _most(self) -> int:
+        return MOST_CONNECTIONS if self.config.proxy_headers else MOST_OF_ONE_ADDRESS
 
     def _is_old(self) -> bool:
         return self.parser.get_http_version() == "1.0"
