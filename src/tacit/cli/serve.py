@@ -71,7 +71,7 @@ def serve(
     with _folder(folder, demo=demo) as (found, keys):
         settings = _gathered(found, given)
         warnings = list(_warnings(settings))
-        for warning in warnings:
+        for warning in () if as_json else warnings:  # with --json they stand in the object
             typer.echo(f"Warning: {warning}", err=True)
         run(settings, lambda address: _tell(settings, address, keys, warnings, as_json=as_json))
 

@@ -50,7 +50,9 @@ def engine(path: Path, *, patience: float) -> Engine:
         make_url("sqlite+pysqlite://").set(database=str(path)),
         connect_args={"timeout": patience, "check_same_thread": False},
         paramstyle="named",
-        pool_size=64,  # kept, because the settings of a new one cost more than a transaction
+        # Kept, because the settings of a new one cost more than a transaction; and few, because
+        # more would only try in turns for the one place that writes.
+        pool_size=8,
         max_overflow=0,
         pool_timeout=patience,
     )

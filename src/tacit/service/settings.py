@@ -36,8 +36,7 @@ class Settings:
     when a worker starts, and each counts for itself.
     most_body: bytes of one request. per_second, burst: requests of one key or one address, counted
     by each worker for itself. most_waiting: requests that one worker has in hand; more get 503.
-    answer_within: seconds after which an answer is given up with 503. threads: that answer;
-    more of them wait for the one place where SQLite writes, and for the interpreter.
+    answer_within: seconds after which an answer is given up with 503. threads: that answer.
     grid: seconds; answers start at multiples of it after their request. 0 is at once.
     """
 
@@ -56,7 +55,7 @@ class Settings:
     burst: int = 200
     most_waiting: int = 512
     answer_within: float = 1.8
-    threads: int = 8
+    threads: int = 64
     grid: float = 0.0
 
     def __post_init__(self) -> None:
