@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import golden_item_table
 import golden_scheme
 import golden_scheme_refused
 import golden_sketches
@@ -19,6 +20,7 @@ from tracked import ROOT
 
 FOLDER = ROOT / "golden"
 FILES: dict[str, Callable[[], dict[str, list[Any]]]] = {
+    "item-table.json": golden_item_table.content,
     "sketches.json": golden_sketches.content,
     "sketches-refused.json": golden_sketches_refused.content,
     "standard-scheme.json": golden_scheme.content,
