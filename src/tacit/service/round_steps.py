@@ -16,7 +16,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.randomness import Source, secure
 from tacit.recommenders.prec import PRec, PRecSettings
 from tacit.service.replies import Reply, refusal, reply
-from tacit.service.round_states import Id, RoundsState
+from tacit.service.round_states import Id, RoundsState, new_key
 
 Step = tuple[Reply, bytes | None]
 """An answer, and what to keep; None leaves it as it is."""
@@ -24,6 +24,11 @@ GivenRounds = tuple[tuple[tuple[Id, ...], Mapping[str, Id]], ...]
 """Candidates and votes of each round."""
 _NOT_OPEN = refusal(409, "No round is open.")
 _NO_VOTE = refusal(409, "There is no vote under way: the next round was not announced.")
+_ONE_NUMBER = refusal(
+    409,
+    "The names of two voters give one number, by a chance below one in 10^30. Begin a new run, "
+    "which has another key.",
+)
 _ANOTHER_VOTE = refusal(409, "A vote on other candidates is under way. Open its round first.")
 
 
@@ -36,7 +41,8 @@ class RoundSteps:
 
     def begin(self, source: Source) -> bytes:
         """What is kept of a run in which nothing happened."""
-        return RoundsState(PRec(self.settings, randomness=source).to_bytes()).encode()
+        run = PRec(self.settings, randomness=source).to_bytes()
+        return RoundsState(run, new_key(source)).encode()
 
     def announce(self, candidates: Sequence[Id], kept: bytes | None) -> Step:
         """Begin the vote on the next round's candidates."""
@@ -61,7 +67,7 @@ class RoundSteps:
             return refusal(409, "You had yourself forgotten here, and vote here no more."), None
         if not among(candidate, now.announced):
             return refusal(422, "This is none of the announced candidates."), None
-        known = now.voters.keys() | now.gone | now.votes.keys()
+        known = now.voters | now.gone | now.votes.keys()
         if voter not in known and len(known) >= self.settings.voters:
             return refusal(409, "There are as many voters as can be."), None
         answer = reply({"round": now.number + 1})  # answers are kept for ever: no vote in them
@@ -94,18 +100,16 @@ class RoundSteps:
         cast = {voter: chosen for voter, chosen in cast.items() if voter not in now.gone}
         if not all(among(chosen, named) for chosen in cast.values()):
             return refusal(422, "A vote is for none of the candidates."), None
-        voters = now.with_numbers(cast)
+        voters = now.voters | cast.keys()
         if len(voters) + len(now.gone) > self.settings.voters:
             return refusal(409, "There are more voters than can be."), None
+        numbers = now.numbers(voters)
+        if len(set(numbers.values())) < len(voters):
+            return _ONE_NUMBER, None
         run = self._run(now, source)
-        run.open_round(named, {voters[voter]: chosen for voter, chosen in cast.items()})
+        run.open_round(named, {numbers[voter]: chosen for voter, chosen in cast.items()})
         opened = RoundsState(
-            run.to_bytes(),
-            now.number + 1,
-            named,
-            voters=voters,
-            joined=now.joined + len(voters) - len(now.voters),
-            gone=now.gone,
+            run.to_bytes(), now.key, now.number + 1, named, voters=voters, gone=now.gone
         )
         return reply({"round": opened.number, "candidates": list(named)}), opened.encode()
 
@@ -144,16 +148,20 @@ class RoundSteps:
         if kept is None:
             return None
         now = RoundsState.decode(kept)
-        run, voters, votes = self._run(now, source), dict(now.voters), dict(now.votes)
-        took_part = user in voters or user in votes
+        run, votes = self._run(now, source), dict(now.votes)
+        took_part = user in now.voters or user in votes
         votes.pop(user, None)
-        number = voters.pop(user, None)
-        if number is not None:
-            run.leave_voters([number])
+        if user in now.voters:
+            run.leave_voters(now.numbers([user]).values())
         if user in run.clients:
             run.leave(user)
-        gone = now.gone | {user} if took_part else now.gone
-        return replace(now, run=run.to_bytes(), votes=votes, voters=voters, gone=gone).encode()
+        return replace(
+            now,
+            run=run.to_bytes(),
+            votes=votes,
+            voters=now.voters - {user},
+            gone=now.gone | {user} if took_part else now.gone,
+        ).encode()
 
     def _run(self, now: RoundsState, source: Source) -> PRec:
         return PRec.from_bytes(now.run, settings=self.settings, randomness=source)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -28,13 +28,15 @@ from tacit.recommenders.prec.seats import Seats
 from tacit.service import strict_json
 from tacit.service.deployment import Section
 from tacit.service.people import Kept, salted, state_named, unsalted
-from tacit.service.round_states import RoundsState
+from tacit.service.round_states import NUMBER_BYTES, RoundsState
 from tacit.service.round_steps import GivenRounds, RoundSteps, among
 from tacit.service.running import Service
 from tacit.service.settings import FILE
 
 LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
+_NAMES = 150
+"""Bytes of a voter's name, number and vote, about."""
 _SETTINGS = ("rounds", "objects", "voters", "peers", "diversity", "radius")
 _BUDGET = ("epsilon", "delta", "clients_together", "clients")
 
@@ -73,7 +75,11 @@ class ServedRounds:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For one client's view, and for all clients together."""
-        return cards(self.settings)
+        numbered = _numbered(self.settings.voters)
+        return tuple(
+            replace(card, assumptions=(*card.assumptions, numbered))
+            for card in cards(self.settings)
+        )
 
     def released(self) -> str:
         """What nobody can take back."""
@@ -119,7 +125,10 @@ class ServedRounds:
         """ConfigError where the run of this name began with other settings, or cannot go on."""
         if (found := unsalted(kept(self.state))) is None:
             return
-        now = RoundsState.decode(found)
+        try:
+            now = RoundsState.decode(found)
+        except ModelFileError as error:
+            raise self._no_way_on(error) from None
         if others := now.other_settings(self.settings):
             raise ConfigError(
                 f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), and "
@@ -129,9 +138,7 @@ class ServedRounds:
         try:
             PRec.from_bytes(now.run, settings=self.settings, randomness=secure())
         except ModelFileError as error:
-            raise ConfigError(
-                f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
-            ) from None
+            raise self._no_way_on(error) from None
 
     def described(self, kept: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
@@ -151,6 +158,11 @@ class ServedRounds:
             "guarantee": self.guarantees()[0].sentence,
             "together": self.guarantees()[-1].sentence,
         }
+
+    def _no_way_on(self, error: ModelFileError) -> ConfigError:
+        return ConfigError(
+            f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
+        )
 
     def _without(self, user: str) -> Callable[[Source, bytes | None], bytes | None]:
         def without(source: Source, kept: bytes | None) -> bytes | None:
@@ -172,6 +184,17 @@ class ServedRounds:
         return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
 
 
+def _numbered(voters: int) -> str:
+    """What served runs assume beyond the library's."""
+    exponent = math.ceil(2 * math.log10(voters) - (8 * NUMBER_BYTES + 1) * math.log10(2))
+    return (
+        "each voter's number is a function of the run and of her name alone: HMAC-SHA256 under the "
+        f"run's key of 256 bits, cut to {8 * NUMBER_BYTES}. The key is secret and HMAC-SHA256 is a "
+        f"pseudo-random function, so that two of {voters} voters have one number with a chance "
+        f"below 1e{exponent}, which is not in delta; then no further round is opened"
+    )
+
+
 def _check(name: str, settings: PRecSettings) -> None:
     if settings.variant == "published":
         raise ConfigError(
@@ -190,9 +213,9 @@ def _check(name: str, settings: PRecSettings) -> None:
     row.take(1)
     credit = row.blocks[0].credit
     planes = credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes
-    if settings.voters * (blocks * planes + 100) > LARGEST_STATE:
+    if settings.voters * (blocks * planes + _NAMES) > LARGEST_STATE:
         raise ConfigError(
-            f"{FILE}: {name} keeps {blocks * planes + 100} bytes for each of {settings.voters} "
+            f"{FILE}: {name} keeps {blocks * planes + _NAMES} bytes for each of {settings.voters} "
             f"voters, and at most {LARGEST_STATE} in all are served: take fewer voters or clients."
         )
 

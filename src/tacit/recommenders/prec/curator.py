@@ -209,6 +209,12 @@ class PRec(Running):
         counting = self._seats.counting(run.seat) if run.joined is not None else self._electorate
         return set(self._voters.ids[: len(counting)][counting].tolist())
 
+    def votes(self) -> dict[Id, Id]:
+        """By voter, what counts as her vote in the open round, also where she abstains."""
+        ids = self._voters.ids[: len(self._votes)][self._electorate]
+        cast = self._votes[self._electorate]
+        return dict(zip(ids.tolist(), (self._candidates[at] for at in cast), strict=True))
+
     def save(self, path: str | Path) -> None:
         """Hand the run over to a file. It holds secrets, and `load` goes on from it, once."""
         from tacit.recommenders.prec import storing

@@ -30,9 +30,11 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def pack(server: PRec) -> bytes:
-    """All of it, as a file holds it."""
+    """All of it, as a file holds it; voters who left are nameless there."""
     voters = server._voters
-    numbered = voters.ids.dtype != object
+    ids = voters.ids.copy()
+    numbered = ids.dtype != object
+    ids[~voters.present] = 0 if numbered else ""
     header = {
         "recommender": _KIND,
         "settings": server.settings.to_header(),
@@ -44,7 +46,7 @@ def pack(server: PRec) -> bytes:
         "candidates": list(server.candidates),
         "clients": [[name, *run.to_list()] for name, run in server._runs.items()],
         "left": sorted(server._left, key=str),
-        "voters": None if numbered else voters.ids.tolist(),
+        "voters": None if numbered else ids.tolist(),
     }
     arrays: dict[str, NDArray[Any]] = {
         "votes": server._votes.astype(np.int32),
@@ -52,7 +54,7 @@ def pack(server: PRec) -> bytes:
         "present": voters.present.view(np.uint8),
     }
     if numbered:
-        arrays["voters"] = voters.ids
+        arrays["voters"] = ids
     for number, block in enumerate(server._seats.blocks):
         for name in _PLANES:
             arrays[f"{number}.{name}"] = getattr(block.credit, name).view(np.int64)
