@@ -45,7 +45,7 @@ def test_cards_of_the_standard_scheme_validate(card):
 
 def test_fields_are_those_of_the_class():
     """The schema names each field of a guarantee, requires it, and allows no other."""
-    assert set(SCHEMA["properties"]) == set(Guarantee.__dataclass_fields__)
+    assert set(SCHEMA["properties"]) == {*Guarantee.__dataclass_fields__, "first_line"}
     assert set(SCHEMA["required"]) == set(SCHEMA["properties"])
     refused(surprise=1)
 

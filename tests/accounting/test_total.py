@@ -6,7 +6,7 @@ import pytest
 
 from tacit.accounting import total
 from tacit.errors import ConfigError, PrivacyError
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
 
 
 def card(**changes):
@@ -25,6 +25,7 @@ def card(**changes):
             "assumptions": (),
             "not_covered": ("the rest",),
             "sources": ("a paper",),
+            "claims": (Claim("epsilon = 0", "false", ("one rating tells",)),),
         }
         | changes
     )
@@ -56,7 +57,7 @@ def test_units_are_checked_before_anything_else():
 @pytest.mark.parametrize(
     "change",
     [
-        {"basis": Basis.MEASURED, "epsilon": None, "delta": None},
+        {"basis": Basis.UNMEASURED, "epsilon": None, "delta": None},
         {"basis": Basis.REFUTED, "epsilon": None, "delta": None},
         {"basis": Basis.REFUTED},
     ],

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from tacit.auditing import shipped
+from tacit.cli import output
 from tacit.cli.app import main
 from tacit.mechanisms import guarantees
 
@@ -29,6 +30,33 @@ def test_card_for_a_person(capsys):
     assert "epsilon 2, delta 0, replace one attribute value" in shown
     assert "It does not cover" in shown
     assert "tacit audit bit-release" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["laplace", "--epsilon", "1"], "Proved"),
+        (["standard-scheme"], "Neither proved nor measured"),
+        (["standard-scheme", "--variant", "published"], "Refuted"),
+        (["pdap", "--variant", "published", "--epsilon", "1"], "Refuted"),
+    ],
+)
+def test_the_first_line_of_a_card_is_its_basis(capsys, arguments, said):
+    """Whatever a card says, it says first what that rests on."""
+    assert main(["guarantee", *arguments]) == 0
+    first = capsys.readouterr().out.splitlines()[1].strip("│ ")
+    assert first.startswith(said)
+
+
+def test_refuted_alone_is_red(monkeypatch):
+    """A refuted card has a colour that no other basis has, in its first line and its frame."""
+    shown = []
+    monkeypatch.setattr(output.console, "print", lambda panel: shown.append(panel))
+    monkeypatch.setattr(output, "next_step", lambda text: None)
+    for variant in ("published", "sound"):
+        assert main(["guarantee", "standard-scheme", "--variant", variant]) == 0
+    red = ["red" in str(panel.renderable.spans[0].style) for panel in shown]
+    assert red == ["red" in panel.border_style for panel in shown] == [True, False, False, False]
 
 
 def test_gaussian_noise_takes_a_delta(capsys):

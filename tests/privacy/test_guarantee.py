@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, refuted_first
 
 
 def card(**changes):
@@ -28,8 +28,20 @@ def card(**changes):
             "not_covered": ("the rest",),
             "sources": ("a paper",),
         }
+        | _needed(changes.get("basis"))
         | changes
     )
+
+
+def _needed(basis):
+    """What a card of this basis cannot do without."""
+    if basis is Basis.MEASURED:
+        return {"measurements": (MEASURED,)}
+    return {"claims": (Claim("eps = 0", "false", ("1",)),)} if basis is Basis.REFUTED else {}
+
+
+MEASURED = Measurement("lda", "raw", "scheme", 0.5, 0.4, 0.6, "a set")
+UNPROVED = [Basis.MEASURED, Basis.UNMEASURED, Basis.REFUTED, Basis.CONDITIONAL, Basis.NONE]
 
 
 @pytest.mark.parametrize("pair", [(1.0, None), (None, 0.0)])
@@ -46,7 +58,7 @@ def test_nothing_is_proved_without_an_epsilon(basis):
         card(epsilon=None, delta=None, basis=basis)
 
 
-@pytest.mark.parametrize("basis", [Basis.MEASURED, Basis.REFUTED, Basis.CONDITIONAL, Basis.NONE])
+@pytest.mark.parametrize("basis", UNPROVED)
 def test_no_epsilon_is_allowed_where_none_is_claimed(basis):
     """Measured, conditional, refuted and absent claims live without an epsilon."""
     assert card(epsilon=None, delta=None, basis=basis).epsilon is None
@@ -139,7 +151,37 @@ def test_plain_values():
 
 def test_every_field_is_in_the_plain_values():
     """No field is forgotten on the way to JSON."""
-    assert set(card().to_dict()) == set(Guarantee.__dataclass_fields__)
+    assert set(card().to_dict()) == {*Guarantee.__dataclass_fields__, "first_line"}
+
+
+@pytest.mark.parametrize(
+    ("basis", "changes", "said"),
+    [
+        (Basis.MEASURED, {"measurements": ()}, "lists measurements"),
+        (Basis.UNMEASURED, {"measurements": (MEASURED,)}, "is not unmeasured"),
+        (Basis.REFUTED, {"claims": ()}, "names the false claim"),
+    ],
+)
+def test_a_basis_and_what_a_card_lists_agree(basis, changes, said):
+    """Nothing is called measured without a measurement, or refuted without the claim."""
+    with pytest.raises(ConfigError, match=said):
+        card(epsilon=None, delta=None, basis=basis, **changes)
+
+
+def test_the_first_line_states_the_basis():
+    """Each basis has a first line of its own, and refuted says so with its first word."""
+    lines = {basis: card(epsilon=None, delta=None, basis=basis).first_line for basis in UNPROVED}
+    assert len(set(lines.values())) == len(UNPROVED)
+    assert lines[Basis.REFUTED].startswith("Refuted:")
+    assert lines[Basis.MEASURED].startswith("Measured, not proved")
+    assert card().first_line.startswith("Proved")
+
+
+def test_refuted_cards_come_first():
+    """In every list of cards; the others keep their order."""
+    others = [card(name="a"), card(name="b")]
+    refuted = card(name="c", basis=Basis.REFUTED)
+    assert [one.name for one in refuted_first([*others, refuted])] == ["c", "a", "b"]
 
 
 def test_words():

@@ -174,6 +174,7 @@ def xmap(
         "epsilon": epsilon,
         "delta": delta,
         "basis": card.basis.value,
+        "first_line": card.first_line,
         "sentence": card.sentence,
     }
     output.emit(result, as_json=as_json, render=_show_xmap)
@@ -342,7 +343,7 @@ def _show_xmap(result: dict[str, Any]) -> None:
         f"Fitted X-Map ({result['variant']}) from "
         f"{', '.join(result['source'] or ['every other domain'])} to "
         f"{', '.join(result['target'])}; wrote "
-        f"{result['model']}. {result['sentence']}",
+        f"{result['model']}. {result['first_line']} {result['sentence']}",
         soft_wrap=True,
         markup=False,
     )

@@ -15,6 +15,16 @@ from tacit.cli.output import JSON
 from tacit.errors import ConfigError
 
 app = typer.Typer()
+_COLOURS = {
+    "proved": "green",
+    "exact": "green",
+    "conditional": "yellow",
+    "refuted": "bold red",
+    "measured": "yellow",
+    "unmeasured": "yellow",
+    "none": "dim",
+}
+"""Of a card's first line, by its basis; red stands for refuted alone."""
 
 
 @app.command()
@@ -60,6 +70,7 @@ def guarantee(
 ) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
     from tacit.mechanisms.guarantees import NAMES
+    from tacit.privacy import refuted_first
 
     mechanism = what if what in NAMES else None
     if mechanism is not None:
@@ -82,7 +93,7 @@ def guarantee(
     else:
         cards = _of_design(variant, release) if what == "standard-scheme" else _of_file(Path(what))
     output.emit(
-        {"guarantees": [card.to_dict() for card in cards]},
+        {"guarantees": [card.to_dict() for card in refuted_first(cards)]},
         as_json=as_json,
         render=partial(_show, mechanism=mechanism, design=what),
     )
@@ -236,7 +247,9 @@ def _of_file(path: Path) -> tuple[Any, ...]:
 
 def _show(result: dict[str, Any], *, mechanism: str | None, design: str) -> None:
     for card in result["guarantees"]:
-        output.console.print(Panel(_text(card), title=card["name"], title_align="left"))
+        frame = "bold red" if card["basis"] == "refuted" else "none"
+        panel = Panel(_text(card), title=card["name"], title_align="left", border_style=frame)
+        output.console.print(panel)
     if mechanism is not None:
         from tacit.auditing.shipped import BENCH
 
@@ -244,7 +257,7 @@ def _show(result: dict[str, Any], *, mechanism: str | None, design: str) -> None
             output.next_step(f"Next:  tacit audit {mechanism}  looks for violations of it.")
         return
     if not result["guarantees"]:
-        output.console.print("This model promises no privacy to anybody: it is a yardstick.")
+        output.console.print("This model promises no privacy. It is there for comparison.")
         return
     if design == "pdap":
         output.next_step("Next:  tacit audit pdap  looks for violations of it.")
@@ -269,6 +282,7 @@ def _show(result: dict[str, Any], *, mechanism: str | None, design: str) -> None
 
 def _text(card: dict[str, Any]) -> Text:
     text = Text()
+    text.append(card["first_line"] + "\n\n", style=_COLOURS[card["basis"]])
     text.append(card["sentence"] + "\n\n", style="bold")
     epsilon = card["epsilon"]
     stated = (

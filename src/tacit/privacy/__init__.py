@@ -1,7 +1,7 @@
 """The words a privacy claim is made of: adjacency, trust, guarantee."""
 
 from tacit.privacy.adjacency import Adjacency
-from tacit.privacy.guarantee import Basis, Claim, Guarantee, Measurement
+from tacit.privacy.guarantee import Basis, Claim, Guarantee, Measurement, refuted_first
 from tacit.privacy.trust import Trust
 
-__all__ = ["Adjacency", "Basis", "Claim", "Guarantee", "Measurement", "Trust"]
+__all__ = ["Adjacency", "Basis", "Claim", "Guarantee", "Measurement", "Trust", "refuted_first"]

@@ -3,11 +3,14 @@
 A claim without a proof has no epsilon: `epsilon=None`, a stated model under which the release is
 independent of the secret, and the measured success of attackers. No field may be left to the
 reader's imagination: unit, adversary's view, assumptions and what is not covered are required.
+Every view of a card begins with `first_line`, the basis in plain words, and `refuted_first` orders
+several cards.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -25,7 +28,24 @@ class Basis(StrEnum):
     CONDITIONAL = "conditional"
     REFUTED = "refuted"
     MEASURED = "measured"
+    UNMEASURED = "unmeasured"
     NONE = "none"
+
+    @property
+    def first_line(self) -> str:
+        """The basis in plain words. Every card begins with it, wherever it is shown."""
+        return _FIRST_LINES[self]
+
+
+_FIRST_LINES = {
+    Basis.PROVED: "Proved, under the assumptions below.",
+    Basis.EXACT: "Calculated exactly, under the assumptions below.",
+    Basis.CONDITIONAL: "Proved only if a condition holds that is not checked here.",
+    Basis.REFUTED: "Refuted: the claim for this method is false. Do not rely on it.",
+    Basis.MEASURED: "Measured, not proved: other attacks may succeed more often.",
+    Basis.UNMEASURED: "Neither proved nor measured: how well this protects is not known.",
+    Basis.NONE: "No protection is claimed.",
+}
 
 
 @dataclass(frozen=True)
@@ -94,10 +114,25 @@ class Guarantee:
             if delta is not None and not 0 <= delta <= 1:
                 raise ConfigError("A guarantee needs a delta between 0 and 1.")
         self._check_lifetime()
+        self._check_basis()
         if not self.sentence or not self.not_covered or not self.sources:
             raise ConfigError(
                 "A guarantee says what it means, what it does not cover, and its source."
             )
+
+    @property
+    def first_line(self) -> str:
+        """The basis in plain words, as every view of a card shows it first."""
+        return self.basis.first_line
+
+    def _check_basis(self) -> None:
+        """The basis and what the card lists agree."""
+        if self.basis is Basis.MEASURED and not self.measurements:
+            raise ConfigError("A measured guarantee lists measurements; without, it is unmeasured.")
+        if self.basis is Basis.UNMEASURED and self.measurements:
+            raise ConfigError("A guarantee with measurements is not unmeasured.")
+        if self.basis is Basis.REFUTED and not self.claims:
+            raise ConfigError("A refuted guarantee names the false claim and the evidence.")
 
     def _check_lifetime(self) -> None:
         epsilon, delta = self.lifetime_epsilon, self.lifetime_delta
@@ -114,6 +149,7 @@ class Guarantee:
         """Plain values, ready for JSON."""
         return {
             "name": self.name,
+            "first_line": self.first_line,
             "sentence": self.sentence,
             "protects": self.protects,
             "adjacency": {"unit": self.adjacency.unit, "change": self.adjacency.change},
@@ -134,3 +170,8 @@ class Guarantee:
             ],
             "measurements": [vars(m) | {} for m in self.measurements],
         }
+
+
+def refuted_first(cards: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
+    """The same cards, those of refuted claims before all others."""
+    return tuple(sorted(cards, key=lambda card: card.basis is not Basis.REFUTED))

@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Holder
-from tacit.privacy import Guarantee
+from tacit.privacy import Guarantee, refuted_first
 from tacit.service.keys import NAME
 from tacit.service.settings import FILE, SECTION, content_of
 
@@ -139,7 +139,8 @@ class Deployment:
     @cached_property
     def _cards(self) -> dict[str, tuple[Guarantee, ...]]:
         return {
-            f"{noun_of(thing)}/{name}": tuple(thing.guarantees()) for name, thing in self.served
+            f"{noun_of(thing)}/{name}": refuted_first(thing.guarantees())
+            for name, thing in self.served
         }
 
 

@@ -349,7 +349,7 @@ def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     ).fit(ratings)
     person, others = model.guarantees()
     assert (person.epsilon, person.delta) == (None, None)
-    assert person.basis is (Basis.REFUTED if variant == "published" else Basis.MEASURED)
+    assert person.basis is (Basis.REFUTED if variant == "published" else Basis.UNMEASURED)
     assert bool(person.claims) == (variant == "published")
     assert others.epsilon == (None if epsilon == math.inf else 2.0)
     assert "differential" not in json.dumps(person.to_dict())

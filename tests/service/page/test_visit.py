@@ -102,6 +102,7 @@ def test_the_guarantee_is_one_sentence_with_the_card_behind_it(visit, served):
     with urllib.request.urlopen(f"{served.address}/api/guarantees/disclosures/gender") as answer:
         promised = json.load(answer)
     shown = person.letter("stars").locator(".guarantee")
+    assert shown.locator(".basis").first.inner_text() == promised["first_line"]
     assert shown.locator(".promise").inner_text() == promised["sentence"]
     uncovered = promised["cards"][0]["not_covered"][0]
     assert not shown.get_by_text(uncovered).is_visible()

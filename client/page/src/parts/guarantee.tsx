@@ -16,6 +16,7 @@ export function GuaranteeOf({ thing }: { thing: string }) {
 export function GuaranteeShown({ guarantee: { sentence, cards } }: { guarantee: Guarantee }) {
   return (
     <>
+      {cards[0] && <FirstLine card={cards[0]} />}
       <p class="promise">{sentence}</p>
       {cards.length > 0 && (
         <details>
@@ -33,13 +34,14 @@ function CardShown({ card }: { card: Card }) {
   return (
     <section class="card">
       <h3>{card.name}</h3>
+      <FirstLine card={card} />
       <p>{card.sentence}</p>
       <dl>
         <Row name="Protects">{card.protects}</Row>
         <Row name="Against">{card.against}</Row>
         <Row name="Trusted">{card.trust}</Row>
         <Row name="Compared are">{`${card.adjacency.unit}: ${card.adjacency.change}`}</Row>
-        <Row name="Rests on">{BASIS[card.basis] ?? card.basis}</Row>
+        <Row name="Basis">{card.basis}</Row>
         <Row name="Once">{amount(card.epsilon, card.delta)}</Row>
         <Row name="Over a lifetime">
           {card.lifetime_epsilon !== null && `${amount(card.lifetime_epsilon, card.lifetime_delta)}; `}
@@ -47,9 +49,6 @@ function CardShown({ card }: { card: Card }) {
         </Row>
         <Several name="Assumes" texts={card.assumptions} />
         <Several name="Does not cover" texts={card.not_covered} />
-        {card.basis === "measured" && card.measurements.length === 0 && (
-          <Row name="Attacks">none was measured here, so nothing says how hard guessing is</Row>
-        )}
         <Several
           name="Attacks"
           texts={card.measurements.map(
@@ -66,14 +65,10 @@ function CardShown({ card }: { card: Card }) {
   );
 }
 
-const BASIS: Record<string, string> = {
-  proved: "a proof",
-  exact: "an exact calculation",
-  conditional: "a proof, if the assumptions hold",
-  refuted: "nothing: the claim is refuted",
-  measured: "measured attacks, not a proof",
-  none: "nothing",
-};
+/** The basis in plain words; a refuted claim in a colour of its own. */
+function FirstLine({ card }: { card: Card }) {
+  return <p class={card.basis === "refuted" ? "basis refuted" : "basis"}>{card.first_line}</p>;
+}
 
 function amount(epsilon: number | null, delta: number | null): string {
   if (epsilon === null) return "no epsilon";

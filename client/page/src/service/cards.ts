@@ -20,6 +20,7 @@ export interface Claim {
 
 export interface Card {
   readonly name: string;
+  readonly first_line: string;
   readonly sentence: string;
   readonly protects: string;
   readonly adjacency: { readonly unit: string; readonly change: string };

@@ -60,7 +60,9 @@ def for_the_person(
         adjacency=Adjacency("attribute value", "replace"),
         against="the recommender: it knows the method, all public tables and every release",
         trust=Trust.NOBODY,
-        basis=Basis.REFUTED if published else Basis.MEASURED,
+        basis=Basis.REFUTED
+        if published
+        else (Basis.MEASURED if measurements else Basis.UNMEASURED),
         epsilon=None,
         delta=None,
         lifetime="each star and each choice to show it is drawn once and remembered; "

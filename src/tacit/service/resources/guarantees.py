@@ -19,10 +19,12 @@ router = APIRouter(route_class=Operation, tags=["guarantees"])
 
 
 class Promise(BaseModel):
-    """sentence: what it comes down to. cards: one for each group of people, in full."""
+    """sentence: what it comes down to. first_line: on what basis; null where nothing is promised.
+    cards: one for each group of people, in full, those of refuted claims first."""
 
     noun: str
     name: str
+    first_line: str | None
     sentence: str
     cards: list[dict[str, Any]]
 
@@ -54,6 +56,7 @@ def _promise(place: str, cards: tuple[Guarantee, ...]) -> Promise:
     return Promise(
         noun=noun,
         name=name,
+        first_line=cards[0].first_line if cards else None,
         sentence=cards[0].sentence if cards else NOTHING,
         cards=[card.to_dict() for card in cards],
     )
