@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,13 @@ Out = Annotated[Path, typer.Option("--out", "-o", callback=_writable, help="Mode
 MEASURING_FOLDS = 5
 
 
+class Sees(StrEnum):
+    """An answer that has to be given."""
+
+    YES = "yes"
+    NO = "no"
+
+
 @app.command("standard-scheme")
 @options.reads_ratings
 def standard_scheme(
@@ -51,6 +59,12 @@ def standard_scheme(
     contributions: Annotated[
         int, typer.Option(min=1, help="Ratings a person counts with, if that epsilon is finite.")
     ] = 50,
+    service_sees_items: Annotated[
+        Sees | None,
+        typer.Option(
+            help="Does the service learn otherwise what people watched, bought, opened or rated?",
+        ),
+    ] = None,
     measure: Annotated[
         bool, typer.Option(help="Attack the model on its own training people for its card.")
     ] = True,
@@ -72,6 +86,7 @@ def standard_scheme(
         factors=factors,
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
+        service_sees_items=service_sees_items and service_sees_items is Sees.YES,
         random_state=seed,
     )
     ratings = source.read()

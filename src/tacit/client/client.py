@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from tacit.client.drawing import SecretDraws
 from tacit.client.keeping import Memory
 from tacit.client.transport import ServiceError, Transport
 from tacit.errors import ConfigError, PrivacyError
@@ -27,6 +26,7 @@ from tacit.recommenders.sketches.messages import (
 from tacit.recommenders.standard_scheme import device as scheme
 from tacit.recommenders.standard_scheme.canonical import MessageError as NotCanonical
 from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId, Scores
+from tacit.recommenders.standard_scheme.refusing import Refused
 
 M = TypeVar("M")
 History = Mapping[ItemId, float]
@@ -123,9 +123,8 @@ class Client:
         """
         disclosure = self.disclosure(name, digest=digest)
         with _refusing(), self._memory.turn() as kept:
-            draws = SecretDraws(self._secret, disclosure, values, kept.releases)
-            device = scheme.Device(disclosure, values, draws.memory, draws.draw)
-            release = device.release(history)
+            device = scheme.Device(disclosure, values, kept.state, self._secret)
+            release = device.release(history, 0)
         path = f"/api/disclosures/{_quoted(name)}/profiles"
         scores = self._decoded(Scores.decode, self._scored(path, release.encode()))
         try:
@@ -177,7 +176,7 @@ def _refusing() -> Iterator[None]:
     """What the device says no to, in the errors of tacit."""
     try:
         yield
-    except (sketches.Refused, scheme.Refused) as refused:
+    except (sketches.Refused, Refused) as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
     except ValueError as error:
         raise ConfigError(f"{error}. Nothing was sent.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import json
 import os
@@ -15,18 +16,17 @@ from typing import Any, Protocol
 from tacit.client.strict_json import read_json
 from tacit.errors import DataError, OutputError
 from tacit.recommenders.sketches.device import new_secret
-from tacit.recommenders.standard_scheme.device import Entry
-from tacit.recommenders.standard_scheme.messages import ItemId
+from tacit.recommenders.standard_scheme.memory import State
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass
 class Kept:
-    """reports: of sketches, by campaign digest. releases: of the standard scheme, by item."""
+    """reports: of sketches, by campaign digest. state: of the standard scheme."""
 
     reports: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    releases: dict[ItemId, Entry] = field(default_factory=dict)
+    state: State = field(default_factory=lambda: State(created=0))
 
 
 class Memory(Protocol):
@@ -48,7 +48,7 @@ class PassingMemory:
     @contextmanager
     def turn(self) -> Iterator[Kept]:
         with self._turn:
-            kept = Kept(dict(self._kept.reports), dict(self._kept.releases))
+            kept = copy.deepcopy(self._kept)
             yield kept
             self._kept = kept
 
@@ -56,7 +56,7 @@ class PassingMemory:
 class FileMemory:
     """One account's memory in a file that only its owner reads; processes take turns.
 
-    It holds true stars beside the released ones: keep it where the stars are.
+    It says which items were rated and held back: keep it where the stars are.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -125,8 +125,7 @@ _PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 def _encoded(kept: Kept) -> bytes:
     reports = {name: [epsilon, sent.hex()] for name, (epsilon, sent) in kept.reports.items()}
-    releases = [[item, *entry] for item, entry in kept.releases.items()]
-    content = {"version": _VERSION, "reports": reports, "releases": releases}
+    content = {"version": _VERSION, "reports": reports, "state": kept.state.encode().decode()}
     return json.dumps(content, separators=(",", ":")).encode()
 
 
@@ -139,7 +138,7 @@ def _decoded(data: bytes, path: Path) -> Kept:
             name: (_whole(epsilon), bytes.fromhex(sent))
             for name, (epsilon, sent) in content["reports"].items()
         }
-        return Kept(reports, dict(map(_release, content["releases"])))
+        return Kept(reports, State.decode(content["state"].encode()))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DataError(
             "is no memory of a device",
@@ -147,14 +146,6 @@ def _decoded(data: bytes, path: Path) -> Kept:
             expected=f"what version {_VERSION} writes",
             fix="Restore it from a copy: a device that forgets may spend more than it should.",
         ) from None
-
-
-def _release(row: Any) -> tuple[ItemId, Entry]:
-    item, level, released, dice, bound_to = row
-    if type(item) not in (int, str) or type(bound_to) is not str:
-        raise ValueError
-    shown = None if released is None else _whole(released)
-    return item, (_whole(level), shown, tuple(map(_whole, dice)), bound_to)
 
 
 def _whole(value: Any) -> int:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.auditing.attacks import ATTACKS
 from tacit.data.ratings import Ratings
@@ -222,7 +221,7 @@ def _experiment(
         for name in wanted:
             if name not in known:
                 raise ConfigError(f"No {kind} '{name}'. Known: {', '.join(known)}.")
-    people, numbers = consenting(ratings, [attribute])
+    people, _ = consenting(ratings, [attribute])
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
         releases = [name for name in releases if RELEASES[name].transform != "coupling"]
     fold_of = np.empty(people.n_people, dtype=np.int64)
@@ -234,7 +233,6 @@ def _experiment(
     return Experiment(
         people=people,
         fold_of=fold_of,
-        given_at=_given_at(ratings, seed)[numbers],
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
         factorization=(
@@ -249,20 +247,6 @@ def _experiment(
         attacks=tuple(attacks),
         seed=seed,
     )
-
-
-def _given_at(ratings: Ratings, seed: int) -> sparse.csr_array:
-    """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
-    keys = np.random.default_rng([seed, 1]).random(len(ratings))
-    order = (
-        np.lexsort((keys, ratings.users))
-        if ratings.timestamps is None
-        else np.lexsort((keys, ratings.timestamps, ratings.users))
-    )
-    rank = np.empty(len(ratings), dtype=np.int64)
-    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users] + 1
-    matrix = ratings.matrix
-    return sparse.csr_array((rank, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable:

@@ -48,12 +48,10 @@ class Experiment:
     """What every fold shares.
 
     fold_of    (people,) which fold each person is tested in
-    given_at   CSR like the levels: how many items the person had rated when this rating came
     """
 
     people: Consenting
     fold_of: Ints
-    given_at: sparse.csr_array
     minimum: float
     step: float
     factorization: Factorization
@@ -100,8 +98,8 @@ class FoldResult:
     """(release, attack, trained_on) -> AUC, and so on; scores are the frozen attackers'.
 
     fractions: AUC of a look at the released fractions, see `fraction_scores`.
-    as_she_rates: attack -> AUC of frozen attackers who keep every release of MIXED_RELEASE, one
-    made after each rating.
+    as_she_rates: attack -> AUC of frozen attackers who keep every release of MIXED_RELEASE: each
+    item is decided once, so the last one holds the others.
     """
 
     aucs: Mapping[tuple[str, str, str], float]
@@ -220,7 +218,6 @@ class _Fold:
         table: Tables,
         rule: Rule,
         draw: str,
-        **how: Ints,
     ) -> sparse.csr_array:
         seed = f"{self.experiment.seed}/{self.fold}/{draw}"
         return release(
@@ -230,7 +227,6 @@ class _Fold:
             rule,
             n_levels=self.experiment.people.n_levels,
             source=replay(seed),
-            **how,
         )
 
     def _as_she_rates(self) -> dict[str, float]:
@@ -242,7 +238,6 @@ class _Fold:
             self.own,
             RELEASES[MIXED_RELEASE],
             "as she rates",
-            given_at=self.experiment.given_at[self.test].data,
         )
         stars = self.experiment.stars(shown)
         return {name: each.auc(stars, self.test_labels) for name, each in self.frozen.items()}
@@ -270,7 +265,6 @@ class _Fold:
             self.own,
             rule,
             f"{name}/accuracy",
-            activity=np.diff(self.test_levels.indptr),  # she has rated the held-out items too
         )
         offsets = self.own.offsets / MICRO
         expected = self._belief(shown) @ offsets

@@ -21,7 +21,7 @@ from tacit.ledger import Cap, Holder
 from tacit.privacy import Guarantee
 from tacit.recommenders.files import load_model
 from tacit.recommenders.standard_scheme import Disclosure, Release, StandardScheme
-from tacit.recommenders.standard_scheme.canonical import MessageError
+from tacit.recommenders.standard_scheme.canonical import LARGEST, MessageError
 from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 from tacit.service.deployment import Section
 from tacit.service.problems import Problem
@@ -72,7 +72,7 @@ class ServedDisclosure:
     def most_bytes(self) -> int:
         """Of a release that shows every item, each at a level of the longest spelling."""
         everything = tuple((item, self._highest) for item in self.disclosure.items)
-        return len(Release(self.disclosure.digest, everything).encode())
+        return len(Release(self.disclosure.digest, LARGEST, everything).encode())
 
     def described(self) -> dict[str, Any]:
         """For the list, in JSON's values."""
@@ -108,7 +108,7 @@ class ServedDisclosure:
     def _warm(self) -> None:
         """Compile what scores, before anybody waits for it."""
         told = self.disclosure
-        self.scores(Release(told.digest, tuple((item, 0) for item in told.items[:1])).encode())
+        self.scores(Release(told.digest, 0, tuple((item, 0) for item in told.items[:1])).encode())
 
     @property
     def _highest(self) -> int:

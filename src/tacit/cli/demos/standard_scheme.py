@@ -31,7 +31,7 @@ def run(advance: Callable[[int], None]) -> dict[str, Any]:
     advance(1)
     order = np.random.default_rng(SEED).permutation(ratings.n_users)
     others, askers = ratings.of_users(order[HELD_BACK:]), ratings.of_users(order[:HELD_BACK])
-    model = StandardScheme().fit(others)
+    model = StandardScheme(service_sees_items=False).fit(others)
     advance(1)
     women = (others.attribute("gender") == "F").astype(np.int64)
     attacker = LogisticRegression().fit(others.matrix, women)
@@ -63,7 +63,7 @@ def _releases(model: Any, askers: Ratings) -> sparse.csr_array:
     rows, columns, stars = [], [], []
     for number, user in enumerate(askers.user_ids.tolist()):
         own = {"gender": str(askers.attribute("gender")[number])}
-        release = model.device(own).release(askers.history(user))
+        release = model.device(own).release(askers.history(user), 0)
         for item, level in release.ratings:
             rows.append(number)
             columns.append(askers.item_number(item))
@@ -111,7 +111,7 @@ def _accuracy(model: Any, askers: Ratings, generator: np.random.Generator) -> di
     and holds nothing back; it could only be made at home.
     """
     from tacit.evaluation.accuracy import rmse
-    from tacit.recommenders.standard_scheme import RELEASES, Device, Server
+    from tacit.recommenders.standard_scheme import RELEASES, Device, Server, State
 
     exact = replace(model.disclosure_, rule=RELEASES["scheme"])
     server = Server(exact.digest, exact.items, model.profiles_)
@@ -123,12 +123,12 @@ def _accuracy(model: Any, askers: Ratings, generator: np.random.Generator) -> di
         history = askers.history(user)
         held = [item for item in history if generator.random() < 1 / 3]
         known = {item: stars for item, stars in history.items() if item not in held}
-        at_home = Device(exact, own, {}, reproduce=True)
+        at_home = Device(exact, own, State(created=0), bytes(32), reproduce=True)
         for device, answer, found in (
             (at_home, server, plain),
             (model.device(own), model.server_, hidden),
         ):
-            scores = device.complete(answer.score(device.release(known)))
+            scores = device.complete(answer.score(device.release(known, 0)))
             found += [scores[item] for item in held]
         truth += [history[item] for item in held]
     lowest, highest = askers.scale.minimum, askers.scale.maximum

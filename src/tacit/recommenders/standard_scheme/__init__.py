@@ -17,8 +17,9 @@ alpha             mix                               messages.Rule
 eq. 4             estimation_loss                   theory.py
 
 Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
-cross-validation, shown sets by empirical Bayes within strata of activity, unrounded whole stars
-are refused, item means are taken out before factorising, a star is drawn once and remembered.
+cross-validation, shown sets by empirical Bayes, counts are rounded first, chances to show an item
+end below 1, unrounded whole stars are refused, item means are taken out before factorising, each
+item is decided once, and devices speak by the calendar.
 Added to the paper: several attributes and attributes with more than two values, quantile coupling,
 a differentially private disclosure.
 
@@ -31,6 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ __all__ = [
     "Scores",
     "Server",
     "StandardScheme",
+    "State",
 ]
 
 

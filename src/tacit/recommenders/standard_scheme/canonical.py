@@ -46,8 +46,13 @@ def decode(data: bytes, kind: str, version: int, build: Callable[[dict[str, Any]
         raise MessageError(f"a {kind} is canonical JSON in UTF-8") from None
     if not isinstance(content, dict) or content.get("message") != kind:
         raise MessageError(f"expected a {kind}")
-    if content.get("version") != version:
-        raise MessageError(f"expected version {version}, found {content.get('version')!r}")
+    found = content.get("version")
+    require(is_integer(found), f"a {kind} has a version, a whole number")
+    if found != version:
+        raise MessageError(
+            f"this message is of version {found}; this program reads version {version}: "
+            "update the older side"
+        )
     try:
         message = build(content)
         again = message.encode()

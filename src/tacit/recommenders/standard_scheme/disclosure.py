@@ -9,12 +9,15 @@ Why shrink  A raw half gap is the true one plus an error e. Subtracting it plant
             prediction of the gap for unseen people, the planted error has mean zero against every
             attack built on the same data. So every shrinkage here is chosen by predicting people
             who were left out, or is a posterior mean.
+Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is computed, and so are
+            the sums by which a value's stars deviate; items with fewer than FEWEST raters have no
+            chance to be shown and no offset. That is no guarantee; it keeps single raters out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +25,25 @@ from scipy.special import expit
 
 from tacit.recommenders.standard_scheme.messages import (
     MICRO,
+    WEEK,
     AttributeTable,
     Disclosure,
     ItemId,
     Rule,
 )
-from tacit.recommenders.standard_scheme.statistics import Activity, Statistics
+from tacit.recommenders.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
+from tacit.recommenders.standard_scheme.statistics import Statistics
 from tacit.recommenders.standard_scheme.theory import keep_probability, quantile_coupling
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _PSEUDO_RATINGS = np.geomspace(1.0, 1000.0, 16)
-ARRAYS = ("offsets", "bounds", "keep", "means", "coupling", "item_means")
+ARRAYS = ("offsets", "keep", "means", "coupling", "item_means")
+ROUNDED_TO = 5
+FEWEST = 10
+LEAST_COUPLED = 1e-4
+"""Every level is released for every item with at least this chance, whatever the value."""
 ITEMS_PER_PRIOR = 400
 """Items of like popularity that share one prior: rare items differ more between groups."""
 _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
@@ -42,18 +51,15 @@ _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 
 @dataclass(frozen=True)
 class Tables:
-    """One attribute's public integers, as in `messages.AttributeTable` but as arrays.
+    """One attribute's integers, as in `messages.AttributeTable` but as arrays.
 
-    offsets, means         (values, items)
-    bounds                 (values, strata - 1)
-    keep                   (values, strata, items)
+    offsets, keep, means   (values, items)
     coupling               (values, items, levels, levels), or None if not asked for
     item_means             (items,) average level over all consenting people
     """
 
     values: tuple[str, ...]
     offsets: Ints
-    bounds: Ints
     keep: Ints
     means: Ints
     coupling: Ints | None
@@ -67,48 +73,70 @@ class Tables:
         return cls(
             values=tuple(values),
             offsets=given["offsets"],
-            bounds=given["bounds"],
             keep=given["keep"],
             means=given["means"],
             coupling=coupling,
             item_means=given["item_means"],
         )
 
-    def to_message(self, name: str) -> AttributeTable:
-        rows = () if self.coupling is None else _tuples(self.coupling)
+    def to_message(self, name: str, rule: Rule) -> AttributeTable:
+        """What devices need for this rule, and nothing else."""
+        coupling = self.coupling if rule.transform == "coupling" else None
         return AttributeTable(
             name,
             self.values,
             _tuples(self.offsets),
-            _tuples(self.bounds),
             _tuples(self.keep),
-            _tuples(self.means),
-            rows,
+            _tuples(self.means) if rule.transform == "attribute-average" else (),
+            () if coupling is None else _tuples(coupling),
         )
 
 
 def estimate_tables(
     values: tuple[str, ...],
     statistics: Statistics,
-    activity: Activity,
+    raters: Floats,
     *,
     shrink: bool = True,
     coupling: bool = False,
 ) -> Tables:
-    """All of one attribute's tables. shrink=False: raw gaps and add-one smoothing, as published."""
-    shown = estimate_shown(activity, shrink=shrink)
-    keep = [[keep_probability(own, stratum) for own in stratum] for stratum in shown]
+    """All of one attribute's tables.
+
+    raters: (items,) how many people rated each item. shrink=False: raw gaps, add-one smoothing and
+    chances up to 1, as published.
+    """
+    common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
+    shown = estimate_shown(statistics, shrink=shrink)
+    ratios = np.stack([keep_probability(own, shown) for own in shown])
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
     item_means = _mean(sums.sum(axis=0), counts.sum(axis=0), _overall(counts, sums))
+    offsets = np.where(common, estimate_offsets(statistics, shrink=shrink), 0.0)
+    chances = estimate_coupling(statistics, common) if coupling else None
     return Tables(
         values=values,
-        offsets=_micro(estimate_offsets(statistics, shrink=shrink)),
-        bounds=activity.bounds,
-        keep=_micro(np.asarray(keep).transpose(1, 0, 2)),
+        offsets=_micro(offsets),
+        keep=_capped(ratios, common) if shrink else _micro(ratios),
         means=_micro(_mean(sums, counts, item_means)),
-        coupling=_cumulative(estimate_coupling(statistics)) if coupling else None,
+        coupling=None if chances is None else _cumulative(chances),
         item_means=_micro(item_means),
     )
+
+
+def within_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
+    """The same with offsets that add up to half a level at most, whatever a person's values."""
+    largest = sum(np.abs(table.offsets).max(axis=0) for table in tables.values())
+    part = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
+    return {
+        name: replace(table, offsets=np.trunc(table.offsets * part).astype(np.int64))
+        for name, table in tables.items()
+    }
+
+
+def _capped(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
+    """(values, items) chances in parts per million, CAP at most; 0 for all values or for none."""
+    keep = np.round(ratios * CAP).astype(np.int64)
+    decided: Ints = np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
+    return decided
 
 
 def to_message(
@@ -119,6 +147,8 @@ def to_message(
     step: float,
     levels: int,
     items: tuple[ItemId, ...],
+    epoch_length: int = WEEK,
+    aliases: tuple[tuple[ItemId, ItemId], ...] = (),
 ) -> Disclosure:
     """The disclosure that goes to every device."""
     first = next(iter(tables.values()))
@@ -128,8 +158,10 @@ def to_message(
         step=step,
         levels=levels,
         items=items,
-        item_means=_tuples(first.item_means),
-        attributes=tuple(table.to_message(name) for name, table in tables.items()),
+        epoch_length=epoch_length,
+        aliases=aliases,
+        item_means=_tuples(first.item_means) if rule.transform == "movie-average" else (),
+        attributes=tuple(table.to_message(name, rule) for name, table in tables.items()),
     )
 
 
@@ -137,10 +169,13 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
     shrink: pull each group's item mean towards the item's mean by as many pseudo-ratings as predict
-    left-out parts of the people best; otherwise the plain means, as published.
+    left-out parts of the people best, and take rounded counts; otherwise the plain means, as
+    published.
     """
-    pseudo = _best_shrinkage(statistics) if shrink else 0.0
-    return _offsets(statistics.counts.sum(axis=0), statistics.sums.sum(axis=0), pseudo)
+    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    if not shrink:
+        return _offsets(counts, sums, 0.0)
+    return _offsets(counts, sums, _best_shrinkage(statistics), rounded=rounded)
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
@@ -154,11 +189,27 @@ def _best_shrinkage(statistics: Statistics) -> float:
     return float(_PSEUDO_RATINGS[np.argmin(losses)])
 
 
-def _offsets(counts: Floats, sums: Floats, pseudo: float) -> Floats:
+def rounded(counts: Floats) -> Floats:
+    """To the nearest multiples of ROUNDED_TO."""
+    nearest: Floats = ROUNDED_TO * np.round(counts / ROUNDED_TO)
+    return nearest
+
+
+def _as_it_is(counts: Floats) -> Floats:
+    return counts
+
+
+def _offsets(
+    counts: Floats,
+    sums: Floats,
+    pseudo: float,
+    rounded: Callable[[Floats], Floats] = _as_it_is,
+) -> Floats:
+    """Deviations of the groups' means from the item's, centred over values."""
     pooled = _mean(sums.sum(axis=0), counts.sum(axis=0), 0.0)
-    weights = counts + pseudo
+    weights = rounded(counts) + pseudo
     deviations = np.divide(
-        sums - pooled * counts, weights, out=np.zeros_like(sums), where=weights > 0
+        rounded(sums - pooled * counts), weights, out=np.zeros_like(sums), where=weights > 0
     )
     centred: Floats = deviations - deviations.mean(axis=0)
     return centred
@@ -174,46 +225,39 @@ def _unexplained(counts: Floats, sums: Floats, offsets: Floats) -> float:
     return float((counts * residuals**2).sum() - explained.sum())
 
 
-def estimate_shown(activity: Activity, *, shrink: bool = True) -> Floats:
-    """(strata, values, items) estimates of P(item rated | value, stratum), for the selection rule.
+def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
+    """(values, items) estimates of P(item rated | value), for the selection rule.
 
-    shrink: posterior means under a normal prior on the log odds ratio of a value against the rest,
-    which an item has in common over all strata, and whose mean and variance are fitted to items of
-    like popularity; otherwise add-one smoothing, as published.
+    shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
+    value against the rest, whose mean and variance are fitted to items of like popularity;
+    otherwise add-one smoothing, as published.
     """
-    people, counts = activity.people, activity.counts
+    people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
     if not shrink:
-        smoothed: Floats = (counts + 1) / (people[:, :, None] + 2)
+        smoothed: Floats = (counts + 1) / (people[:, None] + 2)
         return smoothed
-    if people.shape[1] == 2:
-        both = _posterior_shares(counts[:, 0], people[:, 0], counts[:, 1], people[:, 1])
-        return np.stack(both, axis=1)
-    everyone, total = people.sum(axis=1), counts.sum(axis=1)
+    people, counts = rounded(people), rounded(counts)
+    if len(people) == 2:
+        return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
+    everyone, total = people.sum(), counts.sum(axis=0)
     shares = [
-        _posterior_shares(counts[:, v], people[:, v], total - counts[:, v], everyone - people[:, v])
-        for v in range(people.shape[1])
+        _posterior_shares(own, n_own, total - own, everyone - n_own)
+        for own, n_own in zip(counts, people, strict=True)
     ]
-    return np.stack([own for own, _ in shares], axis=1)
+    return np.stack([own for own, _ in shares])
 
 
 def _posterior_shares(
-    first: Floats, n_first: Floats, second: Floats, n_second: Floats
+    first: Floats, n_first: float, second: Floats, n_second: float
 ) -> tuple[Floats, Floats]:
-    """(strata, items) posterior mean shares of two groups of people who rated each item.
-
-    first, second: (strata, items) counts; n_first, n_second: (strata,) people.
-    """
-    profiles = [_profile(*each) for each in zip(first, n_first, second, n_second, strict=True)]
-    log_likelihood = np.sum([fit for fit, _, _ in profiles], axis=0)
+    """(items,) posterior mean shares of two groups of people who rated each item."""
+    log_likelihood, first_share, second_share = _profile(first, n_first, second, n_second)
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     posterior = np.empty_like(likelihood)
-    by_popularity = np.argsort((first + second).sum(axis=0), kind="stable")
+    by_popularity = np.argsort(first + second, kind="stable")
     for group in np.array_split(by_popularity, max(1, len(by_popularity) // ITEMS_PER_PRIOR)):
         posterior[group] = _posterior(likelihood[group])
-    return (
-        np.stack([(posterior * share).sum(axis=1) for _, share, _ in profiles]),
-        np.stack([(posterior * share).sum(axis=1) for _, _, share in profiles]),
-    )
+    return (posterior * first_share).sum(axis=1), (posterior * second_share).sum(axis=1)
 
 
 def _posterior(likelihood: Floats) -> Floats:
@@ -234,7 +278,7 @@ def _profile(
 ) -> tuple[Floats, Floats, Floats]:
     """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
 
-    The grid is centred on the stratum's own log ratio over all items. Each item's base rate is
+    The grid is centred on the groups' log ratio over all items. Each item's base rate is
     profiled out (it solves: expected = observed total), with the usual half log-information
     correction.
     """
@@ -261,12 +305,15 @@ def _profile(
     return log_likelihood, p, q
 
 
-def estimate_coupling(statistics: Statistics) -> Floats | None:
+def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floats | None:
     """(values, items, levels, levels) chances of the released level given the own level.
 
     Every group's distribution of stars is coupled to the plain average of all groups'. A group's
-    distribution has its shape from the histogram plus pseudo-ratings of the item's (as many as
-    predict left-out people best) and its mean from `estimate_offsets`.
+    distribution has its shape from the rounded histogram plus pseudo-ratings of the item's (as many
+    as predict left-out people best) and its mean from `estimate_offsets`. Every level is released
+    with a small chance more, the same for all values, so that none is a certificate. common:
+    (items,) whether an item has a coupling; the others' stars are released as they are, but for
+    that chance.
     """
     if statistics.histogram is None:
         return None
@@ -277,8 +324,13 @@ def estimate_coupling(statistics: Statistics) -> Floats | None:
         rest = histogram - held
         for index, pseudo in enumerate(_PSEUDO_RATINGS):
             fits[index] += np.sum(held * np.log(_star_shares(rest, pseudo, for_means)))
-    shares = _star_shares(histogram, float(_PSEUDO_RATINGS[np.argmax(fits)]), for_means)
-    return quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
+    pseudo = float(_PSEUDO_RATINGS[np.argmax(fits)])
+    shares = _star_shares(rounded(histogram), pseudo, for_means)
+    coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
+    levels = shares.shape[-1]
+    coupled = np.where(common[:, None, None], coupled, np.eye(levels))
+    possible: Floats = LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled
+    return possible
 
 
 def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
@@ -321,9 +373,7 @@ def _micro(numbers: Floats) -> Ints:
     return np.round(numbers * MICRO).astype(np.int64)
 
 
-def _cumulative(chances: Floats | None) -> Ints | None:
-    if chances is None:
-        return None
+def _cumulative(chances: Floats) -> Ints:
     cumulative = _micro(np.cumsum(chances, axis=-1))
     cumulative[..., -1] = MICRO
     return np.minimum(cumulative, MICRO)

@@ -24,11 +24,10 @@ _SOURCES = (
 _NOT_COVERED = (
     "whether you use the recommender, when, and how many ratings you show",
     (
-        "items given or withheld together: the model takes each choice to rate as independent, "
-        "given how active a person is among people of her own value"
+        "items given or withheld together: the model takes each choice to rate as independent"
     ),
     "anything about you except the named attributes; your taste is meant to be seen",
-    "later releases of the same star with fresh randomness: your device must keep its memory",
+    "a second decision about the same item: your device must keep its memory",
     "consenting people, whose ratings train the recommender in the clear",
     "a recommender that makes its tables up: your device checks the rule, not the numbers",
     "stronger attackers than those measured",
@@ -65,8 +64,8 @@ def for_the_person(
         else (Basis.MEASURED if measurements else Basis.UNMEASURED),
         epsilon=None,
         delta=None,
-        lifetime="each star and each choice to show it is drawn once and remembered; "
-        "a changed star is drawn again",
+        lifetime="each item is decided once and for ever, whatever becomes of its star or of the "
+        "tables; letters leave by the calendar",
         assumptions=_assumptions(hidden, release, mix),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
@@ -135,9 +134,8 @@ def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
         )
     if "selection" in release:
         stated.append(
-            f"which items are rated depends on {hidden} item by item and independently, given a "
-            "person's rank by activity among people of her own value: then the shown set is "
-            "independent of it"
+            f"which items are rated depends on {hidden} item by item and independently: then the "
+            "shown set is independent of it"
         )
     else:
         stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")

@@ -1,8 +1,9 @@
 """What crosses between a device and the recommender in the standard scheme, and nothing else.
 
 Disclosure   recommender -> device   public numbers about items, the same for everybody
-Release      device -> recommender   obfuscated stars of the items the device chose to show
-Scores       recommender -> device   predicted levels, without the effect of the hidden attribute
+Release      device -> recommender   obfuscated stars of all items the device has shown so far
+Scores       recommender -> device   predicted levels, without the effect of the hidden attribute,
+                                     and preferences, by which lists are ranked
 
 All numbers are integers, so that two languages agree to the byte: stars travel as levels (0 is the
 lowest star), offsets and unrounded levels in micro-levels (one level = 1,000,000), probabilities in
@@ -32,7 +33,9 @@ from tacit.recommenders.standard_scheme.canonical import (
 )
 
 MICRO = 1_000_000
-VERSION = 1
+VERSION = 2
+DAY, WEEK = 86_400, 604_800
+"""Seconds."""
 CONTINUOUS_LEVELS = 4
 """A continuous scale is this many levels long."""
 
@@ -87,36 +90,34 @@ class AttributeTable:
     """One attribute's public numbers; tables are indexed [value][item].
 
     offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
-    bounds     [value][stratum - 1]: fewest rated items of a person in stratum 1, 2, ...
-    keep       [value][stratum][item]: parts per million, chance that a rated item is shown
-    means      micro-levels: average level that such people give
-    coupling   [value][item][level]: cumulative parts per million over the released levels, or ()
+    keep       parts per million, chance that a rated item is shown; 0: it is not decided
+    means      micro-levels: average level that such people give; () unless the rule needs it
+    coupling   [value][item][level]: cumulative parts per million over the released levels; ()
+               unless the rule couples
     """
 
     name: str
     values: tuple[str, ...]
     offsets: tuple[tuple[int, ...], ...]
-    bounds: tuple[tuple[int, ...], ...]
-    keep: tuple[tuple[tuple[int, ...], ...], ...]
+    keep: tuple[tuple[int, ...], ...]
     means: tuple[tuple[int, ...], ...]
     coupling: tuple[tuple[tuple[tuple[int, ...], ...], ...], ...]
 
-    def check(self, items: int, levels: int) -> None:
-        """MessageError unless the tables have one entry for each value and item, in bounds."""
+    def check(self, items: int, levels: int, transform: Transform) -> None:
+        """MessageError unless the tables are those of the rule and have one entry for each value
+        and item, in bounds."""
         values = len(self.values)
         named = type(self.name) is str and all(type(value) is str for value in self.values)
         require(named and len(set(self.values)) == values > 1, "an attribute has several values")
-        strata = 1 + (len(self.bounds[0]) if self.bounds else 0)
-        coupled = (values, items, levels, levels) if self.coupling else (0,)
+        averaged = (values, items) if transform == "attribute-average" else (0,)
+        coupled = (values, items, levels, levels) if transform == "coupling" else (0,)
         for what, table, shape, lowest, highest in (
             ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
-            ("means", self.means, (values, items), -LARGEST, LARGEST),
-            ("bounds", self.bounds, (values, strata - 1), 0, LARGEST),
-            ("chances", self.keep, (values, strata, items), 0, MICRO),
+            ("chances", self.keep, (values, items), 0, MICRO),
+            ("means", self.means, averaged, -LARGEST, LARGEST),
             ("coupling", self.coupling, coupled, 0, MICRO),
         ):
             require(is_table(table, shape, lowest, highest), f"wrong {what}")
-        require(all(list(row) == sorted(row) for row in self.bounds), "bounds go up")
         for row in (row for value in self.coupling for item in value for row in item):
             require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
 
@@ -128,7 +129,10 @@ class Disclosure:
     minimum, step   the lowest star, and the stars in one level
     levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
                     and is rounded to its quarters
-    item_means      (items,) micro-levels
+    epoch_length    seconds between two ends of an epoch
+    aliases         (old id, new id) of items that were renamed, merged or split; an old id comes
+                    once and is no item any more, and no alias leads to another
+    item_means      (items,) micro-levels; () unless the rule needs them
     """
 
     rule: Rule
@@ -136,6 +140,8 @@ class Disclosure:
     step: float
     levels: int
     items: tuple[ItemId, ...]
+    epoch_length: int
+    aliases: tuple[tuple[ItemId, ItemId], ...]
     item_means: tuple[int, ...]
     attributes: tuple[AttributeTable, ...]
 
@@ -148,15 +154,27 @@ class Disclosure:
         require(self.levels != 1, "a scale has two levels or none")
         distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
         require(distinct, "items are integers or strings, each once")
-        averages = is_table(self.item_means, (len(self.items),), -LARGEST, LARGEST)
-        require(averages, "an item has an average")
+        require(is_integer(self.epoch_length, 1), "an epoch has a length in whole seconds")
+        self._check_aliases()
+        averaged = len(self.items) if self.rule.transform == "movie-average" else 0
+        averages = is_table(self.item_means, (averaged,), -LARGEST, LARGEST)
+        require(averages, "an item has an average where the rule needs it")
         names = [table.name for table in self.attributes]
         require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
         coupled = self.rule.transform == "coupling"
         require(self.levels > 0 or not coupled, "no levels to couple")
         for table in self.attributes:
-            require(bool(table.coupling) or not coupled, "a coupling is missing")
-            table.check(len(self.items), self.levels)
+            table.check(len(self.items), self.levels, self.rule.transform)
+
+    def _check_aliases(self) -> None:
+        require(type(self.aliases) is tuple, "aliases are a list")
+        for pair in self.aliases:
+            two = type(pair) is tuple and len(pair) == 2 and all(map(is_id, pair))
+            require(two, "an alias is an old id and a new one")
+        old = {pair[0] for pair in self.aliases}
+        require(len(old) == len(self.aliases), "an old id has one new id")
+        later = {pair[1] for pair in self.aliases}
+        require(not old & {*self.items, *later}, "an old id is never used again")
 
     def encode(self) -> bytes:
         return encode(
@@ -164,15 +182,16 @@ class Disclosure:
                 "version": VERSION,
                 "message": "disclosure",
                 "rule": self.rule.to_wire(),
-                "scale": {"minimum": self.minimum, "step": self.step, "levels": self.levels},
+                "scale": self.scale_to_wire(),
                 "items": list(self.items),
+                "epoch_length": self.epoch_length,
+                "aliases": self.aliases,
                 "item_means": list(self.item_means),
                 "attributes": [
                     {
                         "name": table.name,
                         "values": list(table.values),
                         "offsets": table.offsets,
-                        "bounds": table.bounds,
                         "keep": table.keep,
                         "means": table.means,
                         "coupling": table.coupling,
@@ -181,6 +200,9 @@ class Disclosure:
                 ],
             }
         )
+
+    def scale_to_wire(self) -> dict[str, Any]:
+        return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
 
     @classmethod
     def decode(cls, data: bytes) -> Disclosure:
@@ -195,6 +217,8 @@ class Disclosure:
             step=scale["step"],
             levels=scale["levels"],
             items=frozen(content["items"]),
+            epoch_length=content["epoch_length"],
+            aliases=frozen(content["aliases"]),
             item_means=frozen(content["item_means"]),
             attributes=tuple(
                 AttributeTable(**{key: frozen(value) for key, value in table.items()})
@@ -216,14 +240,17 @@ class Disclosure:
 class Release:
     """What left the device: (item, released micro-levels), in the disclosure's item order.
 
-    No user id, no attribute, no count of what was held back, no time.
+    epoch: the latest epoch that had ended when it was made.
+    No user id, no attribute, no count of what was held back, no second.
     """
 
     disclosure: str
+    epoch: int
     ratings: tuple[tuple[ItemId, int], ...]
 
     def __post_init__(self) -> None:
-        _check_pairs(self.disclosure, self.ratings)
+        require(is_integer(self.epoch, 0), "an epoch is a whole number from 0 on")
+        _check_rows(self.disclosure, self.ratings, 2)
 
     def encode(self) -> bytes:
         return encode(
@@ -231,6 +258,7 @@ class Release:
                 "version": VERSION,
                 "message": "release",
                 "disclosure": self.disclosure,
+                "epoch": self.epoch,
                 "ratings": self.ratings,
             }
         )
@@ -238,19 +266,26 @@ class Release:
     @classmethod
     def decode(cls, data: bytes) -> Release:
         return decode(
-            data, "release", VERSION, lambda c: cls(c["disclosure"], frozen(c["ratings"]))
+            data,
+            "release",
+            VERSION,
+            lambda c: cls(c["disclosure"], c["epoch"], frozen(c["ratings"])),
         )
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Predicted level of each item in micro-levels, before the attribute's own effect."""
+    """(item, level, preference) of each item.
+
+    level        predicted micro-levels, before the attribute's own effect
+    preference   thousandths; lists are ranked by it, ties in the disclosure's order of items
+    """
 
     disclosure: str
-    scores: tuple[tuple[ItemId, int], ...]
+    scores: tuple[tuple[ItemId, int, int], ...]
 
     def __post_init__(self) -> None:
-        _check_pairs(self.disclosure, self.scores)
+        _check_rows(self.disclosure, self.scores, 3)
 
     def encode(self) -> bytes:
         return encode(
@@ -267,9 +302,9 @@ class Scores:
         return decode(data, "scores", VERSION, lambda c: cls(c["disclosure"], frozen(c["scores"])))
 
 
-def _check_pairs(disclosure: str, pairs: tuple[tuple[ItemId, int], ...]) -> None:
-    require(type(disclosure) is str and type(pairs) is tuple, "a list for a named disclosure")
-    for pair in pairs:
-        require(type(pair) is tuple and len(pair) == 2, "an item and its level")
-        require(is_id(pair[0]) and is_integer(pair[1]), "an item and its level, both whole")
-    require(len({item for item, _ in pairs}) == len(pairs), "an item comes once")
+def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:
+    require(type(disclosure) is str and type(rows) is tuple, "a list for a named disclosure")
+    for row in rows:
+        require(type(row) is tuple and len(row) == n, "an item and its numbers")
+        require(is_id(row[0]) and all(map(is_integer, row[1:])), "an item and whole numbers")
+    require(len({row[0] for row in rows}) == len(rows), "an item comes once")

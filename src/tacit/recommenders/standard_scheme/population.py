@@ -1,12 +1,13 @@
 """The device's rule for many people at once, for training the estimator and for experiments.
 
 Runs at     a simulation: nobody's real release is made here.
-Equals      `device.Device.release`, rating by rating, when both see the same draws (tested).
+Equals      `device.Device.release`, epoch by epoch and rating by rating, when both see the same
+            draws (tested).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,9 @@ from scipy import sparse
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.standard_scheme.disclosure import Tables
 from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, Rule
-from tacit.recommenders.standard_scheme.statistics import stratum_of
 
 Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 def release(
@@ -28,52 +29,98 @@ def release(
     *,
     n_levels: int,
     source: Source,
-    activity: Ints | None = None,
-    given_at: Ints | None = None,
 ) -> sparse.csr_array:
     """(people, items) CSR float64 of released levels; what was held back is absent.
 
     levels: CSR of whole levels 0 .. n_levels - 1 (real-valued if n_levels is 0). labels: (people,
-    attributes) row of each person in each of the tables. activity: (people,) how many items each
-    has rated, where `levels` holds only some of them. given_at: (ratings,) how many items the
-    person had rated when this one came (it counts): then everything is shown that any of her
-    releases up to now has shown, one after each rating.
+    attributes) row of each person in each of the tables.
     """
-    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
-    items, own = levels.indices, labels[rows]
-    true = np.round(levels.data * MICRO).astype(np.int64)
-    shown = np.ones(len(rows), dtype=bool)
-    if rule.selection:
-        now = np.diff(levels.indptr) if activity is None else activity
-        for position, table in enumerate(tables):
-            bounds = table.bounds[labels[:, position]]
-            last = stratum_of(now, bounds)[rows]
-            first = last if given_at is None else stratum_of(given_at, bounds[rows])
-            keep = _highest(table.keep[own[:, position], :, items], first, last)
-            shown &= _draw(source, len(rows)) < keep
-    released = _transform(true, own, items, tables, rule, source)
-    if rule.rounding:
-        released = _round(released, n_levels, source)
-    if rule.mix < MICRO:
-        obfuscated = _draw(source, len(rows)) < rule.mix
-        released, shown = np.where(obfuscated, released, true), shown | ~obfuscated
-    counts = np.bincount(rows[shown], minlength=levels.shape[0])
-    return sparse.csr_array(
-        (
-            released[shown] / MICRO,
-            items[shown],
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-        ),
-        shape=levels.shape,
+    decidable = _decidable(levels, labels, tables, rule)
+    released, shown = _decided(levels, labels, tables, rule, n_levels, source, decidable)
+    return _entries(levels, released, shown)
+
+
+def over_epochs(
+    levels: sparse.csr_array,
+    labels: Ints,
+    tables_of_epoch: Mapping[int, Sequence[Tables]],
+    epoch_of_rating: Ints,
+    rule: Rule,
+    *,
+    n_levels: int,
+    source: Source,
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """The last letters of people who speak in several epochs, and in which epoch each item came.
+
+    tables_of_epoch: the tables with which items are decided, by the epochs in which devices speak.
+    epoch_of_rating: (ratings,) epoch of each entry of `levels`. An item is decided in the first
+    epoch from its own on whose tables have a chance for it. Both results have the same entries; the
+    second holds labels, of which 0 is one.
+    """
+    released = np.zeros(levels.nnz, dtype=np.int64)
+    shown = np.zeros(levels.nnz, dtype=bool)
+    decided_in = np.full(levels.nnz, -1)
+    for epoch in sorted(tables_of_epoch):
+        tables = tables_of_epoch[epoch]
+        now = (decided_in < 0) & (epoch_of_rating <= epoch)
+        now &= _decidable(levels, labels, tables, rule)
+        made, passed = _decided(levels, labels, tables, rule, n_levels, source, now)
+        released[now], shown[now], decided_in[now] = made[now], passed[now], epoch
+    return (
+        _entries(levels, released, shown),
+        _entries(levels, decided_in * MICRO, shown),
     )
 
 
-def _highest(keep: Ints, first: Ints, last: Ints) -> Ints:
-    """(ratings,) largest of (ratings, strata) chances from stratum `first` to `last`, inclusive."""
-    strata = np.arange(keep.shape[1])
-    inside = (strata >= first[:, None]) & (strata <= last[:, None])
-    largest: Ints = np.where(inside, keep, 0).max(axis=1)
-    return largest
+def _decided(
+    levels: sparse.csr_array,
+    labels: Ints,
+    tables: Sequence[Tables],
+    rule: Rule,
+    n_levels: int,
+    source: Source,
+    chosen: Mask,
+) -> tuple[Ints, Mask]:
+    """(ratings,) released micro-levels, and which are shown; draws for the chosen ones alone."""
+    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))[chosen]
+    items, own = levels.indices[chosen], labels[rows]
+    true = np.round(levels.data[chosen] * MICRO).astype(np.int64)
+    passed = np.ones(len(rows), dtype=bool)
+    if rule.selection:
+        for position, table in enumerate(tables):
+            passed &= _draw(source, len(rows)) < table.keep[own[:, position], items]
+    made = _transform(true, own, items, tables, rule, source)
+    if rule.rounding:
+        made = _round(made, n_levels, source)
+    if rule.mix < MICRO:
+        obfuscated = _draw(source, len(rows)) < rule.mix
+        made, passed = np.where(obfuscated, made, true), passed | ~obfuscated
+    released = np.zeros(levels.nnz, dtype=np.int64)
+    shown = np.zeros(levels.nnz, dtype=bool)
+    released[chosen], shown[chosen] = made, passed
+    return released, shown
+
+
+def _decidable(
+    levels: sparse.csr_array, labels: Ints, tables: Sequence[Tables], rule: Rule
+) -> Mask:
+    """(ratings,) whether every table has a chance for the item."""
+    found = np.ones(levels.nnz, dtype=bool)
+    if rule.selection:
+        rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+        for position, table in enumerate(tables):
+            found &= table.keep[labels[rows, position], levels.indices] > 0
+    return found
+
+
+def _entries(levels: sparse.csr_array, micro: Ints, shown: Mask) -> sparse.csr_array:
+    """The shown entries, in millionths."""
+    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+    counts = np.bincount(rows[shown], minlength=levels.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return sparse.csr_array(
+        (micro[shown] / MICRO, levels.indices[shown], indptr), shape=levels.shape
+    )
 
 
 def _transform(

@@ -29,10 +29,14 @@ from tacit.recommenders.files import (
     titles_of,
 )
 from tacit.recommenders.standard_scheme import disclosure, guarantees
-from tacit.recommenders.standard_scheme.device import Device, Draw, Memory
+from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.drawing import Dice
+from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import (
+    DAY,
     MICRO,
     RELEASES,
+    WEEK,
     Disclosure,
     Release,
     Rule,
@@ -52,6 +56,15 @@ from tacit.recommenders.standard_scheme.training import (
 )
 
 Variant = Literal["sound", "published"]
+FORMAT = 2
+"""Of the tables in a model file."""
+LEAST_EPSILON = 16
+"""Of a disclosure: below, releases tell more than true stars do."""
+WHO_MAY_USE_IT = (
+    "The standard scheme is only for services that do not otherwise learn what people watched, "
+    "bought, opened or rated: from ten items known to be rated the attribute is read with AUC about "
+    ".95, and so it is from their number."
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,11 @@ class StandardScheme:
     disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
                    about items; infinity: exact statistics. `contributions`: most ratings a person
                    then counts with
+    service_sees_items   whether the service that asks for releases learns in another way what people
+                   watched, bought, opened or rated; the sound variant is fitted where it does not
+    epoch_length   seconds between two letters of a device, a day at least
+    aliases        old item id to new one, for items that were renamed, merged or split; an old id is
+                   never used again
     random_state   seeds the start of the factorisation and the parts of the cross-validation; no
                    draw of a device and no privacy noise depends on it
     """
@@ -93,6 +111,9 @@ class StandardScheme:
         sweeps: int | None = None,
         disclosure_epsilon: float = math.inf,
         contributions: int = 50,
+        service_sees_items: bool | None = None,
+        epoch_length: int = WEEK,
+        aliases: Mapping[Any, Any] | None = None,
         random_state: int = 0,
     ) -> None:
         self.attributes = tuple(attributes)
@@ -105,12 +126,20 @@ class StandardScheme:
         self.sweeps = sweeps
         self.disclosure_epsilon = disclosure_epsilon
         self.contributions = contributions
+        self.service_sees_items = service_sees_items
+        self.epoch_length = epoch_length
+        self.aliases = dict(aliases or {})
         self.random_state = random_state
         self.measurements_: tuple[Measurement, ...] = ()
         self._check()
 
     def fit(self, ratings: Ratings) -> StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known."""
+        if self.variant == "sound" and self.service_sees_items is not False:
+            raise PrivacyError(
+                f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it "
+                "does not."
+            )
         rule = self.rule(ratings.scale)
         people, _ = consenting(ratings, self.attributes)
         coupling = rule.transform == "coupling"
@@ -177,15 +206,19 @@ class StandardScheme:
     def device(
         self,
         attributes: Mapping[str, str],
-        memory: Memory | None = None,
-        draw: Draw = secrets.randbelow,
+        memory: State | None = None,
+        dice: bytes | Dice | None = None,
     ) -> Device:
-        """One person's device. Keep `memory`: a star drawn twice can be averaged."""
+        """One person's device. Keep `memory` and the secret: two decisions on one item tell.
+
+        dice: the account's secret, or where draws come from; by default a new secret.
+        """
         self._fitted()
-        memory = {} if memory is None else memory
+        memory = State(created=0) if memory is None else memory
+        dice = secrets.token_bytes(32) if dice is None else dice
         published = self.variant == "published"
         try:
-            return Device(self.disclosure_, attributes, memory, draw, reproduce=published)
+            return Device(self.disclosure_, attributes, memory, dice, reproduce=published)
         except ValueError as error:
             raise DataError(str(error)) from None
 
@@ -194,7 +227,8 @@ class StandardScheme:
         history: History,
         attributes: Mapping[str, str],
         *,
-        memory: Memory | None = None,
+        memory: State | None = None,
+        epoch: int = 0,
         n: int = 10,
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
@@ -202,7 +236,7 @@ class StandardScheme:
         """A list made the way it is made in production: release, scores, completion."""
         device = self.device(attributes, memory)
         try:
-            sent = device.release(checked_history(history)).encode()
+            sent = device.release(checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         answer = self.server_.score(Release.decode(sent)).encode()
@@ -279,6 +313,7 @@ class StandardScheme:
         self._fitted()
         header = {
             "recommender": "standard-scheme",
+            "format": FORMAT,
             "settings": self._settings(),
             **items_to_header(self.item_ids_, self.titles_),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
@@ -298,7 +333,10 @@ class StandardScheme:
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
         """Back from a checked model file."""
+        if header.get("format") != FORMAT:
+            raise ValueError("an earlier version wrote it, whose public tables were others")
         settings = dict(header["settings"])
+        settings["aliases"] = {old: new for old, new in settings["aliases"]}
         settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
         model = cls(**settings)
         tables = {
@@ -337,6 +375,8 @@ class StandardScheme:
             step=unit(scale),
             levels=scale.levels,
             items=tuple(item_ids.tolist()),
+            epoch_length=self.epoch_length,
+            aliases=tuple(self.aliases.items()),
         )
         self.server_ = Server(self.disclosure_.digest, self.disclosure_.items, profiles)
 
@@ -351,8 +391,8 @@ class StandardScheme:
             for item, value in stars.items()
         }
         ordered = tuple(sorted(levels.items(), key=lambda level: known[level[0]]))
-        scores = self.server_.score(Release(self.disclosure_.digest, ordered))
-        micro = np.array([score for _, score in scores.scores], dtype=float)
+        scores = self.server_.score(Release(self.disclosure_.digest, 0, ordered))
+        micro = np.array([level for _, level, _ in scores.scores], dtype=float)
         predicted: Floats = self.scale_.minimum + unit(self.scale_) * micro / MICRO
         return predicted
 
@@ -369,6 +409,9 @@ class StandardScheme:
             "sweeps": self.sweeps,
             "disclosure_epsilon": finite,
             "contributions": self.contributions,
+            "service_sees_items": self.service_sees_items,
+            "epoch_length": self.epoch_length,
+            "aliases": [list(pair) for pair in self.aliases.items()],
             "random_state": self.random_state,
         }
 
@@ -390,8 +433,13 @@ class StandardScheme:
             )
         if not 0 <= self.mix <= 1:
             raise ConfigError(f"The mix is a chance from 0 to 1; got {self.mix}.")
-        if self.variant == "sound" and round(self.mix * MICRO) == 0:
-            raise PrivacyError("A mix of 0 sends true stars. Use more, or variant='published'.")
+        if self.variant == "sound" and round(self.mix * MICRO) < MICRO:
+            raise PrivacyError(
+                "A mix below 1 sends some true stars, which breaks the equality that hides the "
+                "attribute. Use 1, or variant='published'."
+            )
+        if self.epoch_length < DAY:
+            raise ConfigError(f"An epoch is {DAY} seconds long or more; got {self.epoch_length}.")
         if self.factors < 1 or (self.sweeps is not None and self.sweeps < 1):
             raise ConfigError("Factors and sweeps are at least 1.")
         for penalty in (self.regularization, self.ridge):
@@ -399,6 +447,14 @@ class StandardScheme:
                 raise ConfigError(f"A penalty is a finite number above 0; got {penalty}.")
         if not self.disclosure_epsilon > 0:
             raise ConfigError(f"An epsilon is above 0; got {self.disclosure_epsilon}.")
+        if self.variant == "sound" and self.disclosure_epsilon < LEAST_EPSILON:
+            raise PrivacyError(
+                f"A disclosure_epsilon below {LEAST_EPSILON} is refused. On 6,040 people of "
+                "MovieLens 1M an attacker of the releases reached AUC .886 at epsilon 1, where true "
+                "stars give .863: the public noise is subtracted with the value's sign. At 16 it "
+                "was .713. Use exact tables, of people who agreed to them, or about ten times as "
+                "many people and 16 or more."
+            )
         if self.contributions < 1:
             raise ConfigError(f"A person contributes at least 1 rating; got {self.contributions}.")
         if not math.isinf(self.disclosure_epsilon) and (

@@ -39,25 +39,10 @@ class Statistics:
     histogram: Floats | None
 
     @property
-    def n_parts(self) -> int:
-        return len(self.people)
-
-
-@dataclass(frozen=True)
-class Activity:
-    """Who rated what, with people ranked by activity among those of their own value.
-
-    The quantile of a person's activity among her own group says nothing about the group, so people
-    of equal quantile can be compared; activity itself differs between groups.
-
-    bounds   (values, strata - 1) fewest ratings of a person in stratum 1, 2, ...
-    people   (strata, values) how many people
-    counts   (strata, values, items) how many of them rated each item
-    """
-
-    bounds: Ints
-    people: Floats
-    counts: Floats
+    def raters(self) -> Floats:
+        """(items,) how many ratings of each item."""
+        total: Floats = self.counts.sum(axis=(0, 1))
+        return total
 
 
 def collect(
@@ -107,47 +92,6 @@ def collect(
 def _tally(cells: Ints, weights: Floats, size: int) -> Floats:
     """(size,) sum of the weights that fall into each cell."""
     return np.bincount(cells, weights, minlength=size).astype(np.float64)
-
-
-def collect_activity(
-    levels: sparse.csr_array,
-    labels: Ints,
-    *,
-    n_values: int,
-    strata: int,
-    weights: Floats | None = None,
-) -> Activity:
-    """Count who rated what within strata of activity. Arguments as for `collect`."""
-    activity = np.diff(levels.indptr)
-    inner = np.arange(1, strata) / strata
-    bounds = np.stack(
-        [np.quantile(activity[labels == v], inner, method="higher") for v in range(n_values)]
-    ).astype(np.int64)
-    stratum = stratum_of(activity, bounds[labels])
-    rows = np.repeat(np.arange(levels.shape[0]), activity)
-    cell = (stratum[rows] * n_values + labels[rows]) * levels.shape[1] + levels.indices
-    people = np.bincount(stratum * n_values + labels, minlength=strata * n_values)
-    counts = np.bincount(cell, weights, minlength=strata * n_values * levels.shape[1])
-    return Activity(
-        bounds=bounds,
-        people=people.reshape(strata, n_values).astype(float),
-        counts=counts.reshape(strata, n_values, levels.shape[1]).astype(float),
-    )
-
-
-def without_strata(statistics: Statistics) -> Activity:
-    """One stratum for everybody, from statistics alone (so that it costs a private set nothing)."""
-    return Activity(
-        bounds=np.zeros((statistics.people.shape[1], 0), dtype=np.int64),
-        people=statistics.people.sum(axis=0)[None],
-        counts=statistics.counts.sum(axis=0)[None],
-    )
-
-
-def stratum_of(activity: Ints, bounds: Ints) -> Ints:
-    """(people,) stratum of each person; activity: (people,); bounds: (people, strata - 1), hers."""
-    stratum: Ints = (activity[:, None] >= bounds).sum(axis=1)
-    return stratum
 
 
 def random_parts(count: int, n_parts: int, source: Source) -> Ints:

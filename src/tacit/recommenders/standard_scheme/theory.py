@@ -18,7 +18,8 @@ def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
     """* Equation (7) with min, where the patent prints max: min(1, min_c p_c / p_own).
 
     p_own: (n,) for the person's own value; p_all: (values, n) for every value. Then
-    P(item shown | value) = min_c p_c for every value.
+    P(item shown | value) = min_c p_c for every value. The sound variant multiplies it with a cap
+    below 1, the same for every value, which changes nothing about that.
     """
     kept: Floats = np.minimum(1.0, p_all.min(axis=0) / p_own)
     return kept

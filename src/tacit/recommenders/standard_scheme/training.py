@@ -22,17 +22,14 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.engine.factorization import alternating_ridge
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import Source
-from tacit.recommenders.standard_scheme.disclosure import Tables, estimate_tables
+from tacit.recommenders.standard_scheme.disclosure import Tables, estimate_tables, within_bounds
 from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 from tacit.recommenders.standard_scheme.server import Profiles
 from tacit.recommenders.standard_scheme.statistics import (
     collect,
-    collect_activity,
     limit_contributions,
     private,
     random_parts,
-    stratum_of,
-    without_strata,
 )
 
 Floats = NDArray[np.float64]
@@ -42,8 +39,6 @@ PARTS = 8
 """Disjoint parts of the people over which shrinkage is validated."""
 PRIVATE_PARTS = 2
 """Fewer when every part pays with noise of its own."""
-PEOPLE_PER_STRATUM = 50
-MOST_STRATA = 8
 _MEAN_PSEUDO_RATINGS = 5.0
 
 
@@ -113,6 +108,7 @@ def estimate(
     backfitting (effects add up), shown sets and couplings one after the other.
     """
     parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
+    raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
     tables: dict[str, Tables] = {}
     for _ in range(1 if len(people.names) == 1 else 3):
         for position, name in enumerate(people.names):
@@ -129,23 +125,10 @@ def estimate(
                 weights=left.weights,
                 spread=left.spread,
             )
-            activity = collect_activity(
-                left.levels,
-                labels,
-                n_values=len(values),
-                strata=strata_for(labels) if shrink else 1,
-                weights=left.weights,
-            )
             tables[name] = estimate_tables(
-                values, statistics, activity, shrink=shrink, coupling=coupling
+                values, statistics, raters, shrink=shrink, coupling=coupling
             )
-    return tables
-
-
-def strata_for(labels: Ints) -> int:
-    """As many strata of activity as leave enough people of the rarest value in each."""
-    rarest = int(np.bincount(labels).min())
-    return int(np.clip(rarest // PEOPLE_PER_STRATUM, 1, MOST_STRATA))
+    return within_bounds(tables) if shrink else tables
 
 
 def estimate_privately(
@@ -169,8 +152,8 @@ def estimate_privately(
         n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
     )
     noisy = private(exact, epsilon=epsilon, contributions=contributions)
-    tables = estimate_tables(people.values[0], noisy, without_strata(noisy), coupling=coupling)
-    return {people.names[0]: tables}
+    tables = estimate_tables(people.values[0], noisy, noisy.raters, coupling=coupling)
+    return within_bounds({people.names[0]: tables})
 
 
 @dataclass(frozen=True)
@@ -193,9 +176,8 @@ def _left_by(people: Consenting, others: dict[str, Tables]) -> _Left:
     for name, table in others.items():
         position = people.names.index(name)
         own = people.labels[rows, position]
-        stratum = stratum_of(np.diff(levels.indptr), table.bounds[people.labels[:, position]])
         values -= table.offsets[own, items] / MICRO
-        weights *= table.keep[own, stratum[rows], items] / MICRO
+        weights *= table.keep[own, items] / MICRO
         if spread is not None and table.coupling is not None:
             spread = np.einsum("nl,nlk->nk", spread, _chances(table.coupling[own, items]))
     matrix = sparse.csr_array((values, items, levels.indptr), shape=levels.shape)

@@ -10,5 +10,6 @@ from tacit.service.demos.films import population
 
 def make_demo(folder: Path) -> str:
     """Writes the model."""
-    StandardScheme(attributes=("gender",)).fit(population()).save(folder / "gender.tacit")
+    model = StandardScheme(attributes=("gender",), service_sees_items=False)
+    model.fit(population()).save(folder / "gender.tacit")
     return '[disclosures.gender]\nfile = "gender.tacit"\n'
