@@ -86,7 +86,7 @@ def standard_scheme(
         factors=factors,
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
-        service_sees_items=service_sees_items and service_sees_items is Sees.YES,
+        service_sees_items=None if service_sees_items is None else service_sees_items == "yes",
         random_state=seed,
     )
     ratings = source.read()

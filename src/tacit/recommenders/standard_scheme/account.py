@@ -37,7 +37,7 @@ class Account:
         values: Mapping[str, str],
         secret: bytes,
         keep: Callable[[State], None],
-        tell: Callable[[str], None] = lambda reason: None,
+        tell: Callable[[str], object] = str,
     ) -> None:
         self._state = state
         self._disclosure = disclosure
@@ -117,8 +117,8 @@ class Account:
 def checked(log: Log, seen: Log, disclosure: Disclosure, epoch: int) -> Log:
     """The log, if it may be followed in this calendar epoch; Refused otherwise.
 
-    It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now is
-    the disclosure's.
+    It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now
+    is the disclosure's.
     """
     if log[: len(seen)] != seen:
         raise Refused("the service's log of disclosures is not the one it showed before")

@@ -68,8 +68,8 @@ class Device:
         bound_to = _binding(disclosure, values)
         if state.binding not in ("", bound_to):
             raise Refused(
-                "this memory was made under another rule, scale, epoch or attribute value; deciding "
-                "more here could tell the attribute"
+                "this memory was made under another rule, scale, epoch or attribute value; "
+                "deciding more here could tell the attribute"
             )
         state.binding = bound_to
 
@@ -127,7 +127,9 @@ class Device:
             return level
         if rule.selection:
             dice = [draw(MICRO) for _ in self._own]
-            if not all(die < chance for die, chance in zip(dice, self._chances(number), strict=True)):
+            if not all(
+                die < chance for die, chance in zip(dice, self._chances(number), strict=True)
+            ):
                 return None
         level = self._transform(number, level, draw)
         return self._round(level, draw) if rule.rounding else level

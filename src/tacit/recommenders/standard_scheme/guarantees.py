@@ -23,9 +23,7 @@ _SOURCES = (
 )
 _NOT_COVERED = (
     "whether you use the recommender, when, and how many ratings you show",
-    (
-        "items given or withheld together: the model takes each choice to rate as independent"
-    ),
+    ("items given or withheld together: the model takes each choice to rate as independent"),
     "anything about you except the named attributes; your taste is meant to be seen",
     "a second decision about the same item: your device must keep its memory",
     "consenting people, whose ratings train the recommender in the clear",

@@ -213,4 +213,3 @@ def _is_record(record: Record) -> bool:
     level = record.level is None or is_integer(record.level)
     flagged = type(record.withdrawn) is bool and not (record.withdrawn and record.level is None)
     return level and type(record.digest) is str and is_integer(record.epoch, 0) and flagged
-

@@ -62,8 +62,8 @@ LEAST_EPSILON = 16
 """Of a disclosure: below, releases tell more than true stars do."""
 WHO_MAY_USE_IT = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "
-    "bought, opened or rated: from ten items known to be rated the attribute is read with AUC about "
-    ".95, and so it is from their number."
+    "bought, opened or rated: from ten items known to be rated the attribute is read with AUC "
+    "about .95, and so it is from their number."
 )
 
 
@@ -89,11 +89,11 @@ class StandardScheme:
     disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
                    about items; infinity: exact statistics. `contributions`: most ratings a person
                    then counts with
-    service_sees_items   whether the service that asks for releases learns in another way what people
+    service_sees_items   whether the service that asks for releases learns otherwise what people
                    watched, bought, opened or rated; the sound variant is fitted where it does not
     epoch_length   seconds between two letters of a device, a day at least
-    aliases        old item id to new one, for items that were renamed, merged or split; an old id is
-                   never used again
+    aliases        old item id to new one, of items that were renamed, merged or split; an old id
+                   is never used again
     random_state   seeds the start of the factorisation and the parts of the cross-validation; no
                    draw of a device and no privacy noise depends on it
     """
@@ -336,7 +336,7 @@ class StandardScheme:
         if header.get("format") != FORMAT:
             raise ValueError("an earlier version wrote it, whose public tables were others")
         settings = dict(header["settings"])
-        settings["aliases"] = {old: new for old, new in settings["aliases"]}
+        settings["aliases"] = dict(settings["aliases"])
         settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
         model = cls(**settings)
         tables = {
@@ -449,11 +449,10 @@ class StandardScheme:
             raise ConfigError(f"An epsilon is above 0; got {self.disclosure_epsilon}.")
         if self.variant == "sound" and self.disclosure_epsilon < LEAST_EPSILON:
             raise PrivacyError(
-                f"A disclosure_epsilon below {LEAST_EPSILON} is refused. On 6,040 people of "
-                "MovieLens 1M an attacker of the releases reached AUC .886 at epsilon 1, where true "
-                "stars give .863: the public noise is subtracted with the value's sign. At 16 it "
-                "was .713. Use exact tables, of people who agreed to them, or about ten times as "
-                "many people and 16 or more."
+                f"A disclosure_epsilon below {LEAST_EPSILON} is refused: on 6,040 people of "
+                "MovieLens 1M an attacker of releases reached AUC .886 at epsilon 1, where true "
+                "stars give .863, because the public noise is subtracted with the value's sign. "
+                "Use exact tables of people who agreed to them."
             )
         if self.contributions < 1:
             raise ConfigError(f"A person contributes at least 1 rating; got {self.contributions}.")

@@ -1,8 +1,8 @@
 """Disclosures that no device follows: their rule or their numbers would tell the attribute.
 
-A device checks what can be checked without the consenting people's ratings: that no decision it can
-make is a certificate. Whether the numbers are honest it cannot know. Every check looks at all values
-of an attribute at once, so that a refusal tells nothing about the owner's.
+A device checks what can be checked without the consenting people's ratings: that no decision it
+can make is a certificate. Whether the numbers are honest it cannot know. Every check looks at all
+values of an attribute at once, so that a refusal tells nothing about the owner's.
 Standard library only.
 """
 
