@@ -1,38 +1,55 @@
 """Attacks that guess a private attribute from ratings, and how they are judged.
 
-naive-bayes, logistic-regression, svm read which items were rated and how; lda knows the linear
-model and reads how only. Each takes whatever ratings it is given: trained on true ratings it is the
-attacker of yesterday (frozen), trained on released ones the attacker who knows the method.
+A `Panel` holds attackers of the registry by name. Each learns from some people's releases and
+scores other people's: trained on true ratings it is the attacker of yesterday (frozen), trained on
+released ones the attacker who knows the method (retrained). What is public comes in as `Public`.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
 from tacit.auditing.attacks.base import AttributeAttack
+from tacit.auditing.attacks.bound import Bound, pooled_ranks, simultaneous
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import auc, distance, permuted
 from tacit.auditing.attacks.linear import LogisticRegression, NaiveBayes, SupportVectorMachine
+from tacit.auditing.attacks.modern import Attacker, Stack
 from tacit.auditing.attacks.one_vs_rest import OneVersusRest, one_vs_rest_auc
-
-ATTACKS: Mapping[str, Callable[[], AttributeAttack]] = MappingProxyType(
-    {
-        NaiveBayes.name: NaiveBayes,
-        LogisticRegression.name: LogisticRegression,
-        SupportVectorMachine.name: SupportVectorMachine,
-        LinearDiscriminant.name: LinearDiscriminant,
-    }
+from tacit.auditing.attacks.panel import Panel, readers_of_epochs
+from tacit.auditing.attacks.registry import (
+    ATTACKS,
+    FULL,
+    GROUP,
+    QUICK,
+    STACKS,
+    attackers,
+    panel_names,
 )
+from tacit.auditing.attacks.seen import Public, Seen, stacked
 
 __all__ = [
     "ATTACKS",
+    "FULL",
+    "GROUP",
+    "QUICK",
+    "STACKS",
+    "Attacker",
     "AttributeAttack",
+    "Bound",
     "LinearDiscriminant",
     "LogisticRegression",
     "NaiveBayes",
     "OneVersusRest",
+    "Panel",
+    "Public",
+    "Seen",
+    "Stack",
     "SupportVectorMachine",
+    "attackers",
     "auc",
     "distance",
     "one_vs_rest_auc",
+    "panel_names",
     "permuted",
+    "pooled_ranks",
+    "readers_of_epochs",
+    "simultaneous",
+    "stacked",
 ]

@@ -1,0 +1,120 @@
+"""How well the best of many attackers does, and how well it may do at most.
+
+AUCs are of out-of-fold scores: ranks within each fold, pooled over folds. People are resampled,
+all attackers together. With sd_a the standard deviation of attacker a's AUC over the resamples,
+c is the 95 % quantile of max_a |AUC*_a - AUC_a| / sd_a, and the bound max_a (|AUC_a - .5| + c sd_a)
+holds for all attackers at once. It covers the draw of people, not that of the training sets: with
+fewer than 5 folds the standard deviation between folds is added in quadrature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, rankdata
+
+from tacit.auditing.attacks.judging import auc
+from tacit.errors import DataError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Key = TypeVar("Key", bound=Hashable)
+
+DRAWS = 200
+CONFIDENCE = 0.95
+ENOUGH_FOLDS = 5
+MOST = 0.5
+
+
+@dataclass(frozen=True)
+class Bound(Generic[Key]):
+    """AUC and standard deviation of each attacker; `quantile`: c of this module's text."""
+
+    areas: Mapping[Key, float]
+    deviations: Mapping[Key, float]
+    quantile: float
+
+    @property
+    def worst(self) -> Key:
+        """The attacker farthest from 0.5."""
+        return max(self.areas, key=lambda key: abs(self.areas[key] - 0.5))
+
+    @property
+    def distance(self) -> float:
+        """Of the worst attacker's AUC from 0.5."""
+        return abs(self.areas[self.worst] - 0.5)
+
+    @property
+    def upper(self) -> float:
+        """No attacker of the panel is farther from 0.5, with 95 % confidence for all at once."""
+        return min(MOST, max(self._ends(+1)))
+
+    @property
+    def lower(self) -> float:
+        """Some attacker is at least so far from 0.5, likewise; 0 where all may be guessing."""
+        return max(0.0, *self._ends(-1))
+
+    def interval(self, key: Key) -> tuple[float, float]:
+        """95 % interval of one attacker's AUC by itself."""
+        half = float(norm.ppf((1 + CONFIDENCE) / 2)) * self.deviations[key]
+        return max(0.0, self.areas[key] - half), min(1.0, self.areas[key] + half)
+
+    def _ends(self, side: int) -> list[float]:
+        return [
+            abs(area - 0.5) + side * self.quantile * self.deviations[key]
+            for key, area in self.areas.items()
+        ]
+
+
+def simultaneous(
+    labels: Ints, scores: Mapping[Key, Floats], fold_of: Ints, *, draws: int = DRAWS, seed: int = 0
+) -> Bound[Key]:
+    """labels 0 and 1, scores and folds of the same people: (people,) each."""
+    if not scores:
+        raise DataError("a bound needs the scores of at least one attacker")
+    ranks = {key: pooled_ranks(each, fold_of) for key, each in scores.items()}
+    areas = {key: auc(labels, each) for key, each in ranks.items()}
+    generator = np.random.default_rng(seed)
+    people = len(labels)
+    weights = generator.multinomial(people, np.full(people, 1 / people), size=draws)
+    drawn = {key: _weighted_aucs(labels, each, weights) for key, each in ranks.items()}
+    deviations = {key: _deviation(labels, scores[key], fold_of, drawn[key]) for key in ranks}
+    largest = np.max(
+        [np.abs(drawn[key] - areas[key]) / max(deviations[key], 1e-12) for key in ranks], axis=0
+    )
+    return Bound(areas, deviations, float(np.quantile(largest, CONFIDENCE)))
+
+
+def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
+    """(people,) ranks within the fold over its size: scores of different fits become comparable."""
+    ranks = np.empty(len(scores))
+    for fold in np.unique(fold_of):
+        inside = fold_of == fold
+        ranks[inside] = (rankdata(scores[inside]) - 0.5) / inside.sum()
+    return ranks
+
+
+def _deviation(labels: Ints, scores: Floats, fold_of: Ints, drawn: Floats) -> float:
+    variance = float(np.var(drawn, ddof=1))
+    folds = np.unique(fold_of)
+    if 1 < len(folds) < ENOUGH_FOLDS:
+        by_fold = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in folds]
+        variance += float(np.var(by_fold, ddof=1))
+    return float(np.sqrt(variance))
+
+
+def _weighted_aucs(labels: Ints, ranks: Floats, weights: Ints) -> Floats:
+    """(draws,) AUC with each person counted as often as drawn; a tie counts half."""
+    _, group = np.unique(ranks, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    ones = np.add.reduceat((weights * labels)[:, order], starts, axis=1).astype(float)
+    zeros = np.add.reduceat((weights * (1 - labels))[:, order], starts, axis=1).astype(float)
+    below = np.cumsum(zeros, axis=1) - zeros / 2
+    pairs = np.maximum(ones.sum(axis=1) * zeros.sum(axis=1), 1.0)
+    areas: Floats = (ones * below).sum(axis=1) / pairs
+    return areas

@@ -1,0 +1,252 @@
+"""What the attackers beyond straight lines read: directions, summaries and the order of items.
+
+Features of a person come from the person's own release and from directions learned on the training
+people, so that scores do not depend on who else is scored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.auditing.attacks.seen import Seen
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEW_PEOPLE = 1500
+DIRECTIONS, DIRECTIONS_OF_FEW = 60, 20
+"""Of the mask, and as many of the residuals."""
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+BINS = 10
+PSEUDO_RATINGS = 5
+QUARTERS = 4
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Features of some people, a row each.
+
+    mask, residuals   coordinates along the directions, largest first
+    root              (people, 1) root of the number of shown items, at least 1
+    meta              summaries; order: how items are ordered in time, no column without epochs
+    """
+
+    mask: Floats
+    residuals: Floats
+    root: Floats
+    meta: Floats
+    order: Floats
+
+    def directions(self, mask: int, residuals: int) -> Floats:
+        """So many coordinates of each, plain and divided by `root`."""
+        plain = np.hstack([self.mask[:, :mask], self.residuals[:, :residuals]])
+        return np.hstack([plain, plain / self.root])
+
+    def summaries(self) -> Floats:
+        return np.hstack([self.meta, self.order])
+
+
+class Space:
+    """Item means, directions and histogram bins of the training people."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._means = _item_means(seen.ratings)
+        few = seen.ratings.shape[0] < FEW_PEOPLE
+        size = min(DIRECTIONS_OF_FEW if few else DIRECTIONS, *seen.ratings.shape)
+        self._mask = _directions(_mask(seen), size)
+        self._residuals = _directions(self._errors(seen), size)
+        self._edges = _edges(seen.ratings.data)
+        self._made: WeakKeyDictionary[Seen, Blocks] = WeakKeyDictionary()
+
+    def blocks(self, seen: Seen) -> Blocks:
+        """Features of these people; made once for all attackers."""
+        if seen not in self._made:
+            self._made[seen] = self._blocks(seen)
+        return self._made[seen]
+
+    def _blocks(self, seen: Seen) -> Blocks:
+        mask, errors = _mask(seen), self._errors(seen)
+        counts = np.diff(seen.ratings.indptr).astype(float)
+        root = np.sqrt(np.maximum(counts, 1.0))[:, None]
+        return Blocks(
+            mask=mask @ self._mask,
+            residuals=errors @ self._residuals,
+            root=root,
+            meta=_meta(seen, errors, self._edges),
+            order=np.zeros((len(counts), 0))
+            if seen.epochs is None
+            else np.hstack([_order(seen, errors), self._moments(seen, mask, errors) / root]),
+        )
+
+    def _moments(self, seen: Seen, mask: sparse.csr_array, errors: sparse.csr_array) -> Floats:
+        """Coordinates of early items less those of late ones."""
+        half = DIRECTIONS // 2
+        late = positions(seen)
+        return np.hstack(
+            [
+                _with_data(mask, late) @ self._mask[:, :half],
+                _with_data(errors, errors.data * late) @ self._residuals[:, :half],
+            ]
+        )
+
+    def _errors(self, seen: Seen) -> sparse.csr_array:
+        return _with_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
+
+
+_spaces: WeakKeyDictionary[Seen, Space] = WeakKeyDictionary()
+
+
+def space_of(seen: Seen) -> Space:
+    """The training people's space; attackers trained on the same people share it."""
+    if seen not in _spaces:
+        _spaces[seen] = Space(seen)
+    return _spaces[seen]
+
+
+def positions(seen: Seen) -> Floats:
+    """(shown,) rank of an item's epoch among the person's own, from -1/2 to 1/2, ties averaged."""
+    assert seen.epochs is not None
+    rows, labels = seen.rows, seen.epochs.data
+    counts = np.diff(seen.ratings.indptr)
+    order = np.lexsort((labels, rows))
+    rank = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
+    _, group = np.unique(np.stack([rows[order], labels[order]]), axis=1, return_inverse=True)
+    tied = np.bincount(group, rank) / np.bincount(group)
+    placed = np.empty(len(rows))
+    placed[order] = tied[group]
+    middle: Floats = (placed + 0.5) / counts[rows] - 0.5
+    return middle
+
+
+def _directions(matrix: sparse.csr_array, size: int) -> Floats:
+    from sklearn.utils.extmath import randomized_svd
+
+    if not matrix.nnz or not np.any(matrix.data):
+        return np.zeros((matrix.shape[1], size))
+    found: Floats = randomized_svd(matrix, size, n_iter=4, random_state=0)[2].T
+    return found
+
+
+def _item_means(ratings: sparse.csr_array) -> Floats:
+    n_items = ratings.shape[1]
+    overall = float(ratings.data.mean()) if ratings.nnz else 0.0
+    counts = np.bincount(ratings.indices, minlength=n_items)
+    sums = np.bincount(ratings.indices, ratings.data, minlength=n_items)
+    means: Floats = (sums + PSEUDO_RATINGS * overall) / (counts + PSEUDO_RATINGS)
+    return means
+
+
+def _edges(stars: Floats) -> Floats:
+    """Borders between released stars, or between tenths where there are many different ones."""
+    distinct = np.unique(stars)
+    if len(distinct) > 2 * BINS:
+        return np.quantile(stars, np.arange(1, BINS) / BINS)
+    edges: Floats = (distinct[1:] + distinct[:-1]) / 2
+    return edges
+
+
+def _meta(seen: Seen, errors: sparse.csr_array, edges: Floats) -> Floats:
+    rows, items, stars = seen.rows, seen.ratings.indices, seen.ratings.data
+    people = seen.ratings.shape[0]
+    counts = np.bincount(rows, minlength=people).astype(float)
+    mean = _mean(rows, stars, counts)
+    bins = np.searchsorted(edges, stars)
+    histogram = [
+        _mean(rows, (bins == number).astype(float), counts) for number in range(len(edges) + 1)
+    ]
+    offsets = seen.public.offsets[seen.table[rows], items]
+    log_keep = seen.public.log_keep[seen.table[rows], items]
+    columns = [
+        np.log1p(counts),
+        mean,
+        _mean(rows, stars**2, counts) - mean**2,
+        _mean(rows, errors.data, counts),
+        _mean(rows, errors.data**2, counts),
+        *histogram,
+        *_table_knowledge(rows, errors.data, offsets, log_keep, counts),
+        *_popularity_quantiles(seen, rows, counts),
+        *_years(seen, rows),
+    ]
+    genres = seen.public.genres
+    in_genre = _mask(seen) @ genres
+    shares = in_genre / np.maximum(counts, 1.0)[:, None]
+    return np.hstack([np.stack(columns, axis=1), shares, (errors @ genres) / (in_genre + 1.0)])
+
+
+def _table_knowledge(
+    rows: Ints, errors: Floats, offsets: Floats, log_keep: Floats, counts: Floats
+) -> list[Floats]:
+    """Means, and means over errors of means, of what the public tables say of shown items."""
+    root = np.sqrt(np.maximum(counts, 1.0))
+    means = [
+        _mean(rows, column, counts)
+        for column in (errors * offsets, offsets, log_keep, errors * log_keep)
+    ]
+    return [*means, *(mean * root for mean in means)]
+
+
+def _popularity_quantiles(seen: Seen, rows: Ints, counts: Floats) -> list[Floats]:
+    if not len(rows):
+        return [counts * 0 for _ in QUANTILES]
+    popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
+    ordered = popularity[np.lexsort((popularity, rows))]
+    starts = np.asarray(seen.ratings.indptr[:-1])
+    silent = counts == 0
+    found = []
+    for share in QUANTILES:
+        place = starts + np.floor(share * np.maximum(counts - 1, 0)).astype(np.int64)
+        found.append(np.where(silent, 0.0, ordered[np.minimum(place, len(ordered) - 1)]))
+    return found
+
+
+def _years(seen: Seen, rows: Ints) -> list[Floats]:
+    known = np.isfinite(seen.public.years)
+    if not known.any():
+        return []
+    middle = float(seen.public.years[known].mean())
+    years = np.where(known, seen.public.years - middle, 0.0)[seen.ratings.indices]
+    counts = np.bincount(
+        rows, known[seen.ratings.indices].astype(float), minlength=seen.ratings.shape[0]
+    )
+    mean = _mean(rows, years, counts)
+    return [mean, _mean(rows, years**2, counts) - mean**2]
+
+
+def _order(seen: Seen, errors: sparse.csr_array) -> Floats:
+    """Number of epochs; of each quarter of a person's items: share, stars, popularity, genres."""
+    assert seen.epochs is not None
+    rows, labels = seen.rows, seen.epochs.data
+    people = seen.ratings.shape[0]
+    spoken = np.unique(np.stack([rows, labels]), axis=1)[0].astype(np.int64)
+    columns = [np.log1p(np.bincount(spoken, minlength=people))[:, None]]
+    quarter = np.minimum(((positions(seen) + 0.5) * QUARTERS).astype(np.int64), QUARTERS - 1)
+    every = np.maximum(np.bincount(rows, minlength=people), 1.0)
+    popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
+    for number in range(QUARTERS):
+        inside = (quarter == number).astype(float)
+        counts: Floats = np.bincount(rows, inside, minlength=people).astype(float)
+        facts = [counts / every, _mean(rows, errors.data * inside, counts)]
+        facts.append(_mean(rows, popularity * inside, counts))
+        genres = _with_data(seen.ratings, inside) @ seen.public.genres
+        columns += [np.stack(facts, axis=1), genres / np.maximum(counts, 1.0)[:, None]]
+    return np.hstack(columns)
+
+
+def _mean(rows: Ints, values: Floats, counts: NDArray[Any]) -> Floats:
+    """(people,) mean of each person's values; 0 for a person without any."""
+    means: Floats = np.bincount(rows, values, minlength=len(counts)) / np.maximum(counts, 1.0)
+    return means
+
+
+def _mask(seen: Seen) -> sparse.csr_array:
+    return _with_data(seen.ratings, np.ones(seen.ratings.nnz))
+
+
+def _with_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
+    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,0 +1,283 @@
+"""Attackers that bend: classifiers on directions and summaries, nearest neighbours, and a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Self
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import rankdata
+
+from tacit.auditing.attacks.base import (
+    AttributeAttack,
+    check_ratings,
+    check_training,
+    not_fitted,
+)
+from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
+from tacit.auditing.attacks.seen import Seen
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+NEIGHBOURS = 100
+PEOPLE_AT_A_TIME = 1000
+ENOUGH_TO_STOP_EARLY = 50
+"""People of the rarer label; with fewer, none is set aside to stop the training of a network."""
+
+
+class Attacker(Protocol):
+    """Guesses a two-valued attribute from what is seen of people.
+
+    reads_epochs: whether epoch labels change the score. fit: labels 0 and 1, at least two people of
+    each, else `DataError`. score: (people,) finite, higher = more likely 1.
+    """
+
+    @property
+    def name(self) -> str:
+        """As in the registry."""
+
+    @property
+    def reads_epochs(self) -> bool:
+        """Whether the view with epoch labels says more to this attacker than the union."""
+
+    def fit(self, seen: Seen, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
+
+    def score(self, seen: Seen) -> Floats:
+        """Scores of other people; `NotFittedError` before `fit`."""
+
+
+class OnRatings:
+    """An attack on the released stars alone."""
+
+    reads_epochs = False
+
+    def __init__(self, make: Callable[[], AttributeAttack]) -> None:
+        self._attack = make()
+        self.name = self._attack.name
+
+    def fit(self, seen: Seen, labels: Labels) -> Self:
+        self._attack.fit(seen.ratings, labels)
+        return self
+
+    def score(self, seen: Seen) -> Floats:
+        return self._attack.score(seen.ratings)
+
+
+class OnFeatures:
+    """A scikit-learn classifier on features; of several, the mean of their log odds.
+
+    make: from the labels, so that settings can depend on how many people there are.
+    """
+
+    reads_epochs = True
+
+    def __init__(
+        self,
+        name: str,
+        columns: Callable[[Blocks], Floats],
+        make: Callable[[Labels], Sequence[Any]],
+    ) -> None:
+        self.name = name
+        self._columns = columns
+        self._make = make
+        self._models: list[Any] = []
+
+    def fit(self, seen: Seen, labels: Labels) -> Self:
+        from sklearn.exceptions import ConvergenceWarning
+        from threadpoolctl import threadpool_limits
+
+        known = check_training(seen.ratings, labels)
+        self._n_items = seen.ratings.shape[1]
+        self._space = space_of(seen)
+        features = self._columns(self._space.blocks(seen))
+        self._centre = features.mean(axis=0)
+        spread = features.std(axis=0)
+        self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._centre)), spread, np.inf)
+        with threadpool_limits(1), catch_warnings():
+            simplefilter("ignore", ConvergenceWarning)  # a network may stop before it converges
+            self._models = [each.fit(self._standard(features), known) for each in self._make(known)]
+        return self
+
+    def score(self, seen: Seen) -> Floats:
+        if not self._models:
+            raise not_fitted(self.name)
+        check_ratings(seen.ratings, self._n_items)
+        features = self._standard(self._columns(self._space.blocks(seen)))
+        scores: Floats = np.mean([_log_odds(each, features) for each in self._models], axis=0)
+        return scores
+
+    def _standard(self, features: Floats) -> Floats:
+        standard: Floats = (features - self._centre) / self._spread
+        return standard
+
+
+class NearestNeighbours:
+    """The share of label 1 among the 100 training people whose shown items are most alike.
+
+    Alike is the cosine of masks weighed by log(people / raters).
+    """
+
+    name = "nearest-neighbours"
+    reads_epochs = False
+
+    def __init__(self) -> None:
+        self._people: sparse.csr_array | None = None
+
+    def fit(self, seen: Seen, labels: Labels) -> Self:
+        known = check_training(seen.ratings, labels)
+        raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
+        self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
+        self._people = self._placed(seen.ratings)
+        self._surplus = known - known.mean()
+        return self
+
+    def score(self, seen: Seen) -> Floats:
+        if self._people is None:
+            raise not_fitted(self.name)
+        check_ratings(seen.ratings, len(self._weights))
+        placed = self._placed(seen.ratings)
+        starts = range(0, placed.shape[0], PEOPLE_AT_A_TIME)
+        parts = [self._scores(placed[start : start + PEOPLE_AT_A_TIME]) for start in starts]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _scores(self, placed: sparse.csr_array) -> Floats:
+        assert self._people is not None
+        alike = (placed @ self._people.T).toarray()
+        number = min(NEIGHBOURS, alike.shape[1])
+        nearest = np.argpartition(-alike, number - 1, axis=1)[:, :number]
+        weights = np.take_along_axis(alike, nearest, axis=1)
+        total = np.maximum(weights.sum(axis=1), 1e-12)
+        scores: Floats = (weights * self._surplus[nearest]).sum(axis=1) / total
+        return scores
+
+    def _placed(self, ratings: sparse.csr_array) -> sparse.csr_array:
+        data = self._weights[ratings.indices]
+        rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
+        length = np.sqrt(np.bincount(rows, data**2, minlength=ratings.shape[0]))
+        data = data / np.maximum(length, 1e-12)[rows]
+        return sparse.csr_array((data, ratings.indices, ratings.indptr), shape=ratings.shape)
+
+
+class Stack:
+    """Mean rank of some attackers' scores among the people under attack, ties averaged."""
+
+    def __init__(self, name: str, members: tuple[str, ...]) -> None:
+        self.name = name
+        self.members = members
+
+    def combine(self, scores: Mapping[str, Floats]) -> Floats:
+        """(people,) from 0 to 1."""
+        ranks = [rankdata(scores[member]) / len(scores[member]) for member in self.members]
+        combined: Floats = np.mean(ranks, axis=0)
+        return combined
+
+
+def logistic_svd() -> OnFeatures:
+    """Logistic regression, C .01, on all directions and summaries."""
+
+    def make(_: Labels) -> list[Any]:
+        from sklearn.linear_model import LogisticRegression
+
+        return [LogisticRegression(C=0.01, max_iter=2000)]
+
+    return OnFeatures("logistic-svd", _everything, make)
+
+
+def boosting_meta() -> OnFeatures:
+    """Gradient boosted trees on summaries."""
+    return OnFeatures("boosting-meta", Blocks.summaries, _boosting)
+
+
+def boosting_svd() -> OnFeatures:
+    """Gradient boosted trees on 30 + 30 directions and summaries."""
+
+    def columns(blocks: Blocks) -> Floats:
+        return np.hstack([blocks.directions(30, 30), blocks.summaries()])
+
+    return OnFeatures("boosting-svd", columns, _boosting)
+
+
+def mlp() -> OnFeatures:
+    """The mean of three small networks on all directions and summaries."""
+
+    def make(labels: Labels) -> list[Any]:
+        from sklearn.neural_network import MLPClassifier
+
+        stop = int(np.bincount(labels).min()) >= ENOUGH_TO_STOP_EARLY
+        return [
+            MLPClassifier((64,), alpha=3.0, early_stopping=stop, random_state=seed)
+            for seed in range(3)
+        ]
+
+    return OnFeatures("mlp", _everything, make)
+
+
+def quadratic() -> OnFeatures:
+    """Quadratic discriminant, regularised by .1, on 10 + 20 directions divided by the root."""
+
+    def columns(blocks: Blocks) -> Floats:
+        return np.hstack([blocks.mask[:, :10], blocks.residuals[:, :20]]) / blocks.root
+
+    return OnFeatures("quadratic", columns, lambda _: [_Quadratic()])
+
+
+class _Quadratic:
+    """Two normal distributions, each covariance .9 of its own and .1 of the identity.
+
+    scikit-learn's refuses more features than people.
+    """
+
+    def fit(self, features: Floats, labels: Labels) -> Self:
+        self._groups = [self._group(features[labels == label]) for label in (0, 1)]
+        return self
+
+    def decision_function(self, features: Floats) -> Floats:
+        zero, one = (self._log_density(features, *group) for group in self._groups)
+        difference: Floats = one - zero
+        return difference
+
+    @staticmethod
+    def _group(features: Floats) -> tuple[Floats, Floats]:
+        covariance = 0.9 * np.atleast_2d(np.cov(features, rowvar=False))
+        return features.mean(axis=0), covariance + 0.1 * np.eye(features.shape[1])
+
+    @staticmethod
+    def _log_density(features: Floats, mean: Floats, covariance: Floats) -> Floats:
+        away = features - mean
+        squares = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)
+        log_density: Floats = -(squares + np.linalg.slogdet(covariance)[1]) / 2
+        return log_density
+
+
+def _everything(blocks: Blocks) -> Floats:
+    return np.hstack([blocks.directions(60, 60), blocks.summaries()])
+
+
+def _boosting(labels: Labels) -> list[Any]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return [
+        HistGradientBoostingClassifier(
+            learning_rate=0.05,
+            max_iter=150,
+            max_leaf_nodes=15,
+            min_samples_leaf=15 if len(labels) < FEW_PEOPLE else 40,
+            max_features=0.3,
+            early_stopping=False,
+            random_state=0,
+        )
+    ]
+
+
+def _log_odds(model: Any, features: Floats) -> Floats:
+    if hasattr(model, "decision_function"):
+        odds: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
+        return odds
+    chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
+    log_odds: Floats = np.log(chance / (1 - chance))
+    return log_odds
