@@ -40,7 +40,7 @@ def load_model(path: str | Path) -> Any:
         return getattr(import_module(module), name).from_parts(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
         raise ModelFileError(
-            f"{path}: its content is incomplete ({error}). Fit it again."
+            f"{path}: its content cannot be used ({error}). Fit it again."
         ) from None
 
 

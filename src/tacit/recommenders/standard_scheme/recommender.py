@@ -15,25 +15,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.randomness import secure
 from tacit.recommenders.base import Floats, History, Recommendations, checked_history, pick, top_n
-from tacit.recommenders.files import (
-    ids_from_header,
-    items_to_header,
-    shaped,
-    titles_from_header,
-    titles_of,
-)
-from tacit.recommenders.standard_scheme import disclosure, guarantees
+from tacit.recommenders.files import titles_of
+from tacit.recommenders.standard_scheme import disclosure, guarantees, storing
+from tacit.recommenders.standard_scheme.checking import check_settings, check_use
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.drawing import Dice
 from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import (
-    DAY,
     MICRO,
     RELEASES,
     WEEK,
@@ -56,15 +49,6 @@ from tacit.recommenders.standard_scheme.training import (
 )
 
 Variant = Literal["sound", "published"]
-FORMAT = 2
-"""Of the tables in a model file."""
-LEAST_EPSILON = 16
-"""Of a disclosure: below, releases tell more than true stars do."""
-WHO_MAY_USE_IT = (
-    "The standard scheme is only for services that do not otherwise learn what people watched, "
-    "bought, opened or rated: from ten items known to be rated the attribute is read with AUC "
-    "about .95, and so it is from their number."
-)
 
 
 @dataclass(frozen=True)
@@ -131,15 +115,11 @@ class StandardScheme:
         self.aliases = dict(aliases or {})
         self.random_state = random_state
         self.measurements_: tuple[Measurement, ...] = ()
-        self._check()
+        check_settings(self)
 
     def fit(self, ratings: Ratings) -> StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known."""
-        if self.variant == "sound" and self.service_sees_items is not False:
-            raise PrivacyError(
-                f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it "
-                "does not."
-            )
+        check_use(self)
         rule = self.rule(ratings.scale)
         people, _ = consenting(ratings, self.attributes)
         coupling = rule.transform == "coupling"
@@ -168,7 +148,7 @@ class StandardScheme:
         self.measurements_ = ()
         self.n_consenting_ = people.n_people
         self.titles_ = titles_of(ratings)
-        self._hold(ratings.item_ids, ratings.scale, tables, profiles)
+        self.hold(ratings.item_ids, ratings.scale, tables, profiles)
         return self
 
     def rule(self, scale: RatingScale) -> Rule:
@@ -311,61 +291,23 @@ class StandardScheme:
     def save(self, path: str | Path) -> None:
         """Write items and public tables; no person is in the file."""
         self._fitted()
-        header = {
-            "recommender": "standard-scheme",
-            "format": FORMAT,
-            "settings": self._settings(),
-            **items_to_header(self.item_ids_, self.titles_),
-            "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
-            "values": {name: list(table.values) for name, table in self.tables_.items()},
-            "ridge": self.profiles_.ridge,
-            "people": self.n_consenting_,
-            "measurements": [vars(measured) for measured in self.measurements_],
-        }
-        arrays = {"intercepts": self.profiles_.intercepts, "factors": self.profiles_.factors}
-        for position, table in enumerate(self.tables_.values()):
-            for name in disclosure.ARRAYS:
-                array = getattr(table, name)
-                if array is not None:
-                    arrays[f"{position}.{name}"] = array
-        container.write(path, header, arrays)
+        storing.write(self, path)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
-        """Back from a checked model file."""
-        if header.get("format") != FORMAT:
-            raise ValueError("an earlier version wrote it, whose public tables were others")
-        settings = dict(header["settings"])
-        settings["aliases"] = dict(settings["aliases"])
-        settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
-        model = cls(**settings)
-        tables = {
-            name: disclosure.Tables.from_arrays(
-                header["values"][name],
-                {key: arrays.get(f"{position}.{key}") for key in disclosure.ARRAYS},
-            )
-            for position, name in enumerate(model.attributes)
-        }
-        items = ids_from_header(header["items"])
-        profiles = Profiles(
-            shaped(arrays, "intercepts", len(items)),
-            shaped(arrays, "factors", len(items), model.factors),
-            header["ridge"],
-        )
-        model.n_consenting_ = header["people"]
-        model.titles_ = titles_from_header(header)
-        model.measurements_ = tuple(Measurement(**entry) for entry in header["measurements"])
-        scale = RatingScale(*header["scale"])
-        model._hold(items, scale, tables, profiles)
+        """Back from a checked model file; ValueError for one of an earlier version."""
+        model = cls(**storing.settings_of(header))
+        storing.restore(model, header, arrays)
         return model
 
-    def _hold(
+    def hold(
         self,
         item_ids: Column,
         scale: RatingScale,
         tables: dict[str, disclosure.Tables],
         profiles: Profiles,
     ) -> None:
+        """Take these tables and profiles as the fitted ones."""
         self.item_ids_, self.scale_ = item_ids, scale
         self.tables_, self.profiles_ = tables, profiles
         self.disclosure_: Disclosure = disclosure.to_message(
@@ -396,67 +338,6 @@ class StandardScheme:
         predicted: Floats = self.scale_.minimum + unit(self.scale_) * micro / MICRO
         return predicted
 
-    def _settings(self) -> dict[str, Any]:
-        finite = None if math.isinf(self.disclosure_epsilon) else self.disclosure_epsilon
-        return {
-            "attributes": list(self.attributes),
-            "variant": self.variant,
-            "release": self.release,
-            "mix": self.mix,
-            "factors": self.factors,
-            "regularization": self.regularization,
-            "ridge": self.ridge,
-            "sweeps": self.sweeps,
-            "disclosure_epsilon": finite,
-            "contributions": self.contributions,
-            "service_sees_items": self.service_sees_items,
-            "epoch_length": self.epoch_length,
-            "aliases": [list(pair) for pair in self.aliases.items()],
-            "random_state": self.random_state,
-        }
-
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):
             raise NotFittedError("This StandardScheme is not fitted. Call fit(ratings) first.")
-
-    def _check(self) -> None:
-        if not self.attributes or len(set(self.attributes)) < len(self.attributes):
-            raise ConfigError("Name at least one attribute to hide, each once.")
-        if self.variant not in ("sound", "published"):
-            raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
-        if self.release not in RELEASES:
-            raise ConfigError(f"No release '{self.release}'. Known: {', '.join(RELEASES)}.")
-        if self.variant == "sound" and self.release in ("none", "selection"):
-            raise PrivacyError(
-                f"'{self.release}' sends true stars. Use 'scheme+selection+rounding', or "
-                "variant='published' to measure what true stars give away."
-            )
-        if not 0 <= self.mix <= 1:
-            raise ConfigError(f"The mix is a chance from 0 to 1; got {self.mix}.")
-        if self.variant == "sound" and round(self.mix * MICRO) < MICRO:
-            raise PrivacyError(
-                "A mix below 1 sends some true stars, which breaks the equality that hides the "
-                "attribute. Use 1, or variant='published'."
-            )
-        if self.epoch_length < DAY:
-            raise ConfigError(f"An epoch is {DAY} seconds long or more; got {self.epoch_length}.")
-        if self.factors < 1 or (self.sweeps is not None and self.sweeps < 1):
-            raise ConfigError("Factors and sweeps are at least 1.")
-        for penalty in (self.regularization, self.ridge):
-            if penalty is not None and not 0 < penalty < math.inf:
-                raise ConfigError(f"A penalty is a finite number above 0; got {penalty}.")
-        if not self.disclosure_epsilon > 0:
-            raise ConfigError(f"An epsilon is above 0; got {self.disclosure_epsilon}.")
-        if self.variant == "sound" and self.disclosure_epsilon < LEAST_EPSILON:
-            raise PrivacyError(
-                f"A disclosure_epsilon below {LEAST_EPSILON} is refused: on 6,040 people of "
-                "MovieLens 1M an attacker of releases reached AUC .886 at epsilon 1, where true "
-                "stars give .863, because the public noise is subtracted with the value's sign. "
-                "Use exact tables of people who agreed to them."
-            )
-        if self.contributions < 1:
-            raise ConfigError(f"A person contributes at least 1 rating; got {self.contributions}.")
-        if not math.isinf(self.disclosure_epsilon) and (
-            self.variant == "published" or len(self.attributes) > 1
-        ):
-            raise ConfigError("A private disclosure needs the sound variant and one attribute.")

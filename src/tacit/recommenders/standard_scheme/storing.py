@@ -1,0 +1,94 @@
+"""A model of the standard scheme as a file: items, public tables and profiles, and no person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit import container
+from tacit.data.ratings import RatingScale
+from tacit.privacy import Measurement
+from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
+from tacit.recommenders.standard_scheme import disclosure
+from tacit.recommenders.standard_scheme.server import Profiles
+
+if TYPE_CHECKING:
+    from tacit.recommenders.standard_scheme.recommender import StandardScheme
+
+FORMAT = 2
+"""Of the tables in a model file."""
+
+
+def write(model: StandardScheme, path: str | Path) -> None:
+    """A fitted model to a file."""
+    header = {
+        "recommender": "standard-scheme",
+        "format": FORMAT,
+        "settings": _settings(model),
+        **items_to_header(model.item_ids_, model.titles_),
+        "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
+        "values": {name: list(table.values) for name, table in model.tables_.items()},
+        "ridge": model.profiles_.ridge,
+        "people": model.n_consenting_,
+        "measurements": [vars(measured) for measured in model.measurements_],
+    }
+    arrays = {"intercepts": model.profiles_.intercepts, "factors": model.profiles_.factors}
+    for position, table in enumerate(model.tables_.values()):
+        for name in disclosure.ARRAYS:
+            array = getattr(table, name)
+            if array is not None:
+                arrays[f"{position}.{name}"] = array
+    container.write(path, header, arrays)
+
+
+def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in a file's header; ValueError if an earlier version wrote it."""
+    if header.get("format") != FORMAT:
+        raise ValueError("an earlier version wrote it, and its public tables are other ones")
+    settings = dict(header["settings"])
+    settings["aliases"] = dict(settings["aliases"])
+    settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
+    return settings
+
+
+def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """What a checked file holds, into a model with its settings."""
+    tables = {
+        name: disclosure.Tables.from_arrays(
+            header["values"][name],
+            {key: arrays.get(f"{position}.{key}") for key in disclosure.ARRAYS},
+        )
+        for position, name in enumerate(model.attributes)
+    }
+    items = ids_from_header(header["items"])
+    profiles = Profiles(
+        shaped(arrays, "intercepts", len(items)),
+        shaped(arrays, "factors", len(items), model.factors),
+        header["ridge"],
+    )
+    model.n_consenting_ = header["people"]
+    model.titles_ = titles_from_header(header)
+    model.measurements_ = tuple(Measurement(**entry) for entry in header["measurements"])
+    model.hold(items, RatingScale(*header["scale"]), tables, profiles)
+
+
+def _settings(model: StandardScheme) -> dict[str, Any]:
+    finite = None if math.isinf(model.disclosure_epsilon) else model.disclosure_epsilon
+    return {
+        "attributes": list(model.attributes),
+        "variant": model.variant,
+        "release": model.release,
+        "mix": model.mix,
+        "factors": model.factors,
+        "regularization": model.regularization,
+        "ridge": model.ridge,
+        "sweeps": model.sweeps,
+        "disclosure_epsilon": finite,
+        "contributions": model.contributions,
+        "service_sees_items": model.service_sees_items,
+        "epoch_length": model.epoch_length,
+        "aliases": [list(pair) for pair in model.aliases.items()],
+        "random_state": model.random_state,
+    }
