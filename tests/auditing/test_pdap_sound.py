@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from tacit.auditing import exact
 from tacit.auditing import pdap_joint as joint
 from tacit.auditing import pdap_local as local
 from tacit.auditing.bugs import examine
@@ -61,8 +62,21 @@ def test_what_leaves_at_random_keeps_its_claim(make):
 def test_bytes_of_all_peers_together_cost_once():
     """R09: any number of neighbours that collude have the bytes of one randomisation."""
     law = local.sent_law(joint_agreement(), local.LEFT)
-    assert all(len(set(got)) == 1 for got in law)
+    assert all(len({data for _, data in got}) == 1 for got in law)
+    assert all(len(got) == local.PEERS for got in law)
     assert sum(law.values()) == Fraction(1)
+
+
+def test_asking_only_who_was_chosen_tells_the_cell():
+    """On one side nobody is asked and on the other one neighbour is: no epsilon covers that. Where
+    all are asked, the loss is that of the bytes alone."""
+    for asks_all, claimed in ((False, math.inf), (True, local.EPSILON)):
+        left, right = (
+            local.sent_law(joint_agreement(), side, asks_all=asks_all)
+            for side in (local.LEFT, local.RIGHT)
+        )
+        loss = exact.worst_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
+        assert loss == pytest.approx(claimed, rel=1e-6)
 
 
 def joint_agreement():

@@ -30,7 +30,7 @@ def test_sound_cards_state_an_epsilon(capsys):
     assert [name for name, card in found.items() if card["delta"]] == [
         "Private LinUCB: noisy matrices per arm"
     ]
-    assert "to whom" in " ".join(found["Context that is forwarded"]["not_covered"])
+    assert "each visit sends the same" in found["Context that is forwarded"]["sentence"]
 
 
 def test_published_cards_are_refuted(capsys):

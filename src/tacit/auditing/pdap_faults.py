@@ -180,6 +180,12 @@ def _fresh_for_each(side: int, bug: bool) -> Law:
     return found
 
 
+def _asked(side: int, bug: bool) -> Law:
+    """Only the neighbour that was chosen is asked, and nobody where an own video was."""
+    agreement = Agreement(1, 2, local.EPSILON)
+    return local.sent_law(agreement, (local.LEFT, local.RIGHT)[side], asks_all=not bug)
+
+
 def _lived(side: int, bug: bool) -> Law:
     """Three visits; nobody asks the budget, which is for two."""
     make = partial(local.Told, local.setting(2), local.worst(2))
@@ -237,6 +243,7 @@ BUGS: tuple[Bug, ...] = (
             rules.forward(Agreement(1, 2, local.EPSILON)),
         ),
     ),
+    Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], local.EPSILON),
     Split("cells split by exact counts", described=_noised(rules.SPLIT, Noised(2, 2))),
     Streamed(
         "half the sensitivity",

@@ -26,8 +26,11 @@ from tacit.randomness import Source, secure
 from tacit.recommenders.pdap.context import Context, ContextSetting
 from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
 from tacit.recommenders.pdap.hosting import Host
-from tacit.recommenders.pdap.messages import Reward
+from tacit.recommenders.pdap.messages import Forward, Reward
+from tacit.recommenders.pdap.partition import Cell
 from tacit.recommenders.pdap.policy import Choice
+from tacit.recommenders.pdap.trust import Caution
+from tacit.recommenders.pdap.vendor import Vendor
 
 EPSILON = 1.0
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])
@@ -204,18 +207,50 @@ def answer_law(reward: float) -> Law:
     return responses(partial(answered, reward), None, truth)
 
 
-def sent(agreement: Agreement, context: NDArray[np.float64], source: Source) -> Hashable:
-    """What `PEERS` neighbours that collude have got, without the random number of the request."""
-    message = Forwarder(agreement, randomness=source).forward(context)
-    assert message is not None
-    got = [message.encode() for _ in range(PEERS)]  # a vendor keeps one message for each visit
-    return tuple(data.replace(message.request, _REQUEST) for data in got)
+class _BySide(_Shows):
+    """A learner that shows its own video on the left, and its last neighbour's on the right."""
+
+    n_neighbours = PEERS
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        return Choice(0 if context[0] < 0.5 else PEERS, "exploit", Cell(0, ()))
+
+    def update(self, choice: Choice, reward: float) -> None: ...
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        raise NotImplementedError
+
+    def remove_arm(self, arm: int) -> None:
+        raise NotImplementedError
 
 
-def sent_law(agreement: Agreement, context: NDArray[np.float64]) -> Law:
+def sent(
+    agreement: Agreement, context: NDArray[np.float64], source: Source, *, asks_all: bool = True
+) -> Hashable:
+    """Which of `PEERS` neighbours that collude are asked, and what they get, without the random
+    number of the request."""
+    home = Vendor(
+        _BySide(),
+        ["own"],
+        peers=[f"peer {number}" for number in range(PEERS)],
+        forwarder=Forwarder(agreement, randomness=source),
+        caution=Caution(share=1.0),
+        asks_all=asks_all,
+    )
+    visit = home.choose(context)
+    if visit.forward is None:
+        return ()
+    request = Forward.decode(visit.forward).request
+    return tuple((peer, visit.forward.replace(request, _REQUEST)) for peer in visit.asks)
+
+
+def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True) -> Law:
+    if sent(agreement, context, secure(), asks_all=asks_all) == ():
+        return {(): Fraction(1)}
     response = Forwarder(agreement, randomness=secure())._response
     assert response is not None
-    return responses(partial(sent, agreement, context), agreement.answers, response.truth)
+    drawn = partial(sent, agreement, context, asks_all=asks_all)
+    return responses(drawn, agreement.answers, response.truth)
 
 
 def _forward(features: int, slices: int, share: int) -> Check:

@@ -156,7 +156,7 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
     return (
         sound_guarantees.joint(JointSetting(**sizes, horizon=200_000, epsilon=epsilon)),
         sound_guarantees.answer(epsilon),
-        forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
+        forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
         learned_about_neighbours(Caution(epsilon=epsilon / 10)),
         sound_guarantees.context(local),
         linear(LinUCB(**sizes, horizon=200_000, epsilon=epsilon)),

@@ -5,9 +5,8 @@ cap               nothing                     none                              
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
 sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
-sound-joint,      a randomised cell           by randomised response            of sums, answers and
-private-linucb                                                                  of the cell, each; a
-                                                                                tenth for caution
+sound-joint,      a randomised cell, to all   seen by home itself               of sums and of the
+private-linucb    neighbours at each visit                                      cell, each
 uniform           nothing but that she comes  none                              nothing is learned
 """
 
@@ -28,7 +27,7 @@ from tacit.recommenders.pdap.context import Context, ContextSetting
 from tacit.recommenders.pdap.control import Setting
 from tacit.recommenders.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.recommenders.pdap.guests import Guests
-from tacit.recommenders.pdap.hosting import Host, answer_range
+from tacit.recommenders.pdap.hosting import Host
 from tacit.recommenders.pdap.joint import Joint
 from tacit.recommenders.pdap.joint_setting import JointSetting
 from tacit.recommenders.pdap.private import GPDap, PDap
@@ -40,8 +39,6 @@ PUBLISHED = ("cap", "dup", "dap", "p-dap", "gp-dap")
 SOUND = ("sound-context", "sound-joint", "private-linucb")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
-_CAUTION = 0.1
-"""Of the learner's epsilon, for what a vendor learns about its neighbours."""
 _TOLD = 2
 """Slices per feature of a randomised cell: more answers are told apart worse."""
 
@@ -102,8 +99,7 @@ def make(name: str, epsilon: float, world: World, vendor: int, source: Source) -
         return _context(epsilon, world, vendor, source)
     if name == "uniform":
         uniform = Uniform(world.videos, world.vendors - 1, randomness=source)
-        made = _hosting(uniform, world, vendor, source, epsilon, told=False)
-        return replace(made, told=False)
+        return _hosting(uniform, world, vendor, source, epsilon)
     return _joint(name, epsilon, world, vendor, source)
 
 
@@ -145,8 +141,8 @@ def _context(epsilon: float, world: World, vendor: int, source: Source) -> Made:
         epsilon=epsilon,
     )
     home = Context(setting, randomness=source)
-    made = _hosting(home, world, vendor, source, epsilon, told=False)
-    return Made(made.vendor, home.visit_epsilon, seen=1.0, told=False)
+    made = _hosting(home, world, vendor, source, epsilon)
+    return replace(made, spent=home.visit_epsilon)
 
 
 def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
@@ -156,15 +152,15 @@ def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source)
         "dimension": world.dimension,
         "horizon": max(2, world.arrivals),
         "epsilon": epsilon,
-        "neighbour_range": answer_range(epsilon),
     }
     if name == "sound-joint":
         home: Joint | LinUCB = Joint(JointSetting(**shared), randomness=source)
         learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
     else:
         home, learning = LinUCB(**shared, delta=world.delta), epsilon
-    made = _hosting(home, world, vendor, source, epsilon, told=True)
-    return Made(made.vendor, learning + made.spent)
+    features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
+    made = _hosting(home, world, vendor, source, epsilon, features=features)
+    return replace(made, spent=learning + made.spent)
 
 
 def _hosting(
@@ -174,18 +170,12 @@ def _hosting(
     source: Source,
     epsilon: float,
     *,
-    told: bool,
+    features: int = 0,
 ) -> Made:
-    told = told and world.vendors > 1  # a vendor alone forwards nothing, and watches nobody
-    features = world.dimension if told else 0
+    """Clicks are seen at home alone. Requests that tell of contexts go to all, at every visit."""
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
-    low, high = answer_range(epsilon)
-    caution = (
-        Caution(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
-        if told
-        else Caution(believed=False, share=1.0, failures=NEVER)  # there are no words to believe
-    )
+    caution = Caution(believed=False, share=1.0, failures=NEVER)  # there are no words to believe
     guest = Host(home, epsilon=epsilon, randomness=source)
     made = Vendor(
         home,
@@ -194,9 +184,10 @@ def _hosting(
         peers=_others(world, vendor),
         forwarder=forwarder,
         caution=caution,
+        asks_all=features > 0,
         shared=True,
     )
-    return Made(made, forwarder.visit_epsilon + made.caution_epsilon)
+    return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, told=False)
 
 
 def _others(world: World, vendor: int) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class Steady:
         self.arm = self.inner._arms.numbered - 1 if arm == self.arm else self.arm
 
 
-def vendor(arm=0, *, caution=None, peers=("b",), epsilon=1.0, videos=("x", "y"), person=None):
+def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), person=None, **settings):
     home = Steady(len(videos), len(peers), arm)
     source = randomness.secure()
     options = {} if person is None else {"lifetime": person}
@@ -64,9 +64,37 @@ def vendor(arm=0, *, caution=None, peers=("b",), epsilon=1.0, videos=("x", "y"),
         guests=host,
         peers=peers,
         forwarder=forwarder,
-        caution=caution,
         shared=True,
+        **settings,
     )
+
+
+@pytest.mark.parametrize("arm", [0, 2, 3])
+def test_all_neighbours_are_asked_at_every_visit(arm):
+    """Who is asked does not depend on what was chosen, own video or neighbour; all get the same."""
+    home = vendor(arm, peers=("b", "c"), asks_all=True, caution=Caution(share=1.0))
+    visit = home.choose(HERE)
+    assert visit.asks == ("b", "c")
+    assert Forward.decode(visit.forward).request
+    assert visit.waits() == (arm >= 2)
+
+
+def test_where_all_are_asked_no_word_is_waited_for():
+    """A neighbour's word of a click would mean that it knows whose offer was shown."""
+    home = vendor(2, asks_all=True)
+    peer = vendor(0, peers=("a",), videos=("u",))
+    visit = home.choose(HERE)
+    assert home.offered(visit, peer.serve("a", visit.forward)) == "u"
+    assert not home.rewarded("b", peer.guest_clicked("a", visit.request, 1.0))
+    home.clicked(visit, 1.0)
+    assert home.home.learned == [(2, 1.0)]
+
+
+def test_nobody_is_asked_for_a_person_whose_budget_is_spent():
+    """Then own videos are shown, and nothing leaves."""
+    home = vendor(2, asks_all=True, person=1.0)
+    asked = [home.choose(HERE, person="ann").asks for _ in range(2)]
+    assert asked == [("b",), ()]
 
 
 def test_an_own_video_needs_nobody():

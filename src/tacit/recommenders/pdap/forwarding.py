@@ -5,7 +5,7 @@ Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurI
 Guarantee   epsilon for one randomisation, towards all neighbours together, also if they collude:
             every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
-            context lies tells as much by it.
+            context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Home sees a click on a neighbour's video itself with the chance `seen`: it is shown on its own page
 always (1), now and then (a sample of users tells it), or never (0, as the paper has it).
 
-A neighbour is told of clicks on its videos, and sends its word of them, unless `told` is False:
-then a visitor tells nobody but home.
+A neighbour is told of clicks on its videos, and sends its word of them, unless `told` is False or
+home asks all neighbours: then a visitor tells nobody but home.
 """
 
 from __future__ import annotations
@@ -65,20 +65,19 @@ class Network:
         """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]
         visit = vendor.choose(context, person=person)
-        if not visit.waits():
+        answers = {name: self._ask(home, name, visit.forward) for name in visit.asks}
+        if visit.peer is None:
             assert visit.video is not None
             return self._own(home, visit, visit.video, click)
-        peer, forward = visit.peer, visit.forward
-        assert peer is not None
-        assert forward is not None
-        video = vendor.offered(visit, self._ask(home, peer, forward))
+        peer = visit.peer
+        video = vendor.offered(visit, answers[peer])
         if not visit.waits():  # it had nothing
             return self._own(home, visit, video, click)
         reward = click(peer, video)
         if reward is not None:
             if self._sees():
                 vendor.clicked(visit, reward)
-            if self._told:
+            if self._told and not vendor.asks_all:
                 self._report(home, peer, visit.request, reward)
         return Shown(peer, video, reward)
 
@@ -90,9 +89,9 @@ class Network:
             self.vendors[home].clicked(visit, reward)
         return Shown(home, video, reward)
 
-    def _ask(self, home: str, peer: str, forward: bytes) -> bytes | None:
+    def _ask(self, home: str, peer: str, forward: bytes | None) -> bytes | None:
         asked = self.vendors.get(peer)
-        if asked is None:
+        if asked is None or forward is None:
             return None
         return _read(_changed(self._offers.get(peer), asked.serve(home, forward)))
 

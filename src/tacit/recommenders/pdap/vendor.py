@@ -44,13 +44,15 @@ from tacit.recommenders.pdap.trust_noisy import NoisyPeer, release_for
 class Visit:
     """One visit of one's own user. video: what is shown; None while a neighbour is to be asked.
 
-    peer: whom to send `forward`, which is the same for every peer and every retry.
+    peer: whose offer will be shown. asks: whom to send `forward`, which is the same for every peer
+    and every retry; it holds `peer`.
     """
 
     context: NDArray[np.float64]
     choice: Chosen
     video: str | None
     peer: str | None = None
+    asks: tuple[str, ...] = ()
     forward: bytes | None = None
     request: bytes = b""
     click: float | None = None
@@ -82,6 +84,9 @@ class Vendor:
     forwarder: None never asks anybody. caution: what neighbours' words are worth; of noisy sums if
     `home` is one that `Settles`, and exactly otherwise. agreement: how others' contexts are told
     here; None: as one's own.
+    asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
+    then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
+    neighbour that is told of them knows whose offer was shown.
     shared: whether `guests` is served by `home` itself and so needs no videos of its own.
     keeps: guests whose answers it remembers, and visits for which it waits for a word; 0 where its
     keeper does, and tells of a word with `word`.
@@ -97,6 +102,7 @@ class Vendor:
         forwarder: Forwarder | None = None,
         agreement: Agreement | None = None,
         caution: Caution | None = None,
+        asks_all: bool = False,
         shared: bool = False,
         keeps: int = 10_000,
     ) -> None:
@@ -112,7 +118,7 @@ class Vendor:
         self.home, self.guests = home, guests
         self._forwarder, self._caution = forwarder, caution or Caution()
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        self.shared, self._keeps = shared, keeps
+        self.asks_all, self.shared, self._keeps = asks_all, shared, keeps
         self._videos = dict(enumerate(videos))
         self._guest_videos = dict(self._videos)
         self._peers = dict(enumerate(peers, len(videos)))
@@ -169,15 +175,21 @@ class Vendor:
         peers: Sequence[str] | None = None,
         person: Hashable = None,
     ) -> Visit:
-        """`begin`, and what is sent if a neighbour is to be asked. person: stays here.
+        """`begin`, and what is sent if neighbours are to be asked. person: stays here.
 
         It is asked for by a Forwarder that keeps budgets or answers.
         """
         visit = self.begin(context, videos=videos, peers=peers)
-        if visit.peer is None:
+        if not visit.asks:
             return visit
         assert self._forwarder is not None
-        self.forwarded(visit, self._forwarder.forward(context, person))
+        message = self._forwarder.forward(context, person)
+        if visit.peer is not None:
+            self.forwarded(visit, message)
+        elif message is not None:
+            visit.forward = message.encode()
+        if message is None:
+            visit.asks = ()
         return visit
 
     def begin(
@@ -208,6 +220,10 @@ class Vendor:
         visit = Visit(context, choice, self._videos.get(choice.arm), number=self.visits)
         visit.allowed = None if videos is None else frozenset(videos)
         visit.peer = self._peers.get(choice.arm)
+        if self.asks_all:
+            visit.asks = tuple(self._peers[arm] for arm in open_to)
+        elif visit.peer is not None:
+            visit.asks = (visit.peer,)
         return visit
 
     def forwarded(self, visit: Visit, message: Forward | None) -> None:
@@ -220,7 +236,7 @@ class Vendor:
         visit.forward, visit.request = message.encode(), message.request
         if (known := self._known.get(visit.peer)) is not None:
             known.asked()
-        if self._keeps:
+        if self._keeps and not self.asks_all:
             self._waiting[visit.peer, visit.request] = visit
 
     def offered(
