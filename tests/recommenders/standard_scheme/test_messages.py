@@ -22,9 +22,12 @@ from tacit.recommenders.standard_scheme.messages import (
 KINDS = {"disclosure": Disclosure, "release": Release, "scores": Scores}
 
 ids = st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
-pairs = st.lists(
-    st.tuples(ids, st.integers(-(2**53), 2**53)), max_size=6, unique_by=lambda pair: pair[0]
-).map(tuple)
+whole = st.integers(-(2**53), 2**53)
+
+
+def rows(*columns):
+    """Lists of items, each once, with as many whole numbers."""
+    return st.lists(st.tuples(ids, *columns), max_size=6, unique_by=lambda row: row[0]).map(tuple)
 
 
 def spelled(content, **how):
@@ -32,17 +35,17 @@ def spelled(content, **how):
     return json.dumps(content, **how).encode()
 
 
-RELEASE = Release("0123456789abcdef", (("é", 1_250_000), (7, 0)))
+RELEASE = Release("0123456789abcdef", 2810, (("é", 1_250_000), (7, 0)))
 
 
-@given(pairs)
-def test_release_round_trip(ratings):
+@given(rows(whole), st.integers(0, 2**53))
+def test_release_round_trip(ratings, epoch):
     """A release comes back as it was sent."""
-    sent = Release("0123456789abcdef", ratings)
+    sent = Release("0123456789abcdef", epoch, ratings)
     assert Release.decode(sent.encode()) == sent
 
 
-@given(pairs)
+@given(rows(whole, whole))
 def test_scores_round_trip(scores):
     """Scores come back as they were sent."""
     sent = Scores("0123456789abcdef", scores)
@@ -76,15 +79,69 @@ def test_bytes_of_a_release():
     assert (
         RELEASE.encode()
         == (
-            '{"disclosure":"0123456789abcdef","message":"release",'
-            '"ratings":[["é",1250000],[7,0]],"version":1}'
+            '{"disclosure":"0123456789abcdef","epoch":2810,"message":"release",'
+            '"ratings":[["é",1250000],[7,0]],"version":2}'
         ).encode()
     )
 
 
 def test_release_says_nothing_more():
-    """No person, attribute, count or time: a release has four fields and they are these."""
-    assert set(json.loads(RELEASE.encode())) == {"disclosure", "message", "ratings", "version"}
+    """No person, attribute, count or second: a release has five fields and they are these."""
+    fields = {"disclosure", "epoch", "message", "ratings", "version"}
+    assert set(json.loads(RELEASE.encode())) == fields
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_earlier_version_is_refused_in_a_sentence(kind):
+    """A message of version 1 is named as such, and both programs' owners know what to do."""
+    with pytest.raises(MessageError) as refused:
+        KINDS[kind].decode(spelled({"version": 1, "message": kind, "ratings": []}))
+    assert str(refused.value) == (
+        "this message is of version 1; this program reads version 2: update the older side"
+    )
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_disclosure_holds_what_its_rule_needs(disclose, release):
+    """No bounds, counts or people; averages and couplings only where the rule uses them."""
+    content = json.loads(disclose(release).encode())
+    (table,) = content["attributes"]
+    assert set(table) == {"name", "values", "offsets", "keep", "means", "coupling"}
+    assert bool(content["item_means"]) == (release == "movie-average")
+    assert bool(table["means"]) == (release == "attribute-average")
+    assert bool(table["coupling"]) == release.startswith("coupling")
+    content["item_means"] = [] if content["item_means"] else [0] * 6
+    with pytest.raises(MessageError, match="average where the rule"):
+        Disclosure.decode(spelled(content))
+
+
+@pytest.mark.parametrize(
+    "aliases",
+    [
+        [["old"]],
+        [["old", "item 0", 1]],
+        [["old", None]],
+        ["ab"],
+        {},
+        None,
+        [["item 1", "item 0"]],
+        [["old", "item 0"], ["old", "item 1"]],
+        [["old", "older"], ["older", "item 0"]],
+        [["old", "old"]],
+    ],
+    ids=str,
+)
+def test_aliases_that_lead_astray(disclose, aliases):
+    """An old id has one new id, is no item any more and is nobody's new id."""
+    content = json.loads(disclose().encode()) | {"aliases": aliases}
+    with pytest.raises(MessageError):
+        Disclosure.decode(spelled(content))
+
+
+def test_an_alias_may_lead_to_an_item_that_left(disclose):
+    """A new id need not be in the catalogue now."""
+    sent = disclose(aliases=((12, "gone"), ("old", "item 0")))
+    assert Disclosure.decode(sent.encode()) == sent
 
 
 CONTENT = json.loads(RELEASE.encode())
@@ -101,7 +158,7 @@ CONTENT = json.loads(RELEASE.encode())
         b" " + spelled(CONTENT),
         b"\xef\xbb\xbf" + spelled(CONTENT),
         spelled(CONTENT).decode().encode("utf-16"),
-        spelled(CONTENT).replace(b'"version":1', b'"version":1,"version":1'),
+        spelled(CONTENT).replace(b'"version":2', b'"version":2,"version":2'),
         spelled(CONTENT).replace(b"1250000", b"1250000.0"),
         spelled(CONTENT).replace(b"1250000", b"1.25e6"),
         spelled(CONTENT).replace(b"1250000", b"01250000"),
@@ -122,9 +179,14 @@ def test_other_spellings_are_refused(data):
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 2},
+        {"version": 1},
+        {"version": 3},
         {"version": True},
-        {"version": "1"},
+        {"version": "2"},
+        {"version": 2.0},
+        {"epoch": -1},
+        {"epoch": None},
+        {"epoch": 1.0},
         {"message": "scores"},
         {"message": None},
         {"more": 1},
@@ -153,11 +215,17 @@ def test_other_spellings_are_refused(data):
 @pytest.mark.parametrize("kind", ["release", "scores"])
 def test_other_content_is_refused(kind, change):
     """Wrong versions, kinds, fields and types are refused, in both lists of items."""
-    content = {"version": 1, "message": kind, "disclosure": "x", "ratings": [["a", 1]]} | change
+    content = {"version": 2, "message": kind, "disclosure": "x", "epoch": 0, "ratings": [["a", 1]]}
+    content |= change
     if kind == "scores":
-        content["scores"] = content.pop("ratings")
+        del content["epoch"]
+        rated = content.pop("ratings")
+        lists = isinstance(rated, list) and all(isinstance(row, list) for row in rated)
+        content["scores"] = [[*row, 1] for row in rated] if lists else rated
         if change == {"message": "scores"}:
             content["message"] = "release"
+        if "epoch" in change:
+            content |= change
     data = spelled(content, ensure_ascii=True)
     with pytest.raises(MessageError):
         KINDS[kind].decode(data)
@@ -189,15 +257,18 @@ def test_disclosure_with_one_wrong_place(disclose, tables, release, value):
 
     Places that may hold the value are left out: names, the two numbers of the scale, switches.
     """
-    sent = disclose(release, {"gender": tables(items=2, levels=2, strata=2)}, levels=2)
+    sent = disclose(release, {"gender": tables(items=2, levels=2)}, levels=2)
     content = json.loads(sent.encode())
     free = {("scale", "minimum"), ("attributes", 0, "name")}
     for path in paths(content):
         names = path in free or path[:1] == ("items",) or "values" in path
         if (names and value in ("x", -1.5)) or path[0] == "rule" or "coupling" in path[:3:2]:
             continue
+        other = changed(content, path, value)
+        if other == content and value == []:
+            continue
         with pytest.raises(MessageError):
-            Disclosure.decode(spelled(changed(content, path, value)))
+            Disclosure.decode(spelled(other))
 
 
 @pytest.mark.parametrize(
@@ -224,9 +295,13 @@ def test_disclosure_with_one_wrong_place(disclose, tables, release, value):
         (("attributes", 0, "values"), ["F", "F"]),
         (("attributes", 0, "values"), ["F"]),
         (("attributes", 0, "values"), ["F", "M", "X"]),
-        (("attributes", 0, "keep", 0, 0, 0), MICRO + 1),
-        (("attributes", 0, "keep", 0, 0, 0), -1),
-        (("attributes", 0, "bounds"), [[5, 4], [4, 5]]),
+        (("attributes", 0, "keep", 0, 0), MICRO + 1),
+        (("attributes", 0, "keep", 0, 0), -1),
+        (("attributes", 0, "means"), [[0] * 6, [0] * 6]),
+        (("attributes", 0, "bounds"), [[], []]),
+        (("epoch_length",), 0),
+        (("epoch_length",), 604_800.0),
+        (("epoch_length",), None),
         (("attributes", 0, "coupling", 0, 0, 0), [5, 4, 3, 2, MICRO]),
         (("attributes", 0, "coupling", 0, 0, 0), [0, 0, 0, 0, 0]),
         (("attributes", 0, "coupling"), []),
@@ -265,7 +340,7 @@ def test_rule_is_checked_when_made():
     st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace"))
 )
 @example(b"[" * 100_000)
-@example(b'{"message":"release","version":1,"ratings":' + b"[" * 5000 + b"]" * 5000 + b"}")
+@example(b'{"message":"release","version":2,"ratings":' + b"[" * 5000 + b"]" * 5000 + b"}")
 @example(b"null")
 @example(b"")
 @pytest.mark.parametrize("kind", KINDS)
@@ -286,7 +361,7 @@ json_values = st.recursive(
 @pytest.mark.parametrize("kind", KINDS)
 def test_arbitrary_content(kind, content):
     """Any JSON under the right heading is refused with a MessageError, or means its own bytes."""
-    data = spelled(content | {"version": 1, "message": kind}, ensure_ascii=True)
+    data = spelled(content | {"version": 2, "message": kind}, ensure_ascii=True)
     try:
         message = KINDS[kind].decode(data)
     except MessageError:

@@ -12,7 +12,9 @@ from scipy.stats import chi2_contingency, chisquare
 
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.disclosure import Tables
+from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import MICRO
+from tacit.recommenders.standard_scheme.refusing import CAP
 from tacit.recommenders.standard_scheme.theory import (
     keep_probability,
     log_ratio,
@@ -38,14 +40,14 @@ def tables(**changes):
     """The true tables of one item in a population that is known exactly."""
     own = own_stars()
     chances = quantile_coupling(own, np.broadcast_to(own.mean(axis=0), own.shape))
+    chances = 1e-4 + (1 - 5e-4) * chances
     cumulative = np.minimum(np.round(np.cumsum(chances, axis=-1) * MICRO), MICRO).astype(int)
     cumulative[..., -1] = MICRO
-    keep = np.array([keep_probability(RATED[[v]], RATED[:, None]) for v in range(2)])
+    ratios = np.array([keep_probability(RATED[[v]], RATED[:, None]) for v in range(2)])
     exact = Tables(
         values=VALUES,
         offsets=np.round(HALF_GAP[:, None] * MICRO).astype(int),
-        bounds=np.zeros((2, 0), dtype=int),
-        keep=np.round(keep[:, None] * MICRO).astype(int),
+        keep=np.round(ratios * CAP).astype(int),
         means=np.zeros((2, 1), dtype=int),
         coupling=cumulative[:, None],
         item_means=np.zeros(1, dtype=int),
@@ -56,7 +58,8 @@ def tables(**changes):
 def released(device, star, draws):
     """Released level of the one item, None if held back, under scripted draws."""
     waiting = list(draws)
-    sent = device({}, lambda bound: waiting.pop(0)).release({"item 0": star}).ratings
+    dice = lambda item: lambda bound: waiting.pop(0)  # noqa: E731
+    sent = device(State(created=0), dice).release({"item 0": star}, 0).ratings
     return sent[0][1] // MICRO if sent else None
 
 
@@ -70,8 +73,8 @@ def test_coupling_releases_the_same_stars_for_both(disclose):
     totals = np.zeros((2, 5))
     for number, value in enumerate(VALUES):
 
-        def device(memory, draw, value=value):
-            return Device(disclosure, {"gender": value}, memory, draw)
+        def device(state, dice, value=value):
+            return Device(disclosure, {"gender": value}, state, dice)
 
         for level, chance in enumerate(own_stars()[number]):
             edges = sorted({0, MICRO, *made.coupling[number, 0, level].tolist()})
@@ -81,7 +84,7 @@ def test_coupling_releases_the_same_stars_for_both(disclose):
                 totals[number, ends.pop()] += chance * (high - low) / MICRO
     assert log_ratio(*own_stars()) > 0.3
     assert log_ratio(*totals) < 1e-4
-    np.testing.assert_allclose(totals[0], own_stars().mean(axis=0), atol=3e-6)
+    np.testing.assert_allclose(totals[0], own_stars().mean(axis=0), atol=4e-4)
 
 
 def test_selection_shows_equally_often(disclose):
@@ -93,13 +96,13 @@ def test_selection_shows_equally_often(disclose):
     disclosure = disclose("coupling+selection", {"gender": made})
     for number, value in enumerate(VALUES):
 
-        def device(memory, draw, value=value):
-            return Device(disclosure, {"gender": value}, memory, draw)
+        def device(state, dice, value=value):
+            return Device(disclosure, {"gender": value}, state, dice)
 
-        keep = int(made.keep[number, 0, 0])
+        keep = int(made.keep[number, 0])
         assert released(device, 3.0, [keep - 1, 0]) is not None
-        assert keep == MICRO or released(device, 3.0, [keep, 0]) is None
-        assert RATED[number] * keep / MICRO == pytest.approx(RATED.min(), abs=1e-6)
+        assert released(device, 3.0, [keep, 0]) is None
+        assert RATED[number] * keep / CAP == pytest.approx(RATED.min(), abs=1e-6)
 
 
 def sample(disclosure, value, seed, *, continuous=False, kind=Device):
@@ -113,9 +116,15 @@ def sample(disclosure, value, seed, *, continuous=False, kind=Device):
     draws = iter(generator.integers(0, MICRO, 4 * PEOPLE).tolist())
     counts = Counter()
     for star, there in zip(stars.tolist(), rated.tolist(), strict=True):
-        device = kind(disclosure, {"gender": value}, {}, lambda bound: next(draws), reproduce=True)
+        device = kind(
+            disclosure,
+            {"gender": value},
+            State(created=0),
+            lambda item: lambda bound: next(draws),
+            reproduce=True,
+        )
         history = {"item 0": star} if there or not disclosure.rule.selection else {}
-        sent = device.release(history).ratings
+        sent = device.release(history, 0).ratings
         level = sent[0][1] if sent else None
         counts[level // (MICRO // 4) if continuous and sent else level] += 1
     return counts
@@ -152,7 +161,7 @@ def test_scheme_in_a_sample(disclose, sign, hidden):
 
 def test_catches_the_printed_maximum(disclose):
     """With max(1, .) in place of min every rated item is shown, and the test sees it."""
-    everything = tables(keep=np.full((2, 1, 1), MICRO))
+    everything = tables(keep=np.full((2, 1), MICRO))
     assert p_value(disclose("coupling+selection", {"gender": everything})) < FALSE_ALARM
 
 
@@ -178,9 +187,9 @@ def test_known_leak_of_rounded_whole_stars(disclose):
 class Swapped(Device):
     """Rounds with the two chances exchanged, as printed."""
 
-    def _round(self, level):
+    def _round(self, level, draw):
         whole, rest = divmod(level, MICRO)
-        whole += self._draw(MICRO) < MICRO - rest
+        whole += draw(MICRO) < MICRO - rest
         return min(max(whole, 0), 4) * MICRO
 
 
@@ -190,8 +199,8 @@ def test_rounding_in_a_sample(disclose, kind, right):
     disclosure = disclose("scheme+rounding", {"gender": tables()})
     draws = iter(np.random.default_rng(2).integers(0, MICRO, PEOPLE).tolist())
     counts = Counter(
-        kind(disclosure, {"gender": "F"}, {}, lambda bound: next(draws))
-        .release({"item 0": 4.0})
+        kind(disclosure, {"gender": "F"}, State(created=0), lambda item: lambda bound: next(draws))
+        .release({"item 0": 4.0}, 0)
         .ratings[0][1]
         for _ in range(PEOPLE)
     )

@@ -17,12 +17,13 @@ from tacit.errors import ConfigError, DataError, ModelFileError, NotFittedError,
 from tacit.privacy import Basis, Measurement
 from tacit.randomness import replay, simulation
 from tacit.recommenders import files
+from tacit.recommenders.standard_scheme import State
 from tacit.recommenders.standard_scheme import recommender as module
 from tacit.recommenders.standard_scheme.messages import MICRO, RELEASES, Release
 from tacit.recommenders.standard_scheme.population import release as simulated
 from tacit.recommenders.standard_scheme.training import Consenting, consenting, estimate
 
-SMALL = {"factors": 3, "sweeps": 3}
+SMALL = {"factors": 3, "sweeps": 3, "service_sees_items": False}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_model_file(ratings, history, tmp_path, release, attributes):
     assert loaded.disclosure_.encode() == model.disclosure_.encode()
     assert loaded.guarantees() == model.guarantees()
     assert loaded.recommend(history=history) == model.recommend(history=history)
-    own, memory = dict(zip(attributes, ("F", "old"), strict=False)), {}
+    own, memory = dict(zip(attributes, ("F", "old"), strict=False)), State(created=0)
     first = model.exchange(history, own, memory=memory)
     assert loaded.exchange(history, own, memory=memory) == first
 
@@ -156,10 +157,47 @@ def test_true_stars(release):
     StandardScheme(release=release, variant="published")
 
 
-def test_mix_of_nothing():
-    """A mix of 0 sends true stars by another name."""
+@pytest.mark.parametrize("mix", [0.0, 0.5, 0.999])
+def test_a_mix_below_one(mix):
+    """A mix below 1 sends some true stars by another name."""
     with pytest.raises(PrivacyError, match="true stars"):
-        StandardScheme(mix=0.0)
+        StandardScheme(mix=mix)
+    StandardScheme(mix=mix, variant="published")
+
+
+@pytest.mark.parametrize("answer", [None, True])
+def test_a_service_that_sees_items(ratings, answer):
+    """The sound variant is fitted only where it is said that the service learns nothing else."""
+    with pytest.raises(PrivacyError, match=r"ten items known.*service_sees_items=False"):
+        StandardScheme(service_sees_items=answer).fit(ratings)
+    StandardScheme(service_sees_items=answer, variant="published", factors=2, sweeps=1).fit(ratings)
+
+
+def test_epochs_and_aliases_are_disclosed(ratings, tmp_path):
+    """Settings of the calendar and of renamed items reach the devices, from a file as well."""
+    model = StandardScheme(epoch_length=86_400, aliases={"old": 1}, **SMALL).fit(ratings)
+    model.save(tmp_path / "model")
+    for shown in (model.disclosure_, load_model(tmp_path / "model").disclosure_):
+        assert (shown.epoch_length, shown.aliases) == (86_400, (("old", 1),))
+    with pytest.raises(ConfigError, match="86400 seconds"):
+        StandardScheme(epoch_length=86_399)
+
+
+def test_a_model_file_of_an_earlier_version(ratings, tmp_path):
+    """A file without today's format is refused in one sentence that says what to do."""
+    StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
+    header, arrays = files.container.read(tmp_path / "model")
+    del header["format"]
+    files.container.write(tmp_path / "model", header, arrays)
+    with pytest.raises(ModelFileError, match=r"an earlier version wrote it.*Fit it again\."):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 15.9])
+def test_small_epsilons_of_a_disclosure(epsilon):
+    """A noisy disclosure below 16 makes releases tell more than true stars; it is refused."""
+    with pytest.raises(PrivacyError, match=r"below 16 is refused.*\.886"):
+        StandardScheme(disclosure_epsilon=epsilon)
 
 
 @pytest.mark.parametrize("release", ["scheme+rounding", "scheme+selection+rounding"])
@@ -263,7 +301,7 @@ def test_unknown_attribute(ratings):
 
 
 def test_rare_value():
-    """A value held by a few people only can be trained on: one stratum, finite tables."""
+    """A value held by a few people only can be trained on: the tables are finite."""
     data = generated(users=80, items=40, ratings=1600, seed=4)
     few = with_attributes(data, {"gender": ["X", "X", *["F", "M"] * 39]})
     model = StandardScheme(**SMALL).fit(few)
@@ -291,10 +329,10 @@ def test_exchange_crosses_in_bytes(ratings, history, monkeypatch):
 
 def test_exchange_remembers(ratings, history):
     """With one memory, two exchanges send the same bytes and give the same list."""
-    model, memory = StandardScheme(**SMALL).fit(ratings), {}
+    model, memory = StandardScheme(**SMALL).fit(ratings), State(created=0)
     first, second = (model.exchange(history, {"gender": "F"}, memory=memory) for _ in range(2))
     assert first == second
-    assert set(memory) == set(history)
+    assert set(memory.records) <= set(history)
 
 
 def test_list_from_far_away(ratings, history):
@@ -336,7 +374,7 @@ def test_order_of_the_history_says_nothing(ratings, history):
 
 
 @pytest.mark.parametrize("variant", ["sound", "published"])
-@pytest.mark.parametrize("epsilon", [math.inf, 2.0])
+@pytest.mark.parametrize("epsilon", [math.inf, 16.0])
 @pytest.mark.parametrize("release", ["scheme+selection+rounding", "coupling"])
 def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     """The card of the person who hides has no epsilon and calls nothing proved."""
@@ -351,7 +389,7 @@ def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     assert (person.epsilon, person.delta) == (None, None)
     assert person.basis is (Basis.REFUTED if variant == "published" else Basis.UNMEASURED)
     assert bool(person.claims) == (variant == "published")
-    assert others.epsilon == (None if epsilon == math.inf else 2.0)
+    assert others.epsilon == (None if epsilon == math.inf else 16.0)
     assert "differential" not in json.dumps(person.to_dict())
 
 
@@ -385,8 +423,8 @@ def test_infinite_epsilon_is_the_exact_twin(ratings):
 
 
 def test_private_disclosure_is_noisy(ratings):
-    """At a small epsilon two disclosures of the same people differ, in spite of the seed."""
-    made = [StandardScheme(disclosure_epsilon=0.5, **SMALL).fit(ratings) for _ in range(2)]
+    """At a finite epsilon two disclosures of the same people differ, in spite of the seed."""
+    made = [StandardScheme(disclosure_epsilon=16, **SMALL).fit(ratings) for _ in range(2)]
     assert made[0].disclosure_.digest != made[1].disclosure_.digest
 
 
@@ -413,7 +451,7 @@ def test_seed_places_the_start_alone(ratings):
         {"disclosure_epsilon": -1.0},
         {"disclosure_epsilon": math.nan},
         {"contributions": 0},
-        {"disclosure_epsilon": 1.0, "attributes": ("a", "b")},
+        {"disclosure_epsilon": 16.0, "attributes": ("a", "b")},
         {"factors": 0},
         {"sweeps": 0},
         {"ridge": 0.0},

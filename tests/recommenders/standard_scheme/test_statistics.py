@@ -15,11 +15,8 @@ from tacit.errors import ConfigError
 from tacit.randomness import replay, secure, simulation
 from tacit.recommenders.standard_scheme.statistics import (
     collect,
-    collect_activity,
     limit_contributions,
     private,
-    stratum_of,
-    without_strata,
 )
 from tacit.recommenders.standard_scheme.training import Consenting, estimate_privately
 
@@ -89,44 +86,6 @@ def test_weights_and_spread():
     )
     assert got.counts[0, 0, 0] == 0.5
     assert got.histogram[0, 0, 0].tolist() == [0, 0, 0, 0.25, 0.25]
-
-
-@given(st.integers(0, 2**32), st.integers(1, 6))
-@settings(max_examples=25)
-def test_strata_sum_to_everybody(seed, strata):
-    """Over all strata, people and ratings are everybody's."""
-    generator = np.random.default_rng(seed)
-    levels = random_levels(generator, 40)
-    labels = np.arange(40) % 2
-    got = collect_activity(levels, labels, n_values=2, strata=strata)
-    whole = summed(levels, labels, np.zeros(40, dtype=np.int64))
-    np.testing.assert_array_equal(got.people.sum(axis=0), whole.people.sum(axis=0))
-    np.testing.assert_array_equal(got.counts.sum(axis=0), whole.counts.sum(axis=0))
-    one = without_strata(whole)
-    np.testing.assert_array_equal(one.counts[0], got.counts.sum(axis=0))
-
-
-def test_strata_are_of_like_size():
-    """People of each value are spread evenly over the strata of their own value."""
-    generator = np.random.default_rng(1)
-    activity = generator.permutation(np.arange(1, 401))
-    levels = sparse.csr_array(
-        (
-            np.zeros(activity.sum()),
-            np.concatenate([np.arange(n) for n in activity]),
-            np.concatenate([[0], np.cumsum(activity)]),
-        ),
-        shape=(400, 400),
-    )
-    labels = (activity > 250).astype(np.int64)  # one value is far more active
-    got = collect_activity(levels, labels, n_values=2, strata=5)
-    assert np.abs(got.people / got.people.mean(axis=0) - 1).max() < 0.05
-
-
-def test_stratum_starts_at_its_bound():
-    """A person with exactly a bound's number of ratings belongs to the stratum above."""
-    bounds = np.array([[3, 5]] * 4)
-    assert stratum_of(np.array([2, 3, 4, 5]), bounds).tolist() == [0, 1, 1, 2]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 10), st.integers(1, 12))

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from tacit.recommenders.standard_scheme import epochs
 from tacit.recommenders.standard_scheme.device import Device, History, renamed, standing
+from tacit.recommenders.standard_scheme.epochs import calendar, due, end, latest_ended
 from tacit.recommenders.standard_scheme.memory import Log, State
 from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId, Release
 from tacit.recommenders.standard_scheme.refusing import Refused, refuse_unsafe
@@ -54,21 +54,34 @@ class Account:
         the second at which this object first saw it. Asked again in the same epoch, it returns the
         same bytes. ValueError for stars off the scale.
         """
-        state, length = self._state, self._disclosure.epoch_length
+        state, disclosure = self._state, self._disclosure
+        length = disclosure.epoch_length
+        distrust = self._distrust(calendar(now, length))
+        if distrust is None:
+            state.follow(disclosure.aliases)
+            history, entered = renamed(history, disclosure), renamed(entered, disclosure)
         self._note(history, entered, now)
-        epoch = epochs.latest_ended(state.created, now, length)
-        if epoch is None or epoch < state.last_epoch:
-            return None
-        if epoch == state.last_epoch:
+        if latest_ended(state.created, now, length) == state.last_epoch:
             return state.letter
-        if now < epochs.moment(epoch, state.created, length, self._secret):
+        epoch = due(state.created, state.last_epoch, now, length, self._secret)
+        if epoch is None:
             return None
-        letter = self._letter(history, epoch, now)
+        state.withdraw(history)
+        letter = self._letter(history, epoch) if distrust is None else self._again(epoch, distrust)
         if letter is None:
             return None
         state.letter, state.last_epoch, state.spoken = letter.encode(), epoch, epoch
         self._keep(state)
         return state.letter
+
+    def _distrust(self, epoch: int) -> Refused | None:
+        """Why the disclosure is not to be followed, in anything."""
+        try:
+            self._state.log = checked(self._log, self._state.log, self._disclosure, epoch)
+            refuse_unsafe(self._disclosure)
+        except Refused as refused:
+            return refused
+        return None
 
     def _note(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
         """When each undecided item arrived; what was deleted before it was decided is forgotten."""
@@ -79,37 +92,25 @@ class Account:
             if self._state.undecided(item)
         }
 
-    def _letter(self, history: History, epoch: int, now: int) -> Release | None:
-        state, disclosure = self._state, self._disclosure
-        try:
-            state.log = checked(
-                self._log, state.log, disclosure, epochs.calendar(now, disclosure.epoch_length)
-            )
-            refuse_unsafe(disclosure)
-        except Refused as refused:
-            self._tell(f"Nothing new is decided: {refused}.")
-            return self._again(history, epoch)
-        over = epochs.end(epoch, state.created, disclosure.epoch_length)
+    def _letter(self, history: History, epoch: int) -> Release:
+        over = end(epoch, self._state.created, self._disclosure.epoch_length)
         ended = {item: stars for item, stars in history.items() if self._is_over(item, over)}
         try:
-            return Device(disclosure, self._values, state, self._secret).release(ended, epoch)
+            device = Device(self._disclosure, self._values, self._state, self._secret)
         except Refused as refused:
             self._tell(f"Nothing new is decided: {refused}.")
-        state.follow(disclosure.aliases)
-        state.withdraw(renamed(history, disclosure))
-        return standing(state, disclosure, epoch)
+            return standing(self._state, self._disclosure, epoch)
+        return device.release(ended, epoch)
 
     def _is_over(self, item: ItemId, over: int) -> bool:
         return self._state.arrivals.get(item, over - 1) < over
 
-    def _again(self, history: History, epoch: int) -> Release | None:
-        """The last letter's set, less what its owner deleted, under the disclosure it was made for:
-        the new one is not to be followed in anything."""
+    def _again(self, epoch: int, distrust: Refused) -> Release | None:
+        """The last letter's set, less what its owner deleted, for the disclosure of that letter."""
+        self._tell(f"Nothing new is decided: {distrust}.")
         if self._state.letter is None:
             return None
-        last = Release.decode(self._state.letter)
-        self._state.withdraw(history)
-        shown = self._state.shown()
+        last, shown = Release.decode(self._state.letter), self._state.shown()
         ratings = tuple((item, level) for item, level in last.ratings if item in shown)
         return Release(last.disclosure, epoch, ratings)
 

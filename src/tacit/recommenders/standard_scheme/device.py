@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Mapping
+from typing import TypeVar
 
 from tacit.recommenders.standard_scheme.canonical import encode
 from tacit.recommenders.standard_scheme.drawing import Dice, Draw, secret_dice
@@ -36,6 +37,7 @@ from tacit.recommenders.standard_scheme.messages import (
 )
 from tacit.recommenders.standard_scheme.refusing import Refused, refuse_unsafe
 
+T = TypeVar("T")
 History = Mapping[ItemId, float]
 """Item to stars."""
 
@@ -178,11 +180,11 @@ def standing(state: State, disclosure: Disclosure, epoch: int) -> Release:
     return Release(disclosure.digest, epoch, ratings)
 
 
-def renamed(history: Mapping[ItemId, float], disclosure: Disclosure) -> dict[ItemId, float]:
-    """A history under new ids; a rating of the new id itself counts before an old id's."""
-    moved = {new: history[old] for old, new in disclosure.aliases if old in history}
+def renamed(by_item: Mapping[ItemId, T], disclosure: Disclosure) -> dict[ItemId, T]:
+    """The same under new ids; what stands under the new id itself counts before an old id's."""
+    moved = {new: by_item[old] for old, new in disclosure.aliases if old in by_item}
     old = {pair[0] for pair in disclosure.aliases}
-    return moved | {item: stars for item, stars in history.items() if item not in old}
+    return moved | {item: value for item, value in by_item.items() if item not in old}
 
 
 def _own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:

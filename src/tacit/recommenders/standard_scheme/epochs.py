@@ -54,3 +54,11 @@ def moment(epoch: int, created: int, length: int, secret: bytes) -> int:
     if epoch < 2:
         return over
     return over + (word(root_of(secret), {"epoch": epoch}) * DAY >> 64)
+
+
+def due(created: int, last_epoch: int, now: int, length: int, secret: bytes) -> int | None:
+    """The epoch whose letter may leave now, after that of `last_epoch`; None where none may."""
+    epoch = latest_ended(created, now, length)
+    if epoch is None or epoch <= last_epoch or now < moment(epoch, created, length, secret):
+        return None
+    return epoch

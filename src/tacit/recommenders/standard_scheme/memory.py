@@ -115,10 +115,10 @@ class State:
                 "binding": self.binding,
                 "records": [
                     [item, record.level, record.digest, record.epoch, record.withdrawn]
-                    for item, record in _in_order(self.records.items())
+                    for item, record in in_order(self.records.items())
                 ],
-                "frozen": [item for item, _ in _in_order((item, None) for item in self.frozen)],
-                "arrivals": _in_order(self.arrivals.items()),
+                "frozen": [item for item, _ in in_order((item, None) for item in self.frozen)],
+                "arrivals": in_order(self.arrivals.items()),
                 "last_epoch": self.last_epoch,
                 "letter": None if self.letter is None else self.letter.decode(),
                 "spoken": self.spoken,
@@ -204,7 +204,7 @@ def _weight(record: Record) -> tuple[bool, bool]:
     return record.level is not None, not record.withdrawn
 
 
-def _in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:
+def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:
     """By the bytes of the item's JSON."""
     return sorted(rows, key=lambda row: json.dumps(row[0], ensure_ascii=False).encode())
 

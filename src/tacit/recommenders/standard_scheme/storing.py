@@ -63,6 +63,9 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
         for position, name in enumerate(model.attributes)
     }
     items = ids_from_header(header["items"])
+    for position, table in enumerate(tables.values()):
+        shaped(arrays, f"{position}.item_means", len(items))
+        shaped(arrays, f"{position}.means", len(table.values), len(items))
     profiles = Profiles(
         shaped(arrays, "intercepts", len(items)),
         shaped(arrays, "factors", len(items), model.factors),
