@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tacit import randomness
 from tacit.cli.app import app
 from tacit.data.contexts import log_of
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.evaluation.intervals import Interval
-from tacit.evaluation.pdap_policies import NAMES, World
+from tacit.evaluation.pdap_policies import NAMES, World, make
 from tacit.evaluation.pdap_replay import replay_log
 from tacit.evaluation.pdap_report import render
 from tacit.evaluation.pdap_simulation import Row, checkpoints, simulate
@@ -81,6 +83,26 @@ def test_without_noise_the_private_twin_is_dap():
     dap = [one.accuracy for one in simulate("dap", math.inf, SMALL, seed=3)]
     for name in ("p-dap", "gp-dap"):
         assert [one.accuracy for one in simulate(name, math.inf, SMALL, seed=3)] == dap
+
+
+def test_cap_is_one_learner_of_all_vendors():
+    """The paper's CAP has the videos and visitors of every vendor; each vendor of solo its own."""
+    cap = make("cap", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
+    assert len({id(one.vendor.home) for one in cap}) == 1
+    assert len(cap[0].vendor.videos) == SMALL.vendors * SMALL.videos
+    solo = make("solo", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
+    assert len({id(one.vendor.home) for one in solo}) == SMALL.vendors
+    assert len(solo[0].vendor.videos) == SMALL.videos
+
+
+def test_a_test_learns_nothing():
+    """Whatever is tested after the last visit, a longer test leaves the learner as it was, and the
+    accuracy of one is a chance that is no better than the best."""
+    *_, last = simulate("dap", math.inf, SMALL, seed=1, test=50)
+    *_, none = simulate("dap", math.inf, SMALL, seed=1)
+    assert none.test_accuracy is None
+    assert replace(last, test_accuracy=None) == none
+    assert 0 < last.test_accuracy < 0.95
 
 
 def test_cap_never_forwards():

@@ -39,7 +39,7 @@ def pdap(
     policies: Annotated[
         str,
         typer.Option(
-            help="With commas: cap, dup, dap, p-dap, gp-dap, sound-context, sound-joint, "
+            help="With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, "
             "private-linucb, uniform."
         ),
     ] = _POLICIES,
@@ -48,6 +48,12 @@ def pdap(
         float,
         typer.Option(help="L: how steeply clicks change with the context; policies know it."),
     ] = 1.0,
+    groups: Annotated[
+        int, typer.Option(min=0, help="Crowds that contexts come in, of unequal size; 0: uniform.")
+    ] = 0,
+    test: Annotated[
+        int, typer.Option(min=0, help="Visits after learning, of which nothing is learned.")
+    ] = 0,
     gamma: Annotated[
         str, typer.Option(help="Of p-dap and gp-dap: 'printed', Lemma 5's, or a number of visits.")
     ] = "printed",
@@ -84,9 +90,12 @@ def pdap(
         private={"gamma": _gamma(gamma)},
     )
     log, data = _log(ratings, world)
+    if log is not None and (groups or test):
+        raise ConfigError("--groups and --test are for generated clicks: leave out the ratings.")
     epsilons = numbers.decimals(epsilon, "--epsilon")
-    rows = _simulated(names, epsilons, world, log, lipschitz, seeds, quiet=as_json)
-    manifest = _manifest(world, names, epsilons, seeds, lipschitz, data)
+    generated = {"lipschitz": lipschitz, "groups": groups, "test": test}
+    rows = _simulated(names, epsilons, world, log, generated, seeds, quiet=as_json)
+    manifest = _manifest(world, names, epsilons, seeds, generated, data)
     if report is not None:
         from tacit.evaluation.pdap_report import write_report
 
@@ -128,7 +137,7 @@ def _simulated(
     epsilons: tuple[float, ...],
     world: World,
     log: Log | None,
-    lipschitz: float,
+    generated: dict[str, Any],
     seeds: int,
     *,
     quiet: bool,
@@ -138,7 +147,7 @@ def _simulated(
 
     def one(name: str, each: float, seed: int) -> Iterator[Row]:
         if log is None:
-            return simulate(name, each, world, seed=seed, lipschitz=lipschitz)
+            return simulate(name, each, world, seed=seed, **generated)
         from tacit.evaluation.pdap_replay import replay_log
 
         return replay_log(name, each, world, log, seed=seed)
@@ -164,7 +173,7 @@ def _manifest(
     names: tuple[str, ...],
     epsilons: tuple[float, ...],
     seeds: int,
-    lipschitz: float,
+    generated: dict[str, Any],
     data: dict[str, Any],
 ) -> dict[str, Any]:
     from tacit.evaluation.pdap_report import manifest_of
@@ -179,7 +188,7 @@ def _manifest(
         policies=",".join(names),
         epsilon=",".join(f"{each:g}" for each in epsilons),
         seeds=seeds,
-        lipschitz=lipschitz,
+        **generated,
         gamma="printed" if world.private["gamma"] is None else world.private["gamma"],
         split_after=world.setting.first_split,
         **({"delta": world.delta} if "private-linucb" in names else {}),
@@ -223,12 +232,21 @@ def _show(result: dict[str, Any]) -> None:
             groups.setdefault((row["policy"], row["epsilon"]), []).append(row)
     output.table(
         f"after {last:,} visits of each vendor",
-        ("policy", "epsilon", "accuracy", "average regret", "forwarded", "spent per visit"),
+        (
+            "policy",
+            "epsilon",
+            "accuracy",
+            "tested",
+            "average regret",
+            "forwarded",
+            "spent per visit",
+        ),
         [
             (
                 name,
                 "–" if epsilon is None else f"{epsilon:g}",
                 _mean(found, "accuracy"),
+                _mean(found, "test_accuracy"),
                 _mean(found, "average_regret"),
                 _mean(found, "forwarded"),
                 "nothing holds"

@@ -1,7 +1,10 @@
 """The vendors of an experiment, one policy at a time: what each learns with and what it forwards.
 
 policy            forwards                    rewards from neighbours           epsilon is
-cap               nothing                     none                              none
+cap               nothing: one learner has    its own                           none
+                  all videos and visitors
+solo              nothing: each vendor has    its own                           none
+                  its own videos alone
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
 sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
@@ -13,7 +16,7 @@ uniform           nothing but that she comes  none                              
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,7 +38,7 @@ from tacit.recommenders.pdap.trust import NEVER, Caution
 from tacit.recommenders.pdap.uniform import Uniform
 from tacit.recommenders.pdap.vendor import Vendor
 
-PUBLISHED = ("cap", "dup", "dap", "p-dap", "gp-dap")
+PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 SOUND = ("sound-context", "sound-joint", "private-linucb")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
@@ -76,6 +79,17 @@ class World:
             **self.published,
         )
 
+    @property
+    def centralised(self) -> Setting:
+        """Of one learner for all vendors."""
+        return Setting(
+            videos=self.vendors * self.videos,
+            neighbours=0,
+            dimension=self.dimension,
+            horizon=max(2, self.vendors * self.arrivals),
+            **self.published,
+        )
+
 
 @dataclass(frozen=True)
 class Made:
@@ -89,10 +103,21 @@ class Made:
     """Whether neighbours learn of clicks on their videos; else a visitor tells home alone."""
 
 
-def make(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    """One vendor with this policy. epsilon: of policies without one, ignored."""
+def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> list[Made]:
+    """All vendors with this policy, one for each source. epsilon: of policies without one, ignored.
+
+    Those of "cap" share one learner, which has all their videos.
+    """
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
+    if name == "cap":
+        home = Cap(world.centralised)
+        every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
+        return [Made(Vendor(home, every), math.inf) for _ in sources]
+    return [_one(name, epsilon, world, vendor, source) for vendor, source in enumerate(sources)]
+
+
+def _one(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
     if name in PUBLISHED:
         return _published(name, epsilon, world, vendor, source)
     if name == "sound-context":
@@ -106,7 +131,7 @@ def make(name: str, epsilon: float, world: World, vendor: int, source: Source) -
 def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
     setting = world.setting
     videos = world.videos_of(vendor)
-    if name == "cap":
+    if name == "solo":
         return Made(Vendor(Cap(setting), videos), math.inf)
     home: Any
     guests: Guests

@@ -31,10 +31,8 @@ def replay_log(name: str, epsilon: float, world: World, log: Log, *, seed: int) 
             "need another number."
         )
     with randomness.simulation():
-        made = [
-            make(name, epsilon, world, vendor, randomness.replay(f"{seed} {vendor}"))
-            for vendor in range(world.vendors)
-        ]
+        sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
+        made = make(name, epsilon, world, sources)
         run = _Run(made, world, log, seed)
         for arrivals in checkpoints(world.arrivals):
             run.until(arrivals)

@@ -3,7 +3,9 @@
 World     `synthetic_rewards.py`: every vendor has its own videos and users; the best video of ALL
           vendors at a context is known, and regret is its mean minus that of what was shown.
 Messages  vendors reach one another by encoded bytes alone (`network.py`).
-Accuracy  clicks so far over visits so far, as the paper has it; over all vendors together.
+Accuracy  clicks so far over visits so far, from a cold start; over all vendors together.
+Test      the paper's protocol: learn from all arrivals first, then show videos to N more visitors
+          of whom nothing is learned, and take their mean chance of a click.
 Seeds     fix the world, who comes and who would click. Noise from OpenDP takes no seed, so a policy
           that adds some does not repeat to the last click.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,8 @@ class Row:
     best: float | None
     forwarded: float
     matched: int | None = None
+    test_accuracy: float | None = None
+    """Of visits after the last one learned from; None if none were tested."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; infinite ones are null."""
@@ -60,11 +64,19 @@ class Row:
 
 
 def simulate(
-    name: str, epsilon: float, world: World, *, seed: int, groups: int = 0, **clicks: Any
+    name: str,
+    epsilon: float,
+    world: World,
+    *,
+    seed: int,
+    groups: int = 0,
+    test: int = 0,
+    **clicks: Any,
 ) -> Iterator[Row]:
     """Rows of one run, at `CHECKPOINTS` numbers of visits.
 
-    groups: crowds of contexts, 0 for uniform ones. clicks: of `generate`, such as lipschitz.
+    groups: crowds of contexts, 0 for uniform ones. test: visitors of each vendor after the last one
+    learned from; their accuracy stands in the last row. clicks: of `generate`, such as lipschitz.
     """
     truth = generate(
         vendors=world.vendors,
@@ -74,21 +86,27 @@ def simulate(
         **clicks,
     )
     with randomness.simulation():
-        made = [
-            make(name, epsilon, world, vendor, randomness.replay(f"{seed} {vendor}"))
-            for vendor in range(world.vendors)
-        ]
-        run = Run(made, world, truth, seed, groups)
+        sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
+        made = make(name, epsilon, world, sources)
+        run = Run(made, world, truth, seed, groups, test)
         for arrivals in checkpoints(world.arrivals):
             run.until(arrivals)
-            yield run.row(name, epsilon if name in WITH_EPSILON else math.inf, seed)
+            row = run.row(name, epsilon if name in WITH_EPSILON else math.inf, seed)
+            last = arrivals == world.arrivals
+            yield replace(row, test_accuracy=run.tested()) if last else row
 
 
 class Run:
     """All vendors side by side, each visit of one after the same visit of the others."""
 
     def __init__(
-        self, made: Sequence[Made], world: World, truth: Clicks, seed: int, groups: int
+        self,
+        made: Sequence[Made],
+        world: World,
+        truth: Clicks,
+        seed: int,
+        groups: int,
+        test: int = 0,
     ) -> None:
         self.world, self.truth = world, truth
         self.spent = max(one.spent for one in made)
@@ -99,8 +117,11 @@ class Run:
             randomness=randomness.replay(f"seen {seed}"),
         )
         size = (world.vendors, world.arrivals, world.dimension)
-        drawn = contexts(world.vendors * world.arrivals, world.dimension, seed=seed, groups=groups)
-        self._contexts = np.random.default_rng([seed, 1]).permutation(drawn).reshape(size)
+        learned = world.vendors * world.arrivals
+        count = learned + world.vendors * test
+        drawn = contexts(count, world.dimension, seed=seed, groups=groups)
+        mixed = np.random.default_rng([seed, 1]).permutation(drawn[:learned])
+        self._contexts, self._tests = mixed.reshape(size), drawn[learned:]
         self._chances = np.random.default_rng([seed, 2]).random(size[:2])
         self._centres = truth.centres.tolist()
         self._bumps = list(zip(truth.widths.tolist(), truth.heights.tolist(), strict=True))
@@ -126,6 +147,17 @@ class Run:
         flat = part.reshape(-1, self.world.dimension)
         self.shown += float(self.truth.mean(videos.reshape(-1), flat).sum())
         self.done = arrivals
+
+    def tested(self) -> float | None:
+        """The mean chance of a click at `test` more visits of each vendor; none is learned."""
+        if not len(self._tests):
+            return None
+        names = self.world.names
+        shown = [
+            int(self.network.visit(names[number % len(names)], context, _unknown).video)
+            for number, context in enumerate(self._tests)
+        ]
+        return float(self.truth.mean(np.array(shown), self._tests).mean())
 
     def row(self, name: str, epsilon: float, seed: int) -> Row:
         visits = self.done * self.world.vendors
@@ -155,6 +187,10 @@ class Run:
             return float(chance < self.truth.low + height * bump)
 
         return click
+
+
+def _unknown(_vendor: str, _video: str) -> None:
+    """What came of a visit that is not learned."""
 
 
 def checkpoints(arrivals: int) -> list[int]:

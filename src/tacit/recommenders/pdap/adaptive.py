@@ -1,4 +1,4 @@
-"""DAP: vendors that learn together with cells that split; and CAP, a vendor on its own.
+"""DAP: vendors that learn together with cells that split; and CAP, one learner for all vendors.
 
 Source   Zhou, Zhou, Wu, Jin (2015), Algorithm 1 without privacy; CAP after its reference [33].
 """
@@ -166,7 +166,8 @@ class Dap(Learner):
 
 
 class Cap(Learner):
-    """Adaptive cells, own videos only. For the paper's centralised learner, give it them all."""
+    """Adaptive cells, own videos only. The paper's is one learner with the videos and visitors of
+    all vendors; with one vendor's alone, that vendor learns on its own."""
 
     name = "cap"
 

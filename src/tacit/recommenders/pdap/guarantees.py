@@ -25,7 +25,7 @@ _REWARD = Adjacency("reward", "replace")
 _VENDOR = "one's own vendor, which sees context and click, and whoever reads its memory"
 _EXAMPLE = 0.1
 """epsilon' of the exact examples of one draw."""
-NAMES = ("cap", "dup", "dap", "p-dap", "gp-dap")
+NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
 def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
@@ -35,7 +35,7 @@ def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tupl
     """
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
-    if name in ("cap", "dup", "dap") or math.isinf(epsilon):
+    if name in ("cap", "solo", "dup", "dap") or math.isinf(epsilon):
         return (without_noise(name.upper()),)
     geometric = name == "gp-dap"
     own = own_users(setting, epsilon, geometric)
@@ -43,7 +43,7 @@ def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tupl
 
 
 def without_noise(name: str) -> Guarantee:
-    """CAP, DUP, DAP; and any other learner of this folder, the sound ones too, at epsilon = inf."""
+    """CAP, solo, DUP, DAP; and any other learner of this folder at epsilon = inf."""
     return Guarantee(
         name=f"{name} without noise",
         sentence=(
