@@ -31,7 +31,7 @@ def split_by_genre(
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
-    genres = _genres(ratings, column)
+    genres = genres_of(ratings, column)
     counts = Counter(genre for listed in genres for genre in listed)
     by_size = sorted(counts, key=lambda genre: (-counts[genre], genre))
     if len(by_size) < 2:
@@ -49,7 +49,7 @@ def split_by_genre(
     return with_domains(ratings.where(known[ratings.items]).compact(), domains)
 
 
-def _genres(ratings: Ratings, column: str) -> list[list[str]]:
+def genres_of(ratings: Ratings, column: str) -> list[list[str]]:
     """The distinct genres of each item, as listed; none where unknown."""
     values = ratings.item_metadata.get(column)
     if values is None:

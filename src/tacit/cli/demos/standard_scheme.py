@@ -114,7 +114,7 @@ def _accuracy(model: Any, askers: Ratings, generator: np.random.Generator) -> di
     from tacit.recommenders.standard_scheme import RELEASES, Device, Server, State
 
     exact = replace(model.disclosure_, rule=RELEASES["scheme"])
-    server = Server(exact.digest, exact.items, model.profiles_)
+    server = Server(exact.digest, exact.items, model.profiles_, model.ease_)
     truth: list[float] = []
     plain: list[float] = []
     hidden: list[float] = []

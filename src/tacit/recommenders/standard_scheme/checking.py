@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.standard_scheme.messages import DAY, MICRO, RELEASES
+from tacit.recommenders.standard_scheme.training import PROFILES
 
 if TYPE_CHECKING:
     from tacit.recommenders.standard_scheme.recommender import StandardScheme
@@ -71,3 +72,10 @@ def check_settings(model: StandardScheme) -> None:
         model.variant == "published" or len(model.attributes) > 1
     ):
         raise ConfigError("A private disclosure needs the sound variant and one attribute.")
+    if model.profiles not in PROFILES:
+        raise ConfigError(f"Profiles are one of {', '.join(PROFILES)}; got {model.profiles!r}.")
+    if model.item_table and not math.isinf(model.disclosure_epsilon):
+        raise ConfigError(
+            "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
+            "agreed to it, or leave item_table out."
+        )

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,13 @@ from scipy import sparse
 from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
-from tacit.recommenders.standard_scheme.item_table import LARGEST_COLUMN, LIKED, liked_levels
+from tacit.recommenders.standard_scheme.disclosure import FEWEST
+from tacit.recommenders.standard_scheme.item_table import (
+    LARGEST_COLUMN,
+    LIKED,
+    ItemTable,
+    liked_levels,
+)
 from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS
 
 Floats = NDArray[np.float64]
@@ -33,13 +41,13 @@ Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
 """What devices would release of the levels of these people; the second: their numbers."""
 
 PENALTIES = (50, 150, 400, 500, 1000, 2000)
-FEWEST_RATERS = 10
 MOST_ITEMS = 10_000
-ITEMS_TO_CHOOSE_ON = 4_000
+ITEMS_TO_CHOOSE_ON = 2_000
 """The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
 UNIT = 100_000
 """Parts of 1 in which weights are stored."""
-_THOUSANDTH = LIKED * UNIT // 1000
+AT_HOME, SERVED = LIKED * UNIT, 1000
+"""Parts of 1 in which a preference is given at home, and by the recommender."""
 _LEFT_OUT_PEOPLE = 500
 _LEFT_OUT = 0.3
 _LIST = 10
@@ -73,14 +81,28 @@ class Ease:
         """
         inside = self.inside
         shown = weigh(levels, self.n_levels)
-        sums = (shown @ self.weights).toarray()
-        found: Ints = (sums + _THOUSANDTH // 2) // _THOUSANDTH
+        sums = (shown @ self._rows).toarray()
+        found: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
         found[shown @ inside.astype(np.int64) == 0] = -self.popularity
         rest = np.flatnonzero(~inside)
         lowest = found[:, inside].min(axis=1, initial=0)
         order = np.argsort(-stars[:, rest], axis=1, kind="stable")
         found[:, rest] = lowest[:, None] - 1 - np.argsort(order, axis=1)
         return found
+
+    @cached_property
+    def _rows(self) -> sparse.csr_array:
+        """The weights in the order in which a few people's preferences are summed."""
+        return sparse.csr_array(self.weights)
+
+    def table(self, disclosure: str) -> ItemTable:
+        """What devices rank with at home, for the disclosure with this digest."""
+        ends = self.weights.indptr.tolist()
+        rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
+        columns = tuple(
+            (tuple(rows[start:end]), tuple(weights[start:end])) for start, end in pairwise(ends)
+        )
+        return ItemTable(disclosure, liked_levels(self.n_levels), columns)
 
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
@@ -137,7 +159,7 @@ def eligible(weights: sparse.csr_array, most: int) -> Ints:
     """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
     raters = np.bincount(weights.indices, minlength=weights.shape[1])
     order = _most_liked(weights)
-    kept: Ints = np.sort(order[raters[order] >= FEWEST_RATERS][:most])
+    kept: Ints = np.sort(order[raters[order] >= FEWEST][:most])
     return kept
 
 

@@ -10,21 +10,34 @@ import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
-from tacit.randomness import secure
-from tacit.recommenders.base import Floats, History, Recommendations, checked_history, pick, top_n
-from tacit.recommenders.files import titles_of
+from tacit.recommenders.base import (
+    Floats,
+    History,
+    Recommendation,
+    Recommendations,
+    checked_history,
+    pick,
+    top_n,
+)
+from tacit.recommenders.files import Titles, titles_of
 from tacit.recommenders.standard_scheme import disclosure, guarantees, storing
+from tacit.recommenders.standard_scheme.at_home import ranked_at_home, true_levels
 from tacit.recommenders.standard_scheme.checking import check_settings, check_use
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.drawing import Dice
+from tacit.recommenders.standard_scheme.ease import AT_HOME, SERVED
+from tacit.recommenders.standard_scheme.fitting import Fitted, fit
+from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import (
     MICRO,
@@ -35,18 +48,8 @@ from tacit.recommenders.standard_scheme.messages import (
     Rule,
     Scores,
 )
-from tacit.recommenders.standard_scheme.server import Profiles, Server
-from tacit.recommenders.standard_scheme.training import (
-    Consenting,
-    Factorization,
-    consenting,
-    estimate,
-    estimate_privately,
-    published_factorization,
-    sound_factorization,
-    train_profiles,
-    unit,
-)
+from tacit.recommenders.standard_scheme.server import Server
+from tacit.recommenders.standard_scheme.training import Profile, unit
 
 Variant = Literal["sound", "published"]
 
@@ -68,6 +71,8 @@ class StandardScheme:
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `messages.RELEASES`
     mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
+    profiles       what describes an item where stars are predicted: "latent" factors, public
+                   "features" (genres and year), or "both"
     factors, regularization, ridge, sweeps   of the factorisation; penalties in levels, by
                    default what suits the scale (sound) or the patent's numbers (published)
     disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
@@ -75,6 +80,8 @@ class StandardScheme:
                    then counts with
     service_sees_items   whether the service that asks for releases learns otherwise what people
                    watched, bought, opened or rated; the sound variant is fitted where it does not
+    item_table     whether the consenting people agreed that `item_table_` is published: which items
+                   they rated together, for lists at home from true stars
     epoch_length   seconds between two letters of a device, a day at least
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
@@ -89,6 +96,7 @@ class StandardScheme:
         variant: Variant = "sound",
         release: str = "scheme+selection+rounding",
         mix: float = 1.0,
+        profiles: Profile = "latent",
         factors: int = 20,
         regularization: float | None = None,
         ridge: float | None = None,
@@ -96,6 +104,7 @@ class StandardScheme:
         disclosure_epsilon: float = math.inf,
         contributions: int = 50,
         service_sees_items: bool | None = None,
+        item_table: bool = False,
         epoch_length: int = WEEK,
         aliases: Mapping[Any, Any] | None = None,
         random_state: int = 0,
@@ -104,6 +113,7 @@ class StandardScheme:
         self.variant = variant
         self.release = release
         self.mix = mix
+        self.profiles = profiles
         self.factors = factors
         self.regularization = regularization
         self.ridge = ridge
@@ -111,6 +121,7 @@ class StandardScheme:
         self.disclosure_epsilon = disclosure_epsilon
         self.contributions = contributions
         self.service_sees_items = service_sees_items
+        self.item_table = item_table
         self.epoch_length = epoch_length
         self.aliases = dict(aliases or {})
         self.random_state = random_state
@@ -120,35 +131,8 @@ class StandardScheme:
     def fit(self, ratings: Ratings) -> StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known."""
         check_use(self)
-        rule = self.rule(ratings.scale)
-        people, _ = consenting(ratings, self.attributes)
-        coupling = rule.transform == "coupling"
-        if math.isinf(self.disclosure_epsilon):
-            tables = estimate(
-                people,
-                shrink=self.variant == "sound",
-                coupling=coupling,
-                seed=self.random_state,
-            )
-        else:
-            tables = estimate_privately(
-                people,
-                secure(),
-                epsilon=self.disclosure_epsilon,
-                contributions=self.contributions,
-                coupling=coupling,
-            )
-        profiles = train_profiles(
-            people.levels,
-            people.labels,
-            list(tables.values()),
-            self.factorization(people),
-            lowest=ratings.scale.minimum / unit(ratings.scale),
-        )
-        self.measurements_ = ()
-        self.n_consenting_ = people.n_people
-        self.titles_ = titles_of(ratings)
-        self.hold(ratings.item_ids, ratings.scale, tables, profiles)
+        fitted = fit(self, ratings, self.rule(ratings.scale))
+        self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
         return self
 
     def rule(self, scale: RatingScale) -> Rule:
@@ -167,21 +151,6 @@ class StandardScheme:
                 "reproduce the leak."
             )
         return rule
-
-    def factorization(self, people: Consenting) -> Factorization:
-        """How profiles are learned, from the settings and the scale."""
-        if self.variant == "published":
-            how = published_factorization(factors=self.factors, seed=self.random_state)
-        else:
-            how = sound_factorization(people.n_levels, factors=self.factors, seed=self.random_state)
-        return replace(
-            how,
-            regularization=how.regularization
-            if self.regularization is None
-            else self.regularization,
-            ridge=how.ridge if self.ridge is None else self.ridge,
-            sweeps=how.sweeps if self.sweeps is None else self.sweeps,
-        )
 
     def device(
         self,
@@ -213,7 +182,7 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Exchange:
-        """A list made the way it is made in production: release, scores, completion."""
+        """A list made the way it is made in production: release, scores, the best of them."""
         device = self.device(attributes, memory)
         try:
             sent = device.release(checked_history(history), epoch).encode()
@@ -221,9 +190,8 @@ class StandardScheme:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         answer = self.server_.score(Release.decode(sent)).encode()
         scores = Scores.decode(answer)
-        completed = device.complete(scores)
         ranked = top_n(
-            np.array([completed[item] for item in self.item_ids_.tolist()]),
+            np.array([preference for _, _, preference in scores.scores]) / SERVED,
             self.item_ids_,
             n=n,
             user=None,
@@ -245,8 +213,9 @@ class StandardScheme:
         """The n best unseen items for somebody with this history.
 
         With `attributes` the list is made from the obfuscated release, as a recommender far away
-        would make it. Without, it is computed here from the true stars: nothing would be sent. The
-        model keeps no person, so a bare `user` gets the list of somebody without ratings.
+        would make it. Without, it is made here from the true stars and the same weights: nothing
+        would be sent. The model keeps no person, so a bare `user` gets the list of somebody without
+        ratings.
         """
         self._fitted()
         own = history or {}
@@ -256,8 +225,14 @@ class StandardScheme:
             ).recommendations
             rows = tuple(replace(row, user_id=user) for row in made)
             return Recommendations(rows)
+        levels = self._levels(own)
+        if self.item_table and levels.nnz:
+            return self.recommend_at_device(
+                own, user=user, n=n, exclude=exclude, candidates=candidates
+            )
+        stars = self.profiles_.of_everything(levels)
         return top_n(
-            self._at_home(own),
+            self.ease_.preferences(levels, stars)[0] / SERVED,
             self.item_ids_,
             n=n,
             user=user,
@@ -265,12 +240,46 @@ class StandardScheme:
             candidates=candidates,
         )
 
+    def recommend_at_device(
+        self,
+        history: History,
+        *,
+        user: Any = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """The list that a device makes from true stars and the published item table alone."""
+        if self.item_table_ is None:
+            raise PrivacyError(
+                "A list at the device needs the model's item table, which may be published only "
+                "with the consent of the people it was fitted to: fit it with item_table=True "
+                "(--item-table) if they agreed."
+            )
+        ranked = ranked_at_home(self.item_table_, self.disclosure_, self._levels(history))
+        wanted = ranked if candidates is None else set(candidates)
+        unwanted = {*history, *exclude}
+        best = islice((item for item in ranked if item in wanted and item not in unwanted), n)
+        return Recommendations(
+            tuple(
+                Recommendation(user, item, ranked[item] / AT_HOME, rank)
+                for rank, item in enumerate(best, 1)
+            )
+        )
+
+    @property
+    def item_table_(self) -> ItemTable | None:
+        """What devices may fetch to make lists from true stars; None without the consent to it."""
+        self._fitted()
+        return self.ease_.table(self.disclosure_.digest) if self.item_table else None
+
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
         """(len(items),) predicted stars at home, from true stars; NaN for an unknown item."""
         self._fitted()
-        return pick(self._at_home(history or {}), self.item_ids_, items)
+        levels = self.profiles_.of_everything(self._levels(history or {}))[0]
+        return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What is claimed for the people who obfuscate, and for those whose ratings train."""
@@ -289,7 +298,7 @@ class StandardScheme:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write items and public tables; no person is in the file."""
+        """Write items, public tables and what scores; no person is in the file."""
         self._fitted()
         storing.write(self, path)
 
@@ -303,15 +312,17 @@ class StandardScheme:
     def hold(
         self,
         item_ids: Column,
+        titles: Titles,
         scale: RatingScale,
-        tables: dict[str, disclosure.Tables],
-        profiles: Profiles,
+        fitted: Fitted,
+        measurements: tuple[Measurement, ...] = (),
     ) -> None:
-        """Take these tables and profiles as the fitted ones."""
-        self.item_ids_, self.scale_ = item_ids, scale
-        self.tables_, self.profiles_ = tables, profiles
+        """Take this as what was fitted."""
+        self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
+        self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
+        self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements
         self.disclosure_: Disclosure = disclosure.to_message(
-            tables,
+            self.tables_,
             self.rule(scale),
             minimum=scale.minimum,
             step=unit(scale),
@@ -320,23 +331,12 @@ class StandardScheme:
             epoch_length=self.epoch_length,
             aliases=tuple(self.aliases.items()),
         )
-        self.server_ = Server(self.disclosure_.digest, self.disclosure_.items, profiles)
+        self.server_ = Server(
+            self.disclosure_.digest, self.disclosure_.items, self.profiles_, self.ease_
+        )
 
-    def _at_home(self, history: History) -> Floats:
-        """(n_items,) predicted stars from true stars. Made and used on this machine only."""
-        known = self.disclosure_.item_number
-        stars = {item: value for item, value in checked_history(history).items() if item in known}
-        if not self.scale_.holds(np.array(list(stars.values()), dtype=float)).all():
-            raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
-        levels = {
-            item: round((value - self.scale_.minimum) / unit(self.scale_) * MICRO)
-            for item, value in stars.items()
-        }
-        ordered = tuple(sorted(levels.items(), key=lambda level: known[level[0]]))
-        scores = self.server_.score(Release(self.disclosure_.digest, 0, ordered))
-        micro = np.array([level for _, level, _ in scores.scores], dtype=float)
-        predicted: Floats = self.scale_.minimum + unit(self.scale_) * micro / MICRO
-        return predicted
+    def _levels(self, history: History) -> sparse.csr_array:
+        return true_levels(checked_history(history), self.disclosure_, self.scale_)
 
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):

@@ -11,7 +11,6 @@ Deviations  ridge 10 instead of 0.1 on centred levels in the sound variant (0.1 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.engine.ridge import fitted, solve
+from tacit.recommenders.standard_scheme.ease import Ease
 from tacit.recommenders.standard_scheme.messages import MICRO, ItemId, Release, Scores
 
 Floats = NDArray[np.float64]
-THOUSANDTHS = 1000
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,11 @@ class Profiles:
         )
         return solve(centred, self.factors, self.ridge)
 
+    def of_everything(self, released: sparse.csr_array) -> Floats:
+        """(people, items) predicted levels of all items."""
+        levels: Floats = self.intercepts + self.estimate(released) @ self.factors.T
+        return levels
+
     def predict(self, people: Floats, entries: sparse.csr_array) -> Floats:
         """(entries,) predicted levels at every stored entry of a (people, items) CSR."""
         levels: Floats = self.intercepts[entries.indices] + fitted(entries, people, self.factors)
@@ -56,45 +60,42 @@ class Profiles:
 
 
 class Server:
-    """Answers releases made for one disclosure."""
+    """Answers releases made for one disclosure: levels from the profiles, preferences from EASE."""
 
-    def __init__(self, disclosure: str, items: tuple[ItemId, ...], profiles: Profiles) -> None:
+    def __init__(
+        self, disclosure: str, items: tuple[ItemId, ...], profiles: Profiles, ease: Ease
+    ) -> None:
         self._disclosure = disclosure
         self._items = items
         self._number = {item: number for number, item in enumerate(items)}
         self._profiles = profiles
+        self._ease = ease
 
-    def score(self, release: Release, candidates: Sequence[ItemId] | None = None) -> Scores:
-        """Scores of the candidates (default: every item) for whoever sent this release.
+    def score(self, release: Release) -> Scores:
+        """Scores of every item; the device leaves out what its owner has seen.
 
         Raises ValueError for a release that was made for another disclosure, or for items that the
         disclosure does not have.
         """
-        person = self._profiles.estimate(self._matrix(release))[0]
-        numbers = self._numbers(self._items if candidates is None else candidates)
-        levels = self._profiles.intercepts[numbers] + self._profiles.factors[numbers] @ person
-        micro = np.round(levels * MICRO).astype(np.int64).tolist()
-        preferences = np.round(levels * THOUSANDTHS).astype(np.int64).tolist()
-        named = (self._items[number] for number in numbers.tolist())
-        scored = zip(named, micro, preferences, strict=True)
-        return Scores(self._disclosure, tuple(scored))
+        released = self._matrix(release)
+        levels = self._profiles.of_everything(released)
+        preferences = self._ease.preferences(released, levels)[0].tolist()
+        micro = np.round(levels[0] * MICRO).astype(np.int64).tolist()
+        return Scores(self._disclosure, tuple(zip(self._items, micro, preferences, strict=True)))
 
     def _matrix(self, release: Release) -> sparse.csr_array:
         if release.disclosure != self._disclosure:
             raise ValueError("the release was made for another disclosure: fetch the current one")
-        columns = self._numbers([item for item, _ in release.ratings])
+        unknown = [item for item, _ in release.ratings if item not in self._number]
+        if unknown:
+            raise ValueError(f"item {unknown[0]!r} is none that the disclosure has")
+        columns = [self._number[item] for item, _ in release.ratings]
         levels = np.array([level for _, level in release.ratings], dtype=float) / MICRO
         return sparse.csr_array(
             (
                 levels,
-                columns.astype(np.int32),
+                np.array(columns, dtype=np.int32),
                 np.array([0, len(columns)], dtype=np.int32),
             ),
             shape=(1, len(self._items)),
         )
-
-    def _numbers(self, items: Sequence[ItemId]) -> NDArray[np.int64]:
-        unknown = [item for item in items if item not in self._number]
-        if unknown:
-            raise ValueError(f"item {unknown[0]!r} is none that the disclosure has")
-        return np.array([self._number[item] for item in items], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A model of the standard scheme as a file: items, public tables and profiles, and no person."""
+"""A model of the standard scheme as a file: items, public tables and what scores, and no person."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy import sparse
+
 from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.privacy import Measurement
 from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
 from tacit.recommenders.standard_scheme import disclosure
+from tacit.recommenders.standard_scheme.ease import Ease
+from tacit.recommenders.standard_scheme.fitting import Fitted
 from tacit.recommenders.standard_scheme.server import Profiles
 
 if TYPE_CHECKING:
@@ -31,10 +36,19 @@ def write(model: StandardScheme, path: str | Path) -> None:
         "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
         "values": {name: list(table.values) for name, table in model.tables_.items()},
         "ridge": model.profiles_.ridge,
+        "levels": model.ease_.n_levels,
         "people": model.n_consenting_,
         "measurements": [vars(measured) for measured in model.measurements_],
     }
-    arrays = {"intercepts": model.profiles_.intercepts, "factors": model.profiles_.factors}
+    weights = model.ease_.weights
+    arrays = {
+        "intercepts": model.profiles_.intercepts,
+        "factors": model.profiles_.factors,
+        "popularity": model.ease_.popularity,
+        "weights": weights.data.astype(np.int32),
+        "rows": weights.indices.astype(np.int32),
+        "columns": weights.indptr.astype(np.int64),
+    }
     for position, table in enumerate(model.tables_.values()):
         for name in disclosure.ARRAYS:
             array = getattr(table, name)
@@ -68,13 +82,30 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
         shaped(arrays, f"{position}.means", len(table.values), len(items))
     profiles = Profiles(
         shaped(arrays, "intercepts", len(items)),
-        shaped(arrays, "factors", len(items), model.factors),
+        shaped(arrays, "factors", len(items), None),
         header["ridge"],
     )
-    model.n_consenting_ = header["people"]
-    model.titles_ = titles_from_header(header)
-    model.measurements_ = tuple(Measurement(**entry) for entry in header["measurements"])
-    model.hold(items, RatingScale(*header["scale"]), tables, profiles)
+    ease = _ease(arrays, len(items), header["levels"])
+    model.hold(
+        items,
+        titles_from_header(header),
+        RatingScale(*header["scale"]),
+        Fitted(header["people"], tables, profiles, ease),
+        tuple(Measurement(**entry) for entry in header["measurements"]),
+    )
+
+
+def _ease(arrays: Mapping[str, Any], n_items: int, n_levels: int) -> Ease:
+    weights = sparse.csc_array(
+        (
+            shaped(arrays, "weights", None).astype(np.int64),
+            shaped(arrays, "rows", None),
+            shaped(arrays, "columns", n_items + 1),
+        ),
+        shape=(n_items, n_items),
+    )
+    weights.check_format(full_check=True)
+    return Ease(weights, shaped(arrays, "popularity", n_items), n_levels)
 
 
 def _settings(model: StandardScheme) -> dict[str, Any]:
@@ -84,6 +115,7 @@ def _settings(model: StandardScheme) -> dict[str, Any]:
         "variant": model.variant,
         "release": model.release,
         "mix": model.mix,
+        "profiles": model.profiles,
         "factors": model.factors,
         "regularization": model.regularization,
         "ridge": model.ridge,
@@ -91,6 +123,7 @@ def _settings(model: StandardScheme) -> dict[str, Any]:
         "disclosure_epsilon": finite,
         "contributions": model.contributions,
         "service_sees_items": model.service_sees_items,
+        "item_table": model.item_table,
         "epoch_length": model.epoch_length,
         "aliases": [list(pair) for pair in model.aliases.items()],
         "random_state": model.random_state,

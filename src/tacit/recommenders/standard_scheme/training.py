@@ -12,7 +12,8 @@ Deviations  alternating ridge regressions where the patent uses 20 rounds of gra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,13 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.engine.factorization import alternating_ridge
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import Source
-from tacit.recommenders.standard_scheme.disclosure import Tables, estimate_tables, within_bounds
+from tacit.recommenders.standard_scheme.disclosure import (
+    FEWEST,
+    Tables,
+    estimate_tables,
+    within_bounds,
+)
+from tacit.recommenders.standard_scheme.features import item_features
 from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 from tacit.recommenders.standard_scheme.server import Profiles
 from tacit.recommenders.standard_scheme.statistics import (
@@ -34,7 +41,10 @@ from tacit.recommenders.standard_scheme.statistics import (
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Profile = Literal["latent", "features", "both"]
 
+PROFILES = get_args(Profile)
+"""What describes an item where stars are predicted."""
 PARTS = 8
 """Disjoint parts of the people over which shrinkage is validated."""
 PRIVATE_PARTS = 2
@@ -206,7 +216,9 @@ class Factorization:
     regularization   of the factorisation; ridge: of one person's estimate from a release
     per_rating       regularization is paid once per rating
     centred          item means (shrunk by 5 pseudo-ratings) are taken out first; otherwise stars
-                     are factorised as they are
+                     are factorised as they are. Items with few raters then have one mean together
+                     and no factors: a mean of their own is the star of a single rater
+    latent           whether items have factors; features: (items, d) what is known of them besides
     """
 
     factors: int
@@ -216,6 +228,8 @@ class Factorization:
     per_rating: bool
     centred: bool
     seed: int
+    latent: bool = True
+    features: Floats | None = None
 
 
 def sound_factorization(
@@ -234,6 +248,17 @@ def published_factorization(*, factors: int = 20, sweeps: int = 20, seed: int = 
     return Factorization(factors, 0.02, 0.1, sweeps, True, False, seed)
 
 
+def of_kind(kind: Profile, how: Factorization, ratings: Ratings) -> Factorization:
+    """The same, with what is to describe an item.
+
+    Features are scaled like factors are, which share the size of a rating evenly with tastes.
+    """
+    if kind == "latent":
+        return how
+    scale = np.sqrt(((ratings.scale.levels or CONTINUOUS_LEVELS + 1) - 1) / 4)
+    return replace(how, latent=kind == "both", features=scale * item_features(ratings))
+
+
 def train_profiles(
     levels: sparse.csr_array,
     labels: Ints,
@@ -244,15 +269,31 @@ def train_profiles(
 ) -> Profiles:
     """Item profiles from r - x0 v0 of consenting people. lowest: the lowest star, in levels."""
     residuals = without_offsets(levels, labels, tables)
-    intercepts = np.full(levels.shape[1], -lowest)
+    intercepts, common = np.full(levels.shape[1], -lowest), np.ones(levels.shape[1], dtype=bool)
     if how.centred:
-        counts = np.bincount(levels.indices, minlength=levels.shape[1]).astype(float)
-        sums = np.bincount(levels.indices, residuals, minlength=levels.shape[1])
-        pull = _MEAN_PSEUDO_RATINGS
-        intercepts = (sums + pull * float(residuals.mean())) / (counts + pull)
+        intercepts, common = _item_means(levels.indices, residuals, levels.shape[1])
     matrix = sparse.csr_array(
         (residuals - intercepts[levels.indices], levels.indices, levels.indptr), shape=levels.shape
     )
+    described = [np.empty((levels.shape[1], 0)) if how.features is None else how.features]
+    if how.latent:
+        factors = np.zeros((levels.shape[1], how.factors))
+        factors[common] = _factors(matrix[:, np.flatnonzero(common)], how)
+        described.append(factors)
+    return Profiles(intercepts=intercepts, factors=np.hstack(described), ridge=how.ridge)
+
+
+def _item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Mean level of each item, and which items have enough raters for one of their own."""
+    counts = np.bincount(items, minlength=n_items).astype(float)
+    sums = np.bincount(items, residuals, minlength=n_items)
+    common = counts >= FEWEST
+    counts[~common], sums[~common] = counts[~common].sum(), sums[~common].sum()
+    pull = _MEAN_PSEUDO_RATINGS
+    return (sums + pull * float(residuals.mean())) / (counts + pull), common
+
+
+def _factors(matrix: sparse.csr_array, how: Factorization) -> Floats:
     _, items = alternating_ridge(
         matrix,
         factors=how.factors,
@@ -261,4 +302,4 @@ def train_profiles(
         seed=how.seed,
         per_rating=how.per_rating,
     )
-    return Profiles(intercepts=intercepts, factors=items, ridge=how.ridge)
+    return items

@@ -1,0 +1,35 @@
+"""What is made on one machine from true stars, and never sent."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from tacit.data.ratings import RatingScale
+from tacit.errors import DataError
+from tacit.recommenders.base import History
+from tacit.recommenders.standard_scheme.device import renamed
+from tacit.recommenders.standard_scheme.item_table import ItemTable
+from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId
+from tacit.recommenders.standard_scheme.training import unit
+
+
+def true_levels(history: History, disclosure: Disclosure, scale: RatingScale) -> sparse.csr_array:
+    """(1, n_items) CSR of true levels; DataError for stars off the scale."""
+    rated = renamed(history, disclosure)
+    stars = np.array([rated.get(item, np.nan) for item in disclosure.items], dtype=float)
+    numbers = np.flatnonzero(np.isfinite(stars))
+    if not scale.holds(stars[numbers]).all():
+        raise DataError("a rating in the history lies off the scale", expected=str(scale))
+    levels = (stars[numbers] - scale.minimum) / unit(scale)
+    ends = np.array([0, len(numbers)], dtype=np.int32)
+    return sparse.csr_array((levels, numbers.astype(np.int32), ends), shape=(1, len(stars)))
+
+
+def ranked_at_home(
+    table: ItemTable, disclosure: Disclosure, levels: sparse.csr_array
+) -> dict[ItemId, int]:
+    """Unseen items and their preference in millionths, best first."""
+    whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
+    items = [disclosure.items[number] for number in levels.indices]
+    return dict(table.rank(disclosure.items, dict(zip(items, whole, strict=True))))
