@@ -13,6 +13,7 @@ from typing import Any
 
 import golden_item_table
 import golden_scheme
+import golden_scheme_lives
 import golden_scheme_refused
 import golden_sketches
 import golden_sketches_refused
@@ -24,6 +25,7 @@ FILES: dict[str, Callable[[], dict[str, list[Any]]]] = {
     "sketches.json": golden_sketches.content,
     "sketches-refused.json": golden_sketches_refused.content,
     "standard-scheme.json": golden_scheme.content,
+    "standard-scheme-lives.json": golden_scheme_lives.content,
     "standard-scheme-refused.json": golden_scheme_refused.content,
 }
 

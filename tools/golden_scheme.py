@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 from golden_vectors import completion, readable, release
 
-from tacit.client.drawing import SecretDraws
 from tacit.recommenders.sketches.sensing import below, words
+from tacit.recommenders.standard_scheme.drawing import secret_dice
+from tacit.recommenders.standard_scheme.memory import Record, State
 from tacit.recommenders.standard_scheme.messages import (
     MICRO,
     RELEASES,
+    WEEK,
     AttributeTable,
     Disclosure,
     Release,
     Rule,
     Scores,
 )
+from tacit.recommenders.standard_scheme.refusing import CAP, FLOOR
 
 SECRETS = (bytes([9]) * 32, bytes(range(40, 140)))
 GENDER = ("gender", ("F", "M"))
@@ -48,32 +51,35 @@ INTEGERS = Scale(minimum=1, step=1)
 
 
 def table(
-    name: str, values: tuple[str, ...], items: int, levels: int, strata: int, seed: int
+    name: str, values: tuple[str, ...], items: int, scale: Scale, rule: Rule, seed: int
 ) -> AttributeTable:
-    """Public numbers that mean nothing, in bounds. levels: 0 for no coupling."""
+    """Public numbers that mean nothing, such as a device follows."""
     stream = words(bytes(16), seed)
 
     def some(size: int, least: int, most: int) -> tuple[int, ...]:
         return tuple(least + below(stream, most - least + 1) for _ in range(size))
 
     def shares() -> tuple[int, ...]:
-        parts = some(levels - 1, 0, MICRO // levels)
+        parts = some(scale.levels - 1, 1, MICRO // scale.levels)
         return (*accumulate(parts), MICRO)
 
-    def of_values(make: Callable[[], Any]) -> tuple[Any, ...]:
-        return tuple(make() for _ in values)
-
     def coupling() -> Any:
-        return tuple(tuple(shares() for _ in range(levels)) for _ in range(items))
+        return tuple(tuple(shares() for _ in range(scale.levels)) for _ in range(items))
 
+    chances = [list(some(items, MICRO // 2, CAP)) for _ in values]
+    for number in range(items):
+        largest = below(stream, len(values) + 1)
+        for row, own in enumerate(chances):
+            none = largest == len(values) and number % 5 == 4
+            own[number] = 0 if none else CAP if row == largest % len(values) else own[number]
+    averaged, coupled = rule.transform == "attribute-average", rule.transform == "coupling"
     return AttributeTable(
         name=name,
         values=values,
-        offsets=of_values(lambda: some(items, -MICRO, MICRO)),
-        bounds=of_values(lambda: tuple(sorted(some(strata - 1, 1, max(1, items))))),
-        keep=of_values(lambda: tuple(some(items, MICRO // 2, MICRO) for _ in range(strata))),
-        means=of_values(lambda: some(items, 0, 4 * MICRO)),
-        coupling=of_values(coupling) if levels else (),
+        offsets=tuple(some(items, -MICRO // 4, MICRO // 4) for _ in values),
+        keep=tuple(map(tuple, chances)),
+        means=tuple(some(items, 0, 4 * MICRO) for _ in values) if averaged else (),
+        coupling=tuple(coupling() for _ in values) if coupled else (),
     )
 
 
@@ -83,10 +89,11 @@ def disclosure(
     scale: Scale = WHOLE_STARS,
     items: tuple[int | str, ...] = ITEMS,
     attributes: tuple[tuple[str, tuple[str, ...]], ...] = (GENDER,),
-    strata: int = 2,
+    epoch_length: int = WEEK,
+    aliases: tuple[tuple[int | str, int | str], ...] = (),
     seed: int = 0,
 ) -> Disclosure:
-    coupled = scale.levels if rule.transform == "coupling" else 0
+    averaged = items if rule.transform == "movie-average" else ()
     means = words(bytes(16), 1000 + seed)
     return Disclosure(
         rule=rule,
@@ -94,19 +101,21 @@ def disclosure(
         step=scale.step,
         levels=scale.levels,
         items=items,
-        item_means=tuple(below(means, 4 * MICRO) for _ in items),
+        epoch_length=epoch_length,
+        aliases=aliases,
+        item_means=tuple(below(means, 4 * MICRO) for _ in averaged),
         attributes=tuple(
-            table(name, values, len(items), coupled, strata, 100 * seed + number)
+            table(name, values, len(items), scale, rule, 100 * seed + number)
             for number, (name, values) in enumerate(attributes)
         ),
     )
 
 
 def visits(scale: Scale, items: tuple[int | str, ...]) -> list[dict[int | str, float]]:
-    """Some stars; the same and more of them; some changed."""
+    """Some stars; the same and more of them; some changed, in another order; fewer; none."""
     first = {item: scale.stars(number) for number, item in enumerate(items[:6])}
     more = {item: scale.stars(number + 2) for number, item in enumerate(items[6:])}
-    both = {"elsewhere": 99.0} | first | more
+    both = {"elsewhere": scale.stars(1), "other": 99.0} | first | more
     changed = both | {item: scale.stars(number + 1) for number, item in enumerate(items[2:5])}
     return [first, both, dict(reversed(changed.items())), first, {}]
 
@@ -125,25 +134,24 @@ def disclosures() -> list[tuple[Disclosure, Scale]]:
     found = []
     for number, rule in enumerate(safe_rules()):
         found.append((disclosure(rule, seed=number), WHOLE_STARS))
-        two = disclosure(rule, attributes=(AGE, GENDER), scale=HALF_STARS, strata=3, seed=number)
+        two = disclosure(rule, attributes=(AGE, GENDER), scale=HALF_STARS, seed=number)
         found.append((two, HALF_STARS))
         if rule.transform != "coupling":
-            found.append((disclosure(rule, scale=RULER, strata=1, seed=number), RULER))
+            found.append((disclosure(rule, scale=RULER, seed=number), RULER))
     rounding = RELEASES["scheme+selection+rounding"]
     found.append((disclosure(rounding, scale=INTEGERS), INTEGERS))
     found.append((disclosure(rounding, items=()), WHOLE_STARS))
+    moved = (("elsewhere", 12), ("gone", "not here"), (41, 40))
+    found.append((disclosure(rounding, aliases=moved, epoch_length=86_400), WHOLE_STARS))
     return found
 
 
 def safe_rules() -> list[Rule]:
-    rules = [rule for rule in RELEASES.values() if not unsafe(rule)]
-    mixed = [replace(rule, mix=400_000) for rule in rules]
     return [
-        *rules,
-        *mixed,
+        *(rule for rule in RELEASES.values() if not unsafe(rule)),
         Rule("coupling", selection=True, rounding=True),
         Rule("movie-average", selection=True, rounding=True),
-        Rule("attribute-average", selection=True, rounding=True, mix=999_999),
+        Rule("attribute-average", selection=True, rounding=True),
     ]
 
 
@@ -160,30 +168,27 @@ def on_the_edge() -> list[dict[str, Any]]:
         (plain, _fit_offsets),
         (RELEASES["coupling"], _fit_coupling),
     ):
-        shown = disclosure(rule, strata=1)
-        draws = SecretDraws(SECRETS[0], shown, OWN, {})
-        drawn = []
-        for item in shown.items:
-            draws.begin(item, None)
-            drawn.append(draws.draw(MICRO))
+        shown = disclosure(rule)
+        dice = secret_dice(SECRETS[0])
+        drawn = [dice(item)(MICRO) for item in shown.items]
         for more in (0, 1):
             fitted = fit(shown.attributes[0], [draw + more for draw in drawn])
             changed = replace(shown, attributes=(fitted,))
             history: dict[int | str, float] = dict.fromkeys(shown.items, 3.0)
             found.append(release([changed.encode()], [OWN], [history], SECRETS[0]))
-    halves: dict[int | str, float] = {item: n + 0.5 for n, item in enumerate(ITEMS)}
-    true = disclosure(replace(plain, mix=1), scale=Scale(0.0, 1e6, 0), strata=1)
-    return [*found, release([true.encode()], [OWN], [halves], SECRETS[0])]
+    return found
 
 
 def _fit_keep(made: AttributeTable, drawn: list[int]) -> AttributeTable:
     """An item is shown while the die lies below."""
-    return replace(made, keep=tuple((tuple(drawn),) for _ in made.values))
+    own = tuple(draw if FLOOR <= draw < CAP else CAP for draw in drawn)
+    return replace(made, keep=(own, (CAP,) * len(drawn)))
 
 
 def _fit_offsets(made: AttributeTable, drawn: list[int]) -> AttributeTable:
     """A level goes up while the draw lies below what is left of it."""
-    return replace(made, offsets=tuple(tuple(-draw for draw in drawn) for _ in made.values))
+    row = tuple(-draw if draw <= MICRO // 2 else MICRO - draw for draw in drawn)
+    return replace(made, offsets=(row, row))
 
 
 def _fit_coupling(made: AttributeTable, drawn: list[int]) -> AttributeTable:
@@ -201,10 +206,32 @@ def messages() -> list[dict[str, Any]]:
     return [
         *(readable(replace(plain, minimum=number)) for number in (*scales, *odd)),
         *(readable(replace(plain, step=abs(number))) for number in odd),
-        readable(Release("", tuple((letter, n) for n, letter in enumerate(letters)))),
-        readable(Release("é", ((2**53, 2**53), (-(2**53), -(2**53)), (10**4299, 0)))),
+        readable(Release("", 0, tuple((letter, n) for n, letter in enumerate(letters)))),
+        readable(Release("é", 2**53, ((2**53, 2**53), (-(2**53), -(2**53)), (10**4299, 0)))),
         readable(Scores("x", ())),
+        readable(Scores("x", ((7, 2**53, -(2**53)), ("7", 0, 1)))),
+        readable(State(created=0)),
+        readable(memory()),
     ]
+
+
+def memory() -> State:
+    """Every field filled, items in an order that is not that of the bytes."""
+    items: tuple[int | str, ...] = ("😀", "\uffff", "é", 10, 9, -1, "9", "a", 2**60)
+    return State(
+        created=1_700_000_000,
+        binding="0123456789abcdef",
+        records={
+            item: Record(None if n % 3 == 0 else n * MICRO, f"{n:016x}", n, n % 3 == 2)
+            for n, item in enumerate(items)
+        },
+        frozen={"b", 3, "B", "\ue000", "\U00010000"},
+        arrivals={"z": 1_700_000_001, 4: 1_699_999_999, "Z": 0},
+        last_epoch=2810,
+        letter=Release("é", 2810, (("é", 0),)).encode(),
+        spoken=2809,
+        log=((0, "0" * 16), (2809, "f" * 16)),
+    )
 
 
 def completions() -> list[dict[str, Any]]:
@@ -212,7 +239,8 @@ def completions() -> list[dict[str, Any]]:
     for number, (shown, _) in enumerate(disclosures()[:6]):
         stream = words(bytes(16), number)
         levels = [below(stream, 8 * MICRO) - 2 * MICRO for _ in shown.items]
-        scores = Scores(shown.digest, tuple(zip(shown.items, levels, strict=True)))
+        ranks = [below(stream, 2000) - 1000 for _ in shown.items]
+        scores = Scores(shown.digest, tuple(zip(shown.items, levels, ranks, strict=True)))
         found.append(completion(shown.encode(), OWN, scores.encode()))
     return [*found, completion(shown.encode(), OWN, Scores(shown.digest, ()).encode())]
 

@@ -21,10 +21,17 @@ from golden_scheme import (
 )
 from golden_vectors import completion, message, release
 
-from tacit.recommenders.standard_scheme.messages import RELEASES, Disclosure, Release, Scores
+from tacit.recommenders.standard_scheme.messages import (
+    MICRO,
+    RELEASES,
+    Disclosure,
+    Release,
+    Scores,
+)
+from tacit.recommenders.standard_scheme.refusing import CAP, FLOOR
 
 SHOWN = disclosure(RELEASES["coupling+selection"], items=("a", "b"))
-RELEASED = Release("0123456789abcdef", (("é", 1_250_000), (7, 0)))
+RELEASED = Release("0123456789abcdef", 2810, (("é", 1_250_000), (7, 0)))
 KINDS: tuple[tuple[Any, str, str], ...] = (
     (Release, "release", "ratings"),
     (Scores, "scores", "scores"),
@@ -42,9 +49,9 @@ _SPELLINGS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("two halves that make one", lambda data: data.replace("é".encode(), b"\\ud83d\\ude00")),
     ("an escape that is not needed", lambda data: data.replace("é".encode(), b"\\u00e9")),
     ("a control character", lambda data: data.replace("é".encode(), b"\x1f")),
-    ("a key twice", lambda data: data.replace(b'"version":1', b'"version":1,"version":1')),
-    ("keys out of order", lambda data: b'{"version":1,' + data[1:].replace(b',"version":1', b"")),
-    ("a key more", lambda data: data.replace(b'"version":1', b'"version":1,"who":7')),
+    ("a key twice", lambda data: data.replace(b'"version":2', b'"version":2,"version":2')),
+    ("keys out of order", lambda data: b'{"version":2,' + data[1:].replace(b',"version":2', b"")),
+    ("a key more", lambda data: data.replace(b'"version":2', b'"version":2,"who":7')),
     ("a key less", lambda data: data.replace(b'"disclosure":"0123456789abcdef",', b"")),
     ("a float", lambda data: data.replace(b"1250000", b"1250000.0")),
     ("an exponent", lambda data: data.replace(b"1250000", b"125e4")),
@@ -66,9 +73,11 @@ _SPELLINGS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("only brackets", lambda _: b"[" * 2000),
 ]
 _CONTENTS: list[dict[str, Any]] = [
-    {"version": 2},
+    {"version": 1},
+    {"version": 3},
     {"version": True},
-    {"version": "1"},
+    {"version": "2"},
+    {"version": None},
     {"message": "disclosure"},
     {"message": None},
     {"disclosure": None},
@@ -90,6 +99,14 @@ _CONTENTS: list[dict[str, Any]] = [
     {"": [[["a"], 1]]},
     {"": [["a", 1], ["a", 2]]},
     {"": [[2**60, 1], [2**60, 2]]},
+]
+_EPOCHS: list[dict[str, Any]] = [
+    {"epoch": None},
+    {"epoch": -1},
+    {"epoch": 1.0},
+    {"epoch": True},
+    {"epoch": "0"},
+    {"epoch": 2**53 + 1},
 ]
 _PLACES: list[tuple[tuple[str | int, ...], Any]] = [
     (("rule", "transform"), "other"),
@@ -116,8 +133,21 @@ _PLACES: list[tuple[tuple[str | int, ...], Any]] = [
     (("items",), "ab"),
     (("items", 0), None),
     (("items", 0), 1.5),
-    (("item_means", 0), 2**53 + 1),
-    (("item_means",), []),
+    (("item_means",), [0]),
+    (("item_means",), None),
+    (("epoch_length",), 0),
+    (("epoch_length",), 604_800.0),
+    (("epoch_length",), None),
+    (("aliases",), None),
+    (("aliases",), {}),
+    (("aliases",), ["cd"]),
+    (("aliases",), [["c"]]),
+    (("aliases",), [["c", "a", "b"]]),
+    (("aliases",), [["c", None]]),
+    (("aliases",), [["a", "b"]]),
+    (("aliases",), [["c", "a"], ["c", "b"]]),
+    (("aliases",), [["c", "d"], ["d", "a"]]),
+    (("aliases",), [["c", "c"]]),
     (("attributes",), []),
     (("attributes",), {}),
     (("attributes", 0), {}),
@@ -129,12 +159,12 @@ _PLACES: list[tuple[tuple[str | int, ...], Any]] = [
     (("attributes", 0, "offsets", 0), []),
     (("attributes", 0, "offsets", 0, 0), -(2**53) - 1),
     (("attributes", 0, "means"), None),
-    (("attributes", 0, "keep", 0, 0, 0), 1_000_001),
-    (("attributes", 0, "keep", 0, 0, 0), -1),
+    (("attributes", 0, "means"), [[0, 0], [0, 0]]),
+    (("attributes", 0, "keep", 0, 0), 1_000_001),
+    (("attributes", 0, "keep", 0, 0), -1),
     (("attributes", 0, "keep", 0), []),
-    (("attributes", 0, "bounds"), [[5, 4], [4, 5]]),
-    (("attributes", 0, "bounds"), [1, 2]),
-    (("attributes", 0, "bounds"), []),
+    (("attributes", 0, "keep", 0, 0), [950_000]),
+    (("attributes", 0, "bounds"), [[], []]),
     (("attributes", 0, "coupling", 0, 0, 0), [5, 4, 3, 2, 1_000_000]),
     (("attributes", 0, "coupling", 0, 0, 0), [0, 0, 0, 0, 0]),
     (("attributes", 0, "coupling"), []),
@@ -151,9 +181,14 @@ def messages() -> list[dict[str, Any]]:
     data = RELEASED.encode()
     found = [message(Release, spell(data), why) for why, spell in _SPELLINGS]
     for kind, name, field in KINDS:
-        whole = {"version": 1, "message": name, "disclosure": "x", field: [["a", 1]]}
-        for change in _CONTENTS[:-1] if kind is Scores else _CONTENTS:
+        more = [] if kind is Release else [1]
+        whole = {"version": 2, "message": name, "disclosure": "x", field: [["a", 1, *more]]}
+        whole |= {"epoch": 0} if kind is Release else {}
+        for change in [*_CONTENTS, *_EPOCHS] if kind is Release else _CONTENTS[:-1]:
             named = {field if key == "" else key: value for key, value in change.items()}
+            if more and isinstance(named.get(field), list):
+                rows = named[field]
+                named[field] = [[*row, *more] if isinstance(row, list) else row for row in rows]
             if named.get(field) != []:
                 found.append(message(kind, spelled(whole | named), str(change)))
     for path, value in _PLACES:
@@ -163,14 +198,6 @@ def messages() -> list[dict[str, Any]]:
             place = place[key]
         place[path[-1]] = value
         found.append(message(Disclosure, spelled(content), f"{path}: {value}"))
-    for path, value, why in (
-        (("scale", "levels"), 1, "a scale of one level"),
-        (("attributes", 0, "bounds", 0), [5, 4], "bounds that go down"),
-    ):
-        content = json.loads(disclosure(RELEASES["scheme"], items=("a", "b"), strata=3).encode())
-        parent = content[path[0]] if len(path) == 2 else content["attributes"][0]["bounds"]
-        parent[path[-1]] = value
-        found.append(message(Disclosure, spelled(content), why))
     twice = json.loads(SHOWN.encode())
     twice["attributes"] *= 2
     return [*found, message(Disclosure, spelled(twice), "an attribute twice")]
@@ -181,8 +208,14 @@ def releases() -> list[dict[str, Any]]:
     found = [
         released(disclosure(rule), INTEGERS, number)
         for number, rule in enumerate(
-            [*filter(unsafe, RELEASES.values()), *(replace(r, mix=0) for r in safe_rules()[:4])]
+            [
+                *filter(unsafe, RELEASES.values()),
+                *(replace(rule, mix=mix) for rule in safe_rules()[:4] for mix in (0, 999_999)),
+            ]
         )
+    ]
+    found += [
+        release([shown.encode()], [OWN], [{12: 3.0}], SECRETS[0]) for shown in tables_refused()
     ]
     shown, ruler = disclosure(whole), disclosure(whole, scale=RULER)
     for kind, stars in ((shown, (0.0, 6.0, 3.5, 1.00001, -1e300)), (ruler, (-10.1, 10.1, 1e300))):
@@ -193,8 +226,8 @@ def releases() -> list[dict[str, Any]]:
     for later, own in (
         (shown, {"gender": "M"}),
         (disclosure(RELEASES["scheme+rounding"]), OWN),
-        (disclosure(replace(whole, mix=999_999)), OWN),
         (disclosure(whole, scale=INTEGERS), OWN),
+        (disclosure(whole, epoch_length=86_400), OWN),
         (both, OWN),
     ):
         sent = [shown.encode(), later.encode()]
@@ -202,11 +235,35 @@ def releases() -> list[dict[str, Any]]:
     return found
 
 
+def tables_refused() -> list[Disclosure]:
+    """Messages whose numbers no device follows."""
+    plain = disclosure(RELEASES["scheme+selection+rounding"], items=(12,))
+    found = [replace(plain, epoch_length=86_399)]
+    chances = ((CAP, FLOOR - 1), (CAP - 1, CAP - 1), (CAP + 1, CAP), (MICRO, MICRO), (0, CAP))
+    found += [_with(plain, keep=tuple((chance,) for chance in keep)) for keep in chances]
+    offsets = (MICRO // 2 + 1, -MICRO // 2 - 1)
+    found += [_with(plain, offsets=((0,), (offset,))) for offset in offsets]
+    two = disclosure(plain.rule, items=(12,), attributes=(AGE, GENDER))
+    large = tuple(
+        replace(table, offsets=((260_000,),) * len(table.values)) for table in two.attributes
+    )
+    found.append(replace(two, attributes=large))
+    coupled = disclosure(RELEASES["coupling"], items=(12,))
+    all_levels = ((200_000, 400_000, 600_000, 800_000, MICRO),) * 5
+    four_levels = ((200_000, 400_000, 600_000, 600_000, MICRO),) * 5
+    found.append(_with(coupled, coupling=((all_levels,), (four_levels,))))
+    return found
+
+
+def _with(shown: Disclosure, **tables: Any) -> Disclosure:
+    return replace(shown, attributes=(replace(shown.attributes[0], **tables),))
+
+
 def completions() -> list[dict[str, Any]]:
     shown = disclosure(RELEASES["scheme+rounding"], attributes=(GENDER,))
     others = [
-        Scores("0123456789abcdef", ((12, 0),)),
-        Scores(shown.digest, ((12, 0), ("elsewhere", 0))),
+        Scores("0123456789abcdef", ((12, 0, 0),)),
+        Scores(shown.digest, ((12, 0, 0), ("elsewhere", 0, 0))),
     ]
     return [completion(shown.encode(), OWN, scores.encode()) for scores in others]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tacit.client.drawing import SecretDraws
 from tacit.recommenders.sketches import device as sketches
 from tacit.recommenders.sketches.messages import Campaign, Clusters
 from tacit.recommenders.standard_scheme import device as scheme
+from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import Disclosure, Scores
 
 Item = int | str
@@ -88,17 +88,17 @@ def release(
     histories: Sequence[History],
     secret: bytes,
 ) -> Vector:
-    """One memory of the standard scheme: each visit's disclosure, values and history."""
-    memory: scheme.Memory = {}
+    """One memory of the standard scheme, one visit an epoch: each one's disclosure, values and
+    history, what left, and the memory at the end."""
+    state = State(created=0)
     distinct = list(dict.fromkeys(disclosures))
+    visits = list(enumerate(zip(disclosures, values, histories, strict=True)))
 
     def released() -> list[str]:
         sent = []
-        for data, own, history in zip(disclosures, values, histories, strict=True):
-            disclosure = Disclosure.decode(data)
-            draws = SecretDraws(secret, disclosure, own, memory)
-            device = scheme.Device(disclosure, own, draws.memory, draws.draw)
-            sent.append(device.release(history).encode().decode())
+        for epoch, (data, own, history) in visits:
+            device = scheme.Device(Disclosure.decode(data), own, state, secret)
+            sent.append(device.release(history, epoch).encode().decode())
         return sent
 
     return {
@@ -108,17 +108,19 @@ def release(
                 "disclosure": distinct.index(data),
                 "values": dict(own),
                 "history": tagged_history(history),
+                "epoch": epoch,
             }
-            for data, own, history in zip(disclosures, values, histories, strict=True)
+            for epoch, (data, own, history) in visits
         ],
         "secret": secret.hex(),
         **outcome("releases", released),
+        "memory": state.encode().decode(),
     }
 
 
 def completion(disclosure: bytes, values: Mapping[str, str], scores: bytes) -> Vector:
     """Predicted stars for the owner."""
-    device = scheme.Device(Disclosure.decode(disclosure), values, {})
+    device = scheme.Device(Disclosure.decode(disclosure), values, State(created=0), bytes(32))
 
     def predicted() -> list[list[Any]]:
         return tagged_history(device.complete(Scores.decode(scores)))

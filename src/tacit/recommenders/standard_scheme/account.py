@@ -36,7 +36,7 @@ class Account:
         log: Log,
         values: Mapping[str, str],
         secret: bytes,
-        keep: Callable[[State], None],
+        keep: Callable[[State], object],
         tell: Callable[[str], object] = str,
     ) -> None:
         self._state = state

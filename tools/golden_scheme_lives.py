@@ -1,0 +1,272 @@
+"""Golden lives of accounts: many epochs, refits, deletions, lost and old memories, silence.
+
+A step is one time at which the device is on: what it is given, the letter that is due (null where
+none is) and what its owner hears. `open` is a start of the program: the memory found and the last
+epoch that the file of the secret names (null: the secret was not made there). `forget` begins a new
+account with the step's secret. At the end stands the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from golden_scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
+from golden_vectors import History, Item, Vector, tagged, tagged_history
+
+from tacit.recommenders.sketches.sensing import below, words
+from tacit.recommenders.standard_scheme.account import Account
+from tacit.recommenders.standard_scheme.epochs import calendar, moment, start
+from tacit.recommenders.standard_scheme.memory import Log, State, forgotten, opened
+from tacit.recommenders.standard_scheme.messages import DAY, MICRO, RELEASES, WEEK, Disclosure
+from tacit.recommenders.standard_scheme.migrating import Entry, migrated
+
+CREATED = 1_700_000_000
+FIRST = calendar(CREATED, WEEK)
+RULE = RELEASES["scheme+selection+rounding"]
+SHOWN = disclosure(RULE)
+
+
+def log_of(*digests: tuple[int, Disclosure]) -> Log:
+    return tuple((epoch, shown.digest) for epoch, shown in digests)
+
+
+class Life:
+    """One account's life, written down while it is lived."""
+
+    def __init__(self, shown: Disclosure = SHOWN, secret: bytes = SECRETS[0]) -> None:
+        self.shown = shown
+        self.log = log_of((FIRST, shown))
+        self.values: Mapping[str, str] = OWN
+        self.secret = secret
+        self.state = State(created=CREATED)
+        self.steps: list[Vector] = []
+        self.started: list[bytes] = []
+
+    def refit(self, shown: Disclosure, epoch: int) -> None:
+        self.shown, self.log = shown, (*self.log, (epoch, shown.digest))
+
+    def open(self, memory: bytes | None, spoken: int | None, history: History, at: int) -> None:
+        found = None if memory is None else State.decode(memory)
+        self.state = opened(found, spoken, history, at, self.shown.epoch_length)
+        told = None if memory is None else memory.decode()
+        self.on(at, history, {}, open={"memory": told, "spoken": spoken})
+
+    def forget(self, secret: bytes, history: History, at: int) -> None:
+        self.state, self.secret = forgotten(self.state, history, at), secret
+        self.on(at, {}, forget=[tagged(item) for item in history])
+
+    def on(
+        self, at: int, history: History, entered: Mapping[Item, int] | None = None, **more: Any
+    ) -> None:
+        heard: list[str] = []
+        if entered is None:  # in the week before
+            entered = dict.fromkeys(history, at - 3 * DAY)
+        kept: list[State] = []
+        account = Account(
+            self.state, self.shown, self.log, self.values, self.secret, kept.append, heard.append
+        )
+        letter = account.speak(history, entered, at)
+        self.started.append(self.shown.encode())
+        self.steps.append(
+            {
+                "at": at,
+                "secret": self.secret.hex(),
+                "values": dict(self.values),
+                "log": [list(entry) for entry in self.log],
+                "history": tagged_history(history),
+                "entered": [[tagged(item), second] for item, second in entered.items()],
+                **more,
+                "letter": None if letter is None else letter.decode(),
+                "told": heard,
+            }
+        )
+
+    def vector(self, name: str) -> Vector:
+        distinct = list(dict.fromkeys(self.started))
+        steps = [
+            {"disclosure": distinct.index(data)} | step
+            for data, step in zip(self.started, self.steps, strict=True)
+        ]
+        return {
+            "name": name,
+            "created": CREATED,
+            "disclosures": [data.decode() for data in distinct],
+            "steps": steps,
+            "memory": self.state.encode().decode(),
+        }
+
+
+def monday(number: int) -> int:
+    """A second of the week this many after the first, when its letter is due."""
+    return start(FIRST + number, WEEK) + 2 * DAY
+
+
+def some(count: int, first: int = 0) -> dict[Item, float]:
+    return {item: 1.0 + (number + first) % 5 for number, item in enumerate(ITEMS[:count])}
+
+
+def calm() -> Vector:
+    """Cold start, then weeks; stars change, go and come back; one refit."""
+    life = Life()
+    for at in (0, 1_799, 1_800, 1_801, 86_399, 86_400):
+        life.on(CREATED + at, some(3), {ITEMS[2]: CREATED + 1_800})
+    due = moment(FIRST, CREATED, WEEK, SECRETS[0])
+    for at in (start(FIRST + 1, WEEK), due - 1, due, due + 1):
+        life.on(at, some(5), {ITEMS[4]: start(FIRST + 1, WEEK)})
+    life.refit(disclosure(RULE, seed=1), FIRST + 2)
+    life.on(monday(2), some(7, first=1), {})
+    life.on(monday(5), {item: stars for item, stars in some(9).items() if item != ITEMS[0]})
+    life.on(monday(6), some(10))
+    life.on(monday(4), some(10))
+    return life.vector("calm")
+
+
+def catalogue() -> Vector:
+    """Items come, go, are renamed and merged; tables without a chance."""
+    life = Life(disclosure(RULE, items=ITEMS[:6]))
+    life.on(monday(1), some(8) | {"old": 4.0})
+    life.refit(disclosure(RULE, items=ITEMS[2:9], aliases=(("old", ITEMS[3]),), seed=1), FIRST + 2)
+    life.on(monday(2), some(8) | {"old": 4.0})
+    merged = ((ITEMS[0], ITEMS[6]), (ITEMS[2], ITEMS[6]), (ITEMS[5], ITEMS[7]), ("old", ITEMS[3]))
+    life.refit(disclosure(RULE, items=ITEMS[3:4] + ITEMS[6:], aliases=merged), FIRST + 3)
+    life.on(monday(3), some(10) | {"old": 4.0})
+    life.on(monday(4), some(10))
+    return life.vector("catalogue")
+
+
+def memories() -> list[Vector]:
+    """Lost, old and foreign memories; a program that starts again; "forget me"."""
+    whole = Life()
+    whole.on(monday(1), some(4))
+    backup = whole.state.encode()
+    whole.on(monday(2), some(8))
+    whole.open(whole.state.encode(), whole.state.spoken, some(9), monday(3))
+    found = [whole.vector("started again")]
+    for name, memory, spoken in (
+        ("lost", None, FIRST + 1),
+        ("old", backup, FIRST + 1),
+        ("another device", None, None),
+        ("never spoken", None, -1),
+    ):
+        life = Life()
+        life.open(memory, spoken, some(6), monday(2) + DAY)
+        life.on(monday(3), some(8))
+        life.on(monday(4), some(10))
+        found.append(life.vector(name))
+    gone = Life()
+    gone.on(monday(1), some(4))
+    gone.forget(SECRETS[1], some(6), monday(1) + 5)
+    gone.on(monday(2), some(10))
+    gone.on(monday(3), some(10))
+    return [*found, gone.vector("forgotten")]
+
+
+def silences() -> list[Vector]:
+    """What a device sends where it decides nothing new."""
+    other = disclosure(RULE, seed=1)
+    unsafe = replace(SHOWN, epoch_length=WEEK, rule=RELEASES["selection"])
+    found = []
+    for name, shown, log, values in (
+        ("another value", SHOWN, None, {"gender": "M"}),
+        ("an unknown value", SHOWN, None, {}),
+        ("another rule", disclosure(RELEASES["coupling+selection"]), FIRST + 2, OWN),
+        ("another attribute", disclosure(RULE, attributes=(AGE, GENDER)), FIRST + 2, OWN),
+        ("an unsafe rule", unsafe, FIRST + 2, OWN),
+        ("not in the log", other, None, OWN),
+        ("not yet in the log", other, FIRST + 5, OWN),
+        ("two in one epoch", other, FIRST, OWN),
+    ):
+        life = Life()
+        life.on(monday(1), some(5))
+        life.values, life.shown = values, shown
+        if log is not None:
+            life.log = (*life.log, (log, shown.digest))
+        life.on(monday(2), some(8))
+        life.on(monday(3), some(3))
+        life.values, life.shown, life.log = OWN, SHOWN, log_of((FIRST, SHOWN))
+        life.on(monday(4), some(8))
+        found.append(life.vector(name))
+    rewritten = Life()
+    rewritten.on(monday(1), some(5))
+    rewritten.shown, rewritten.log = other, log_of((FIRST, other))
+    rewritten.on(monday(2), some(8))
+    found.append(rewritten.vector("another log"))
+    first = Life(unsafe)
+    first.on(monday(1), some(5))
+    return [*found, first.vector("unsafe from the first")]
+
+
+def lived(number: int) -> Vector:
+    """A life by chance."""
+    stream = words(bytes(16), 5000 + number)
+    many = disclosure(RULE, attributes=(AGE, GENDER), seed=number)
+    life = Life(many if number % 3 == 0 else SHOWN, SECRETS[number % 2])
+    history: dict[Item, float] = {}
+    entered: dict[Item, int] = {}
+    at = CREATED
+    for _ in range(12):
+        at += below(stream, 3 * DAY) if below(stream, 2) else below(stream, 2 * WEEK)
+        for item in ITEMS:
+            what = below(stream, 8)
+            if what == 0:
+                history.pop(item, None)
+            elif what < 3:
+                entered.setdefault(item, at - below(stream, DAY))
+                history[item] = 1.0 + below(stream, 5)
+        if below(stream, 4) == 0 and calendar(at, WEEK) > life.log[-1][0]:
+            attributes = (AGE, GENDER) if number % 3 == 0 else (GENDER,)
+            seed = 10 + below(stream, 100)
+            life.refit(disclosure(RULE, attributes=attributes, seed=seed), calendar(at, WEEK))
+        life.on(at, dict(history), {i: s for i, s in entered.items() if i in history})
+    return life.vector(f"by chance {number}")
+
+
+def migrations() -> list[Vector]:
+    """Memories of version 1, with and without the disclosure of the last release."""
+    last = (
+        b'{"attributes":[{"bounds":[[2,4],[1,3]],"coupling":[],"keep":[[[500000,500000,1000000],'
+        b"[600000,400000,1000000],[700000,300000,1000000]],[[1000000,1000000,1000000],"
+        b"[1000000,1000000,1000000],[1000000,1000000,1000000]]],"
+        b'"means":[[0,0,0],[0,0,0]],"name":"gender","offsets":[[1,1,1],[-1,-1,-1]],'
+        b'"values":["F","M"]}],"item_means":[0,0,0],"items":[12,"12","\xc3\xa9"],'
+        b'"message":"disclosure","rule":{"mix":1000000,"rounding":true,"selection":true,'
+        b'"transform":"scheme"},"scale":{"levels":5,"minimum":1.0,"step":1.0},"version":1}'
+    )
+    entries: dict[Item, Entry] = {
+        12: (3 * MICRO, 2 * MICRO, (599_999,), "x"),
+        "12": (3 * MICRO, 3 * MICRO, (400_000,), "x"),
+        "é": (MICRO, None, (0,), "x"),
+        "elsewhere": (0, MICRO, (0,), "x"),
+    }
+    found = []
+    true_star: dict[Item, Entry] = {12: (MICRO, MICRO, (), "x")}
+    for known, values, held in (
+        (last, OWN, entries),
+        (last, OWN, entries | {-7: (0, 0, (0,), "x")}),
+        (last, {"gender": "M"}, entries),
+        (last, {}, entries),
+        (last, OWN, true_star),
+        (None, OWN, entries),
+    ):
+        state = migrated(held, known, values, monday(1), WEEK)
+        found.append(
+            {
+                "last": None if known is None else known.decode(),
+                "values": dict(values),
+                "entries": [
+                    [tagged(item), level, released, list(dice), bound]
+                    for item, (level, released, dice, bound) in held.items()
+                ],
+                "at": monday(1),
+                "epoch_length": WEEK,
+                "memory": state.encode().decode(),
+            }
+        )
+    return found
+
+
+def content() -> dict[str, list[Any]]:
+    lives = [calm(), catalogue(), *memories(), *silences(), *map(lived, range(12))]
+    return {"lives": lives, "migrations": migrations()}
