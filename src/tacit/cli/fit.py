@@ -3,107 +3,19 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import hiding_tables, options, output
+from tacit.cli import fit_standard_scheme, options, output
+from tacit.cli.fitted import Out, summary
 from tacit.cli.output import JSON
-from tacit.writing import check_writable
-
-if TYPE_CHECKING:
-    from tacit.data.ratings import Ratings
-    from tacit.recommenders.standard_scheme import StandardScheme
 
 app = typer.Typer(
     help="Fit a recommender to ratings and write its model file.", no_args_is_help=True
 )
-
-
-def _writable(out: Path) -> Path:
-    check_writable(out)  # before the hours of work, not after
-    return out
-
-
-Out = Annotated[Path, typer.Option("--out", "-o", callback=_writable, help="Model file to write.")]
-MEASURING_FOLDS = 5
-
-
-class Sees(StrEnum):
-    """An answer that has to be given."""
-
-    YES = "yes"
-    NO = "no"
-
-
-@app.command("standard-scheme")
-@options.reads_ratings
-def standard_scheme(
-    source: options.Source,
-    out: Out,
-    attribute: Annotated[
-        list[str], typer.Option(help="User attribute to hide; repeat for several.")
-    ] = ["gender"],  # noqa: B006  # typer copies it
-    variant: options.Variant = "sound",
-    release: Annotated[
-        str, typer.Option(help="What devices send, such as coupling+selection.")
-    ] = "scheme+selection+rounding",
-    mix: Annotated[float, typer.Option(help="Share of the ratings to obfuscate, 0 to 1.")] = 1.0,
-    factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
-    disclosure_epsilon: Annotated[
-        float,
-        typer.Option(help="Nats per training person for the public item tables; inf: exact."),
-    ] = math.inf,
-    contributions: Annotated[
-        int, typer.Option(min=1, help="Ratings a person counts with, if that epsilon is finite.")
-    ] = 50,
-    service_sees_items: Annotated[
-        Sees | None,
-        typer.Option(
-            help="Does the service learn otherwise what people watched, bought, opened or rated?",
-        ),
-    ] = None,
-    measure: Annotated[
-        bool, typer.Option(help="Attack the model on its own training people for its card.")
-    ] = True,
-    seed: options.Seed = 0,
-    workers: options.Workers = 0,
-    as_json: JSON = False,
-) -> None:
-    """Hide an attribute of the people who will ask.
-
-    What hides it is what their devices send.
-    """
-    from tacit.recommenders.standard_scheme import StandardScheme
-
-    model = StandardScheme(
-        attributes=attribute,
-        variant=variant,  # type: ignore[arg-type]  # checked by the constructor
-        release=release,
-        mix=mix,
-        factors=factors,
-        disclosure_epsilon=disclosure_epsilon,
-        contributions=contributions,
-        service_sees_items=None if service_sees_items is None else service_sees_items == "yes",
-        random_state=seed,
-    )
-    ratings = source.read()
-    with output.progress("Fitting", None, quiet=as_json):
-        model.fit(ratings)
-    if measure and len(attribute) == 1 and mix == 1:
-        _measure(model, ratings, seed=seed, workers=workers, quiet=as_json)
-    model.save(out)
-    result = _summary("standard-scheme", out, ratings) | {
-        "attributes": list(model.attributes),
-        "values": {name: list(table.values) for name, table in model.tables_.items()},
-        "variant": variant,
-        "release": release,
-        "training_people": model.n_consenting_,
-        "measurements": [vars(measured) for measured in model.measurements_],
-    }
-    output.emit(result, as_json=as_json, render=_show_standard_scheme)
+app.command("standard-scheme")(fit_standard_scheme.standard_scheme)
 
 
 @app.command("xmap")
@@ -181,7 +93,7 @@ def xmap(
     card = model.guarantees()[0]
     told = {"recommender": "x-map", "model": str(out), "items": len(model.item_ids_)}
     # Exact numbers of people and ratings and the data's digest are in no private release.
-    result = (_summary("x-map", out, ratings) if variant == "published" else {}) | {
+    result = (summary("x-map", out, ratings) if variant == "published" else {}) | {
         **told,
         "source": list(model.routes.sources) or None,
         "target": list(model.routes.targets),
@@ -193,29 +105,6 @@ def xmap(
         "sentence": card.sentence,
     }
     output.emit(result, as_json=as_json, render=_show_xmap)
-
-
-def _measure(
-    model: StandardScheme, ratings: Ratings, *, seed: int, workers: int, quiet: bool
-) -> None:
-    from tacit.evaluation.hiding import evaluate_hiding, steps
-
-    with output.progress("Attacking", steps(MEASURING_FOLDS), quiet=quiet) as advance:
-        table = evaluate_hiding(
-            ratings,
-            model.attributes[0],
-            folds=MEASURING_FOLDS,
-            releases=tuple(dict.fromkeys(["none", model.release])),
-            variant=model.variant,
-            factors=model.factors,
-            disclosure_epsilon=model.disclosure_epsilon,
-            contributions=model.contributions,
-            seed=seed,
-            workers=workers,
-            progress=advance,
-        )
-    data = f"{table.people:,} training people in {MEASURING_FOLDS} folds"
-    model.measurements_ = table.measurements(model.release, data)
 
 
 @app.command()
@@ -329,18 +218,7 @@ def _fit_baseline(name: str, model: Any, source: options.Source, out: Path, as_j
     ratings = source.read()
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings).save(out)
-    output.emit(_summary(name, out, ratings), as_json=as_json, render=_show_baseline)
-
-
-def _summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
-    return {
-        "recommender": name,
-        "model": str(out),
-        "people": ratings.n_users,
-        "items": ratings.n_items,
-        "ratings": len(ratings),
-        "data": ratings.digest,
-    }
+    output.emit(summary(name, out, ratings), as_json=as_json, render=_show_baseline)
 
 
 def _show_baseline(result: dict[str, Any]) -> None:
@@ -365,23 +243,4 @@ def _show_xmap(result: dict[str, Any]) -> None:
     output.next_step(
         f"Next:  tacit guarantee {result['model']}   or   tacit recommend {result['model']} "
         "--history my_ratings.csv"
-    )
-
-
-def _show_standard_scheme(result: dict[str, Any]) -> None:
-    hidden = " and ".join(result["attributes"])
-    output.console.print(
-        f"Fitted the standard scheme ({result['variant']}, {result['release']}) to hide {hidden}, "
-        f"on {result['training_people']:,} people and {result['items']:,} items; wrote "
-        f"{result['model']}.",
-        soft_wrap=True,
-        markup=False,
-    )
-    if result["measurements"]:
-        output.console.print(f"How well attackers guess {hidden} of these people, fold by fold:")
-        hiding_tables.intervals(result["measurements"])
-    name, values = next(iter(result["values"].items()))
-    output.next_step(
-        f"Next:  tacit guarantee {result['model']}   or   tacit recommend {result['model']} "
-        f"--history my_ratings.csv --about {name}={values[0]}"
     )

@@ -29,9 +29,16 @@ def recommend(
         Path | None, typer.Option(help="The person's own ratings: columns item and rating.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
+    at_device: Annotated[
+        bool,
+        typer.Option(
+            "--at-device",
+            help="From true stars and the published item table, as a device does: nothing leaves.",
+        ),
+    ] = False,
     about: Annotated[
         list[str] | None,
-        typer.Option(help="Her hidden attribute, NAME=VALUE. It stays in this process."),
+        typer.Option(help="A hidden attribute of the person, NAME=VALUE: from a release."),
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(help="Items to leave out: ids with commas, or @FILE.")
@@ -58,8 +65,10 @@ def recommend(
 ) -> None:
     """Recommend items to a person who need not have been in training; rated items are left out.
 
-    With --about, the list is made from an obfuscated release, as a recommender far away would make
-    it. Without, it is computed at home from the true stars, and nothing is sent anywhere.
+    With --at-device the list is made as a device makes it at home, and nothing leaves it: the first
+    choice wherever the model's item table may be published. With --about, it is made from an
+    obfuscated release, as a recommender far away would make it. Without either, it is computed here
+    from the true stars and the model file, and nothing is sent anywhere.
     """
     from tacit.recommenders import load_model
     from tacit.recommenders.standard_scheme import StandardScheme
@@ -68,6 +77,10 @@ def recommend(
     fitted = load_model(model)
     if about and not isinstance(fitted, StandardScheme):
         raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")
+    if at_device and not isinstance(fitted, StandardScheme):
+        raise ConfigError(f"{model} has no item table, so --at-device has no meaning here.")
+    if at_device and about:
+        raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
     if target is not None and not isinstance(fitted, XMap):
         raise ConfigError(f"{model} has no target domains, so --target has no meaning here.")
     own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
@@ -83,6 +96,8 @@ def recommend(
         made = fitted.exchange(own, options.pairs(about, "--about"), memory=store.entries, **wanted)
         store.write()
         release, found = made.release.encode(), made.recommendations
+    elif at_device:
+        found = fitted.recommend_at_device(own, **wanted)
     else:
         found = fitted.recommend(history=own, **wanted)
     titles = fitted.titles_
@@ -90,10 +105,11 @@ def recommend(
         "model": str(model),
         "rated": len(own),
         "unknown_items": unknown,
-        "computed": "from the release" if release is not None else "at home",
+        "computed": _computed(at_device, release),
         "shown": None if release is None else len(made.release.ratings),
         "release": release.decode() if release is not None and (show_release or as_json) else None,
         "hides": isinstance(fitted, StandardScheme),
+        "item_table": isinstance(fitted, StandardScheme) and fitted.item_table,
         "items": [
             {
                 "rank": row.rank,
@@ -106,6 +122,12 @@ def recommend(
         ],
     }
     output.emit(result, as_json=as_json, render=_show)
+
+
+def _computed(at_device: bool, release: bytes | None) -> str:
+    if at_device:
+        return "at the device"
+    return "at home" if release is None else "from the release"
 
 
 def _reasons(model: Any, item: Any, own: dict[Any, float]) -> dict[str, Any]:
@@ -231,11 +253,14 @@ def _show(result: dict[str, Any]) -> None:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
     if result["shown"] is None:
         output.console.print(
-            f"Computed at home from {result['rated']} ratings; nothing was sent anywhere."
+            f"Computed {result['computed']} from {result['rated']} ratings; nothing was sent "
+            "anywhere."
         )
         if any("because" in entry for entry in result["items"]):
             output.next_step(f"Next:  tacit guarantee {result['model']}  says who is protected.")
-        if result["hides"]:
+        if result["item_table"] and result["computed"] == "at home":
+            output.next_step("Next:  --at-device makes the list as a device does: nothing leaves.")
+        elif result["hides"]:
             output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
         return
     output.console.print(
