@@ -13,18 +13,16 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import golden_scheme
 import golden_sketches
 import pytest
+from small_world import DISCLOSURE, ITEM_TABLE, NOW, log, scores
 
-from tacit.client import Client, PassingMemory
+from tacit.client import Client, PassingAccount, PassingMemory
 from tacit.recommenders.sketches.messages import Clusters, catalogue_digest
-from tacit.recommenders.standard_scheme.messages import RELEASES, Release, Scores
 
 ITEMS = golden_sketches.TITLES
 CAMPAIGN = golden_sketches.asked(ITEMS)
 CLUSTERS = Clusters(CAMPAIGN.digest, catalogue_digest(ITEMS), bytes(60), tuple(range(60)))
-DISCLOSURE = golden_scheme.disclosure(RELEASES["scheme+selection+rounding"])
 
 
 @dataclass
@@ -42,6 +40,9 @@ class Handler(BaseHTTPRequestHandler):
     service: Service
 
     def do_GET(self):
+        self._answer(self.service.answers.get(self.path))
+
+    def do_DELETE(self):
         self._answer(self.service.answers.get(self.path))
 
     def do_POST(self):
@@ -76,11 +77,6 @@ class Quiet(ThreadingHTTPServer):
         pass
 
 
-def scores(body):
-    shown = Release.decode(body).disclosure
-    return Scores(shown, tuple((item, 1_500_000) for item in DISCLOSURE.items)).encode()
-
-
 @pytest.fixture
 def service():
     """A running service on this machine."""
@@ -93,7 +89,10 @@ def service():
         "/api/campaigns/films/reports": lambda body: b'{"counted": true}',
         "/api/disclosures": json.dumps({"disclosures": [{"name": "gender"}]}).encode(),
         "/api/disclosures/gender": DISCLOSURE.encode(),
-        "/api/disclosures/gender/profiles": scores,
+        "/api/disclosures/gender/log": log(DISCLOSURE.digest),
+        "/api/disclosures/gender/item-table": ITEM_TABLE.encode(),
+        "/api/disclosures/gender/letters": scores,
+        "/api/users/ann": b'{"user": "ann"}',
     }
     handler = type("Bound", (Handler,), {"service": here})
     server = Quiet(("127.0.0.1", 0), handler)
@@ -110,10 +109,11 @@ def service():
 def client(service):
     """Make a client of it that does not wait between attempts."""
 
-    def make(memory=None, **settings):
-        settings = {"secret": bytes(range(32)), "sleep": lambda seconds: None} | settings
+    def make(memory=None, account=None, **settings):
+        settings = {"sleep": lambda seconds: None} | settings
         memory = PassingMemory() if memory is None else memory
-        return Client(service.url, "tacit_1_abc", memory=memory, **settings)
+        account = PassingAccount(bytes(range(32)), NOW) if account is None else account
+        return Client(service.url, "tacit_1_abc", account=account, memory=memory, **settings)
 
     return make
 

@@ -13,18 +13,21 @@ from pathlib import Path
 import pytest
 
 import tacit.client
-from tacit.client import Client, FileMemory, Limits, PassingMemory, ServiceError
+from tacit.client import (
+    Client,
+    FileMemory,
+    Limits,
+    PassingAccount,
+    PassingMemory,
+    ServiceError,
+)
 from tacit.client.transport import Transport, idempotency_key
 from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.sketches.device import Device
 from tacit.recommenders.sketches.messages import Campaign, Report
-from tacit.recommenders.standard_scheme.messages import Disclosure, Release, Scores
 
 REPORTS = "/api/campaigns/films/reports"
-PROFILES = "/api/disclosures/gender/profiles"
 HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0}
-STARS = {12: 5.0, "12": 1.0, "é": 3.0, 40: 2.0, "elsewhere": 4.0}
-OWN = {"gender": "F"}
 
 
 def posts(service):
@@ -33,12 +36,9 @@ def posts(service):
     ]
 
 
-def everything(service):
-    """Every byte that left, headers and paths too."""
-    return b"\n".join(
-        path.encode() + body + json.dumps(headers).encode()
-        for _, path, body, headers in service.asked
-    )
+def own():
+    """What only this device has."""
+    return {"account": PassingAccount(bytes(32)), "memory": PassingMemory()}
 
 
 def test_needs_the_standard_library_alone():
@@ -56,6 +56,7 @@ def test_needs_the_standard_library_alone():
     assert {root for root in roots if root not in sys.stdlib_module_names} == {"tacit"}
     ours = {m for m in loaded if m.startswith("tacit.") and not m.startswith("tacit.client")}
     kinds = ("device", "messages", "canonical", "sensing", "sketches", "standard_scheme")
+    kinds += ("account", "drawing", "epochs", "item_table", "memory", "migrating", "refusing")
     others = {module for module in ours if module.rpartition(".")[2] not in kinds}
     assert others == {"tacit.errors", "tacit.recommenders"}
 
@@ -88,6 +89,14 @@ def test_report(service, client):
     assert headers["Authorization"] == "Bearer tacit_1_abc"
 
 
+def test_two_devices_of_one_secret(service, client):
+    """Devices that share the secret and nothing else report the same bytes for the same stars."""
+    for _ in range(2):
+        client().report("films", HISTORY)
+    first, second = posts(service)
+    assert first[:2] == second[:2]
+
+
 def test_report_again(service, client):
     """Another visit sends the same bytes under the same key, whatever the stars are then."""
     memory = PassingMemory()
@@ -95,52 +104,6 @@ def test_report_again(service, client):
         client(memory).report("films", history)
     [first, *others] = [(body, headers["Idempotency-Key"]) for _, body, headers in posts(service)]
     assert others == [first, first]
-
-
-def test_two_devices_of_one_secret(service, client):
-    """Devices that share the secret and nothing else send the same bytes for the same stars."""
-    for _ in range(2):
-        client().report("films", HISTORY)
-        client().predict("gender", OWN, STARS)
-    sent = posts(service)
-    assert sent[0][:2] == sent[2][:2]
-    assert sent[1][:2] == sent[3][:2]
-
-
-def test_predict(service, client):
-    """Predictions are the service's scores and the owner's own offsets."""
-    predicted = client().predict("gender", OWN, STARS)
-    disclosure = Disclosure.decode(service.answers["/api/disclosures/gender"])
-    offsets = disclosure.attributes[0].offsets[0]
-    assert predicted == {
-        item: 1.0 + (1_500_000 + offset) / 1_000_000
-        for item, offset in zip(disclosure.items, offsets, strict=True)
-    }
-    [(path, body, _)] = posts(service)
-    assert path == PROFILES
-    assert {item for item, _ in Release.decode(body).ratings} <= set(STARS) - {"elsewhere"}
-
-
-def test_the_attribute_does_not_leave(service, client):
-    """No request has the attribute's value, a star or the secret in it."""
-    memory = PassingMemory()
-    device = client(memory)
-    device.predict("gender", {"gender": "F"}, STARS)
-    device.report("films", HISTORY)
-    device.recommend("films", HISTORY, liked_from=4.0)
-    left = everything(service)
-    for secret in (b'"F"', b"gender=", b"4.5", bytes(range(32)), bytes(range(32)).hex().encode()):
-        assert secret not in left
-
-
-def test_predict_after_the_service_learned(service, client):
-    """Where the earlier answer is no longer to be had, the same bytes ask for another one, once."""
-    shown = service.answers["/api/disclosures/gender"]
-    service.failures.extend([(200, {}, shown), (409, {}, b"")])
-    client().predict("gender", OWN, STARS)
-    [first, second] = posts(service)
-    assert first[:2] == second[:2]
-    assert first[2]["Idempotency-Key"] != second[2]["Idempotency-Key"]
 
 
 def test_recommend_sends_nothing(service, client):
@@ -157,27 +120,34 @@ def test_lists(service, client):
 
 
 def test_remembered_before_it_is_sent(service, client, tmp_path):
-    """When the first byte arrives, the memory's file holds the message already."""
+    """When the first byte of a report arrives, the memory's file holds the message already."""
     memory = FileMemory(tmp_path / "memory")
     seen = {}
+    answer = service.answers[REPORTS]
 
-    def look(name, answer):
-        def looked(body):
-            with memory.turn() as kept:
-                seen[name] = (body, kept)
-            return answer(body)
+    def looked(body):
+        with memory.turn() as kept:
+            seen[body] = kept
+        return answer(body)
 
-        return looked
-
-    for path in (REPORTS, PROFILES):
-        service.answers[path] = look(path, service.answers[path])
+    service.answers[REPORTS] = looked
     client(memory).report("films", HISTORY)
-    client(memory).predict("gender", OWN, STARS)
-    body, kept = seen[REPORTS]
+    [(body, kept)] = seen.items()
     assert [sent for _, sent in kept.reports.values()] == [body]
-    body, kept = seen[PROFILES]
-    shown = {item: entry[1] for item, entry in kept.releases.items() if entry[1] is not None}
-    assert dict(Release.decode(body).ratings).items() <= shown.items()
+
+
+def test_public_files_are_fetched_without_a_key(service, client):
+    """No key, cookie or name goes along with a request for what everybody is shown."""
+    device = client()
+    device.report("films", HISTORY)
+    device.recommend("films", HISTORY, liked_from=4.0)
+    device.disclosures()
+    device.disclosure("gender")
+    device.at_device("gender", {}, now=0)
+    fetched = [headers for method, *_, headers in service.asked if method == "GET"]
+    assert len(fetched) == 8
+    known = {"Accept-Encoding", "Host", "User-Agent", "Connection"}
+    assert all(set(headers) <= known for headers in fetched)
 
 
 def test_a_memory_that_cannot_be_written(service, client):
@@ -272,7 +242,7 @@ def test_slow_services_are_left(service, client):
 
 def test_nobody_there():
     """Nothing at the address is an error in one sentence."""
-    settings = {"secret": bytes(32), "memory": PassingMemory(), "sleep": lambda seconds: None}
+    settings = {**own(), "sleep": lambda seconds: None}
     with pytest.raises(ServiceError, match="cannot be reached"):
         Client("http://127.0.0.1:9", "key", **settings).campaigns()
 
@@ -297,7 +267,7 @@ def test_nobody_there():
 def test_addresses_that_are_refused(url):
     """Messages travel encrypted, or stay on this machine."""
     with pytest.raises(ConfigError):
-        Client(url, "key", secret=bytes(32), memory=PassingMemory())
+        Client(url, "key", **own())
 
 
 @pytest.mark.parametrize(
@@ -305,20 +275,27 @@ def test_addresses_that_are_refused(url):
 )
 def test_addresses_that_are_taken(url):
     """https anywhere, http on this machine."""
-    Client(url, "key", secret=bytes(32), memory=PassingMemory())
+    Client(url, "key", **own())
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a\r\nHost: x", "ключ"])
 def test_keys_that_are_refused(key):
     """A key cannot add lines to a request."""
     with pytest.raises(ConfigError, match="key"):
-        Client("https://example.org", key, secret=bytes(32), memory=PassingMemory())
+        Client("https://example.org", key, **own())
 
 
-def test_short_secrets_are_refused():
-    """A secret that could be guessed is none."""
-    with pytest.raises(ConfigError, match="32 bytes"):
-        Client("https://example.org", "key", secret=bytes(31), memory=PassingMemory())
+def test_pins(service, client):
+    """Another campaign or disclosure than the expected one is refused before anything is made."""
+    digest = Campaign.decode(service.answers["/api/campaigns/films"]).digest.hex()
+    client().report("films", HISTORY, digest=digest)
+    client().disclosure("gender", digest=client().disclosure("gender").digest)
+    service.asked.clear()
+    with pytest.raises(PrivacyError, match="not the expected one"):
+        client().report("films", HISTORY, digest="00" * 32)
+    with pytest.raises(PrivacyError, match="not the expected one"):
+        client().disclosure("gender", digest="00" * 8)
+    assert posts(service) == []
 
 
 def test_limits(service, client):
@@ -326,43 +303,6 @@ def test_limits(service, client):
     with pytest.raises(PrivacyError, match=r"at most 0\.5 .*Nothing was sent"):
         client(limits=Limits(epsilon=0.5)).report("films", HISTORY)
     assert posts(service) == []
-
-
-def test_pins(service, client):
-    """Another campaign or disclosure than the expected one is refused before anything is made."""
-    campaign = Campaign.decode(service.answers["/api/campaigns/films"])
-    disclosure = Disclosure.decode(service.answers["/api/disclosures/gender"])
-    client().report("films", HISTORY, digest=campaign.digest.hex())
-    client().predict("gender", OWN, STARS, digest=disclosure.digest)
-    service.asked.clear()
-    with pytest.raises(PrivacyError, match="not the expected one"):
-        client().report("films", HISTORY, digest="00" * 32)
-    with pytest.raises(PrivacyError, match="not the expected one"):
-        client().predict("gender", OWN, STARS, digest="00" * 8)
-    assert posts(service) == []
-
-
-@pytest.mark.parametrize(
-    ("history", "values"),
-    [({12: 9.0}, OWN), ({12: 2.5}, OWN), (STARS, {}), (STARS, {"gender": "X"})],
-)
-def test_wrong_input(service, client, history, values):
-    """Stars off the scale and unknown values are configuration errors; nothing is sent or kept."""
-    memory = PassingMemory()
-    with pytest.raises(ConfigError, match="Nothing was sent"):
-        client(memory).predict("gender", values, history)
-    assert posts(service) == []
-    with memory.turn() as kept:
-        assert kept.releases == {}
-
-
-def test_another_attribute_value(service, client):
-    """A memory made under another value is refused, not used."""
-    memory = PassingMemory()
-    client(memory).predict("gender", OWN, STARS)
-    with pytest.raises(PrivacyError, match="another rule, scale or attribute value"):
-        client(memory).predict("gender", {"gender": "M"}, STARS)
-    assert len(posts(service)) == 1
 
 
 NOT_ANSWERS = [b"", b"null", b"{", b'{"items": 1}', b'{"items": [1.5]}', b'{"items": [true]}']
@@ -378,28 +318,16 @@ NOT_ANSWERS += [
 @pytest.mark.parametrize("data", NOT_ANSWERS, ids=lambda data: data[:20].hex())
 @pytest.mark.parametrize(
     "path",
-    [
-        "/api/campaigns/films",
-        "/api/campaigns/films/catalogue",
-        "/api/campaigns/films/clusters",
-        "/api/disclosures/gender",
-        PROFILES,
-    ],
+    ["/api/campaigns/films", "/api/campaigns/films/catalogue", "/api/campaigns/films/clusters"],
 )
 def test_answers_that_are_none(service, client, path, data):
     """Whatever a service sends instead of a message is its error, in one sentence."""
-    service.answers[path] = lambda body: data
-    if path != PROFILES:
-        service.answers[path] = data
-    device = client()
-    if "disclosures" in path:
-        visit = partial(device.predict, "gender", OWN, STARS)
-    elif "clusters" in path:
-        visit = partial(device.recommend, "films", HISTORY, liked_from=4.0)
-    else:
-        visit = partial(device.report, "films", HISTORY)
+    service.answers[path] = data
+    visit = client().report
+    if "clusters" in path:
+        visit = partial(client().recommend, liked_from=4.0)
     with pytest.raises(ServiceError):
-        visit()
+        visit("films", HISTORY)
 
 
 def test_another_catalogue(service, client):
@@ -410,30 +338,6 @@ def test_another_catalogue(service, client):
     with pytest.raises(ServiceError, match="not the list"):
         client(memory).report("films", HISTORY)
     assert len(posts(service)) == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [Scores("0123456789abcdef", ()).encode(), None],
-    ids=["another disclosure", "an unknown item"],
-)
-def test_scores_that_cannot_be_used(service, client, wrong):
-    """Scores for another disclosure, or for unknown items, are the service's error."""
-    shown = Disclosure.decode(service.answers["/api/disclosures/gender"])
-    data = wrong or Scores(shown.digest, (("elsewhere", 0),)).encode()
-    service.answers[PROFILES] = lambda body: data
-    with pytest.raises(ServiceError, match="cannot be used"):
-        client().predict("gender", OWN, STARS)
-
-
-def test_a_scale_beyond_numbers(service, client):
-    """A scale with an integer that no float holds is no disclosure."""
-    data = service.answers["/api/disclosures/gender"]
-    huge = data.replace(b'"minimum":1.0', b'"minimum":1' + b"0" * 400)
-    assert huge != data
-    service.answers["/api/disclosures/gender"] = huge
-    with pytest.raises(ServiceError, match="no message"):
-        client().predict("gender", OWN, STARS)
 
 
 @pytest.mark.parametrize("data", [b"[]", b"{}", b'{"campaigns": {}}', b'{"campaigns": [1]}'])

@@ -11,10 +11,11 @@ import threading
 
 import pytest
 
-from tacit.client import FileMemory, PassingMemory, secret_in
+from tacit.client import FileMemory, Kept, PassingMemory
 from tacit.errors import DataError, OutputError
+from tacit.recommenders.standard_scheme.memory import Record, State
 
-ENTRY = (3_000_000, None, (5, 7), "0123456789abcdef")
+DIGEST = "0123456789abcdef"
 
 
 @pytest.fixture(params=["file", "passing"])
@@ -25,13 +26,16 @@ def memory(request, tmp_path):
 
 def test_round_trip(memory):
     """What was kept comes back, with ids of both types and any size."""
-    releases = {1: ENTRY, "1": (0, 4, (), "x"), 2**70: ENTRY, "\ud800": ENTRY}
+    records = {1: Record(None, DIGEST, 0), "1": Record(4, DIGEST, 1), 2**70: Record(0, DIGEST, 2)}
+    state = State(5, "x", records, {"é"}, {"later": 7}, 2, b"{}", 2, ((9, DIGEST),))
+    everything = Kept(
+        *("account", {"ab": (10**6, b"\x00\xff")}, "gender", state, True, "other", 8, 2, b"[]"),
+        answer=(b"{}", b"[]"),
+    )
     with memory.turn() as kept:
-        kept.reports["ab"] = (10**6, b"\x00\xff")
-        kept.releases |= releases
+        vars(kept).update(vars(everything))
     with memory.turn() as kept:
-        assert kept.reports == {"ab": (10**6, b"\x00\xff")}
-        assert kept.releases == releases
+        assert kept == everything
 
 
 def test_nothing_is_kept_after_an_error(memory):
@@ -98,12 +102,11 @@ def test_only_the_owner_reads(tmp_path):
     before = os.umask(0)
     try:
         with FileMemory(tmp_path / "memory").turn() as kept:
-            kept.releases[1] = ENTRY
-        secret_in(tmp_path / "secret")
+            kept.account = "x"
     finally:
         os.umask(before)
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
-    assert modes == {"memory": 0o600, "memory.lock": 0o600, "secret": 0o600}
+    assert modes == {"memory": 0o600, "memory.lock": 0o600}
 
 
 @pytest.mark.parametrize(
@@ -113,6 +116,7 @@ def test_only_the_owner_reads(tmp_path):
         "null",
         "{}",
         '{"version":2,"reports":{},"releases":[]}',
+        '{"version":3,"reports":{},"releases":[]}',
         '{"version":1,"reports":{"ab":[1]},"releases":[]}',
         '{"version":1,"reports":{"ab":[1,"xy"]},"releases":[]}',
         '{"version":1,"reports":{"ab":[NaN,"00"]},"releases":[]}',
@@ -131,28 +135,31 @@ def test_other_files_are_refused(tmp_path, text):
     assert path.read_text() == text
 
 
-def test_secret(tmp_path):
-    """A secret is made once, and another file has another one."""
-    first = secret_in(tmp_path / "one")
-    assert len(first) == 32
-    assert secret_in(tmp_path / "one") == first
-    assert secret_in(tmp_path / "two") != first
+def test_version_1(tmp_path):
+    """A memory of version 1 is read: reports stay, and what it drew is held back."""
+    path = tmp_path / "memory"
+    path.write_text(
+        '{"version":1,"reports":{"ab":[7,"00ff"]},'
+        '"releases":[[3,0,1000000,[5],"x"],["é",0,null,[],"x"]]}'
+    )
+    with FileMemory(path).turn() as kept:
+        assert kept.account == ""
+        assert kept.reports == {"ab": (7, b"\x00\xff")}
+        assert set(kept.state.records) == {3, "é"}
+        assert all(record.level is None for record in kept.state.records.values())
+    assert b'"version":2' in path.read_bytes()
 
 
-@pytest.mark.parametrize("text", ["", "xyz", "00" * 31, "é"])
-def test_what_is_no_secret(tmp_path, text):
-    """A file that holds no secret is not replaced by a new one."""
-    path = tmp_path / "secret"
-    path.write_text(text)
-    with pytest.raises(DataError, match="no secret"):
-        secret_in(path)
-    assert path.read_text() == text
+def test_version_1_without_releases(tmp_path):
+    """Where version 1 drew nothing, nothing is held back."""
+    path = tmp_path / "memory"
+    path.write_text('{"version":1,"reports":{},"releases":[]}')
+    with FileMemory(path).turn() as kept:
+        assert kept.state is None
 
 
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
-    with pytest.raises(OutputError, match="nothing can be kept"):
-        secret_in(tmp_path / "no" / "secret")
     with (
         pytest.raises(OutputError, match="nothing can be kept"),
         FileMemory(tmp_path / "no" / "memory").turn(),

@@ -12,11 +12,10 @@ from typing import Any
 from fastapi import FastAPI
 from service_shop import Shop
 
+from tacit.recommenders.files import load_model
 from tacit.recommenders.pdap.messages import Forward, Reward
 from tacit.recommenders.sketches import Campaign, Device, new_secret
-from tacit.service.demo import TENANT, Demo
-from tacit.service.deployment import Section
-from tacit.service.disclosures import ServedDisclosure
+from tacit.service.demo import Demo
 from tacit.service.vendors.signatures import (
     audience_of,
     read_private_key,
@@ -112,6 +111,8 @@ _PLAIN = {
     "GET /api/curves": "analyst",
     "GET /api/disclosures": "anonymous",
     "GET /api/disclosures/{name}": "anonymous /api/disclosures/gender",
+    "GET /api/disclosures/{name}/log": "anonymous /api/disclosures/gender/log",
+    "GET /api/disclosures/{name}/item-table": "anonymous /api/disclosures/gender/item-table",
     "GET /api/campaigns": "anonymous",
     "GET /api/campaigns/{name}": "anonymous /api/campaigns/taste",
     "GET /api/campaigns/{name}/catalogue": "anonymous /api/campaigns/taste/catalogue",
@@ -178,7 +179,7 @@ _MADE: dict[str, Callable[[Demo], Valid]] = {
     "DELETE /api/users/{user}": lambda d: Valid("subject", "/api/users/ann", before=(_rating(d),)),
     "POST /api/people": lambda _: _json("operator", "/api/people", {"name": "cleo"}),
     "POST /api/visitors": lambda _: _json("anonymous", "/api/visitors", {"token": "t" * 43}),
-    "POST /api/disclosures/{name}/profiles": lambda d: _profile(d),
+    "POST /api/disclosures/{name}/letters": lambda d: _letter(d),
     "GET /api/campaigns/{name}/clusters": lambda d: Valid(
         "anonymous", "/api/campaigns/taste/clusters", before=(_close(d),)
     ),
@@ -210,12 +211,12 @@ _MESSAGES: dict[str, bytes] = {}
 """Of this process: a device sends the same one again."""
 
 
-def _profile(demo: Demo) -> Valid:
-    if "release" not in _MESSAGES:
-        section = Section(TENANT, "gender", demo.folder, {"file": "gender.tacit"})
-        device = ServedDisclosure.from_section(section).model.device({"gender": "F"})
-        _MESSAGES["release"] = device.release({1: 5.0, 2: 3.0, 5: 1.0}).encode()
-    return _octets("subject", "/api/disclosures/gender/profiles", _MESSAGES["release"])
+def _letter(demo: Demo) -> Valid:
+    """Of a person whom no other request has forgotten."""
+    if "letter" not in _MESSAGES:
+        device = load_model(demo.folder / "gender.tacit").device({"gender": "F"})
+        _MESSAGES["letter"] = device.release({1: 5.0, 2: 3.0, 5: 1.0}, 0).encode()
+    return _octets("other", "/api/disclosures/gender/letters", _MESSAGES["letter"])
 
 
 def _report(demo: Demo) -> Valid:

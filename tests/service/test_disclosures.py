@@ -1,40 +1,69 @@
-"""Disclosures and profiles over HTTP, held against the library called directly."""
+"""Disclosures and letters over HTTP, held against the library called directly."""
 
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
+from tacit.data.synthetic import generate
 from tacit.errors import ConfigError
-from tacit.recommenders.standard_scheme import Disclosure, Release, Scores, StandardScheme
+from tacit.recommenders.baselines import Popularity
+from tacit.recommenders.standard_scheme import (
+    Device,
+    Disclosure,
+    Release,
+    Scores,
+    StandardScheme,
+    epochs,
+)
+from tacit.recommenders.standard_scheme.item_table import ItemTable
+from tacit.recommenders.standard_scheme.memory import State
 from tacit.service.deployment import Section
 from tacit.service.disclosures import ServedDisclosure
 from tacit.service.settings import FILE
 
-PROFILES = "/api/disclosures/gender/profiles"
+LETTERS = "/api/disclosures/gender/letters"
 OCTETS = {"content-type": "application/octet-stream"}
-HISTORY = {1: 5.0, 2: 3.0, 5: 1.0, 40: 4.0}
+HISTORY = {1: 5.0, 2: 3.0, 5: 1.0, 40: 4.0, 7: 2.0, 11: 5.0}
+SETTINGS = {"file": "gender.tacit", "service_sees_items": False, "item_table": True}
 
 
 @pytest.fixture(scope="module")
-def served(demo) -> ServedDisclosure:
-    section = Section("demo", "gender", demo.folder, {"file": "gender.tacit"})
-    return ServedDisclosure.from_section(section)
+def served(shared_shop) -> ServedDisclosure:
+    return shared_shop.service.deployment.all(ServedDisclosure)["gender"]
 
 
 @pytest.fixture(scope="module")
-def release(served) -> bytes:
-    """What one device sends."""
-    return served.model.device({"gender": "F"}).release(HISTORY).encode()
+def letter(served) -> bytes:
+    """What one device sends for the first epoch."""
+    return made(served.disclosure, 0)
+
+
+def made(disclosure: Disclosure, epoch: int, history=HISTORY, secret: int = 1) -> bytes:
+    """The letter of a new account."""
+    device = Device(disclosure, {"gender": "F"}, State(created=0), bytes([secret]) * 32)
+    return device.release(history, epoch).encode()
+
+
+def post(shop, name: str, message: bytes, **more):
+    """A letter of the person of this name."""
+    key = shop.service.keys.person_key(name)
+    headers = {**OCTETS, "authorization": f"Bearer {key}"}
+    path = more.pop("path", LETTERS)
+    return shop.post(None, path, content=message, headers=headers, **more)
 
 
 def test_the_list(shared_shop, served):
-    """Anybody reads what is disclosed, with the sentence of its guarantee."""
+    """The list says what is disclosed, with the sentence of its guarantee and when letters go."""
     listed = shared_shop.get(None, "/api/disclosures").json()["disclosures"]
     assert [one["name"] for one in listed] == ["gender"]
     assert listed[0]["digest"] == served.disclosure.digest
     assert listed[0]["guarantee"] == served.guarantees()[0].sentence
+    assert listed[0]["epoch_length"] == served.disclosure.epoch_length
+    assert listed[0]["service_sees_items"] is False
+    assert listed[0]["item_table"] is True
 
 
 def test_the_bytes(shared_shop, served):
@@ -42,161 +71,308 @@ def test_the_bytes(shared_shop, served):
     answer = shared_shop.get(None, "/api/disclosures/gender")
     assert answer.headers["content-type"] == OCTETS["content-type"]
     assert answer.content == served.disclosure.encode()
-    assert Disclosure.decode(answer.content) == served.disclosure
 
 
-def test_scores_are_the_librarys(shared_shop, served, release):
-    """A release is answered with the scores that the server half gives for it."""
-    answer = shared_shop.post("subject", PROFILES, content=release, headers=OCTETS)
+def test_the_item_table(shared_shop, served):
+    """The table for lists at home is the model's own."""
+    answer = shared_shop.get(None, "/api/disclosures/gender/item-table")
+    assert ItemTable.decode(answer.content) == served.model.item_table_
+
+
+@pytest.mark.parametrize("path", ["", "/gender", "/gender/log", "/gender/item-table"])
+def test_everybody_is_shown_the_same(shared_shop, path):
+    """What is public is the same bytes with a key, with another one, and without."""
+    address = f"/api/disclosures{path}"
+    answers = {shared_shop.get(role, address).content for role in (None, "subject", "other")}
+    assert len(answers) == 1
+
+
+def test_scores_are_the_librarys(shared_shop, served, letter):
+    """A letter is answered with level and preference of every item, as the server half gives."""
+    answer = post(shared_shop, "scored", letter)
     assert answer.status_code == 200
-    assert Scores.decode(answer.content) == served.model.server_.score(Release.decode(release))
+    scores = Scores.decode(answer.content)
+    assert scores == served.model.server_.score(Release.decode(letter))
+    assert [item for item, *_ in scores.scores] == list(served.disclosure.items)
 
 
-def test_an_empty_release(shared_shop, served):
-    """Whoever shows nothing gets scores, too."""
-    empty = Release(served.disclosure.digest, ()).encode()
-    answer = shared_shop.post("subject", PROFILES, content=empty, headers=OCTETS)
+def test_an_empty_letter(shared_shop, served):
+    """A letter that shows nothing is answered with scores, too."""
+    answer = post(shared_shop, "empty", made(served.disclosure, 0, {}))
     assert len(Scores.decode(answer.content).scores) == len(served.disclosure.items)
 
 
-def test_a_retry(shared_shop, release):
-    """The same key and release give the same bytes, said to be repeated."""
-    first, again = (
-        shared_shop.post("subject", PROFILES, content=release, headers=OCTETS, key="retried-1")
-        for _ in range(2)
-    )
+def test_a_retry(shared_shop, letter):
+    """The same letter again, under any key, has the same answer, and the answer says so."""
+    first, again = (post(shared_shop, "retrying", letter) for _ in range(2))
     assert again.content == first.content
     assert "idempotency-replayed" not in first.headers
     assert again.headers["idempotency-replayed"] == "true"
 
 
-def test_a_key_for_another_release(shared_shop, served, release):
-    """A key that was used is not used for another release."""
-    empty = Release(served.disclosure.digest, ()).encode()
-    shared_shop.post("subject", PROFILES, content=release, headers=OCTETS, key="retried-2")
-    other = shared_shop.post("subject", PROFILES, content=empty, headers=OCTETS, key="retried-2")
-    assert other.status_code == 422
+def test_a_second_letter_of_one_epoch(shared_shop, served, letter):
+    """Another letter of an epoch is refused; the first and the next epoch's are answered."""
+    post(shared_shop, "second", letter)
+    other = post(shared_shop, "second", made(served.disclosure, 0, {1: 1.0}, secret=2))
+    assert other.status_code == 409
+    assert post(shared_shop, "second", letter).status_code == 200
+    assert post(shared_shop, "second", made(served.disclosure, 1)).status_code == 200
 
 
-def test_nothing_of_a_profile_is_kept(shop, release):
-    """Neither the release nor the scores are in the ledger's file or in the log."""
-    answer = shop.post("subject", PROFILES, content=release, headers=OCTETS)
+def test_people_do_not_mind_each_other(shared_shop, served, letter):
+    """The letter of one person is no second letter of another one."""
+    assert post(shared_shop, "one", letter).status_code == 200
+    assert post(shared_shop, "another", made(served.disclosure, 0, {})).status_code == 200
+
+
+def test_an_epoch_that_has_not_ended(shared_shop, served):
+    """A letter of the present epoch or a later one is refused; one of the last epoch is not."""
+    now = epochs.calendar(int(time.time()), served.disclosure.epoch_length)
+    for epoch in (now, now + 1, 1 << 53):
+        answer = post(shared_shop, "early", made(served.disclosure, epoch))
+        assert answer.status_code == 422
+        assert "has not ended" in answer.json()["detail"]
+    assert post(shared_shop, "early", made(served.disclosure, now - 1)).status_code == 200
+
+
+def test_the_old_version(shared_shop, served):
+    """A message of version 1 is refused with the sentence that says what to do."""
+    old = b'{"disclosure":"%s","message":"release","ratings":[],"version":1}'
+    answer = post(shared_shop, "old", old % served.disclosure.digest.encode())
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == (
+        "This message is of version 1; this program reads version 2: update the older side."
+    )
+
+
+def test_nothing_of_a_letter_is_kept(shop):
+    """Neither the letter nor the scores are in the ledger's file or in the log."""
+    disclosure = shop.service.deployment.all(ServedDisclosure)["gender"].disclosure
+    letter = made(disclosure, 0)
+    answer = post(shop, "ann", letter)
     assert answer.status_code == 200
     written = b"".join(
         path.read_bytes() for path in shop.folder.iterdir() if path.name.startswith("budgets")
     )
-    for told in (release, answer.content):
-        assert told[:40] not in written
-        assert told[-40:] not in written
-    assert "gender" not in shop.logged.getvalue().replace("/gender/", "")
+    for message in (letter, answer.content):
+        assert message[:40] not in written
+        assert message[-40:] not in written
+    assert "gender" not in shop.logged.getvalue()
 
 
-def test_cut_short(shared_shop, release):
-    """A release cut at any length is refused, and an uncut one is not."""
-    for length in range(len(release)):
-        cut = shared_shop.post("subject", PROFILES, content=release[:length], headers=OCTETS)
-        assert cut.status_code == 422
+def test_a_forgotten_person(shop):
+    """After "forget me" no letter is accepted under the name, and the receipt says so."""
+    letter = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 0)
+    assert post(shop, "ann", letter).status_code == 200
+    receipt = shop.delete("subject", "/api/users/ann").json()
+    assert any("accepts no more letters" in one for one in receipt["gone"])
+    assert any("keyed hash" in one for one in receipt["cannot_be_recalled"])
+    later = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 1)
+    assert post(shop, "ann", later).status_code == 409
+    assert post(shop, "bob", later).status_code == 200
+
+
+def test_cut_short(shared_shop, letter):
+    """A letter cut at any length is refused."""
+    for length in range(len(letter)):
+        assert post(shared_shop, "cut", letter[:length]).status_code == 422
 
 
 @pytest.mark.parametrize(
     "ratings",
-    [((1, 4_000_001),), ((1, -1),), ((10**9, 0),), (("1", 0),), ((1, 1 << 53),)],
-    ids=["above the scale", "below it", "an unknown item", "a text as id", "a huge level"],
+    [
+        ((1, 4_000_001),),
+        ((1, 5_000_000),),
+        ((1, -1_000_000),),
+        ((1, 1),),
+        ((10**9, 0),),
+        (("1", 0),),
+        ((1, 1 << 53),),
+        ((2, 0), (1, 0)),
+    ],
+    ids=[
+        *("above the scale", "a level above it", "below it", "between levels", "an unknown item"),
+        *("a text as id", "a huge level", "in another order"),
+    ],
 )
 def test_no_device_makes_this(shared_shop, served, ratings):
     """Items and levels that no device would send for this disclosure are refused."""
-    message = Release(served.disclosure.digest, ratings).encode()
-    answer = shared_shop.post("subject", PROFILES, content=message, headers=OCTETS)
+    message = Release(served.disclosure.digest, 0, ratings).encode()
+    answer = post(shared_shop, "wrong", message)
     assert answer.status_code == 422
     assert "1" not in answer.json()["detail"]
 
 
+def test_an_item_that_is_decided_for_nobody(shared_shop, served):
+    """An item that has no chance under any value is in no letter."""
+    rows = zip(served.disclosure.items, *served.disclosure.attributes[0].keep, strict=True)
+    never = [item for item, *chances in rows if not any(chances)]
+    if not never:
+        pytest.skip("every item of this model has a chance")
+    message = Release(served.disclosure.digest, 0, ((never[0], 0),)).encode()
+    assert post(shared_shop, "never", message).status_code == 422
+
+
 def test_another_disclosure(shared_shop):
-    """A release for another disclosure is refused."""
-    message = Release("0" * 16, ()).encode()
-    answer = shared_shop.post("subject", PROFILES, content=message, headers=OCTETS)
-    assert answer.status_code == 422
+    """A letter for another disclosure is refused."""
+    assert post(shared_shop, "elsewhere", Release("0" * 16, 0, ()).encode()).status_code == 422
 
 
 def test_more_than_everything(shared_shop, served):
-    """A body longer than a release of all items is refused before it is read."""
-    everything = Release(
-        served.disclosure.digest, tuple((item, 4_000_000) for item in served.disclosure.items)
-    ).encode()
-    whole = shared_shop.post("subject", PROFILES, content=everything, headers=OCTETS)
-    assert whole.status_code == 200
-    longer = shared_shop.post("subject", PROFILES, content=everything + b" ", headers=OCTETS)
-    assert longer.status_code == 422
+    """A letter of every item that can be shown is read; a longer body is refused unread."""
+    rows = zip(served.disclosure.items, *served.disclosure.attributes[0].keep, strict=True)
+    levels = tuple((item, 4_000_000) for item, *chances in rows if any(chances))
+    longest = Release(served.disclosure.digest, 1 << 53, levels).encode()
+    assert len(longest) <= served.most_bytes
+    assert "has not ended" in post(shared_shop, "all", longest).text
+    assert "not a letter" in post(shared_shop, "all", b" " * (served.most_bytes + 1)).text
 
 
-def test_json_is_no_release(shared_shop):
+def test_json_is_no_letter(shared_shop):
     """Content of another kind is refused as such."""
-    assert shared_shop.post("subject", PROFILES, json={}).status_code == 415
+    assert shared_shop.post("subject", LETTERS, json={}).status_code == 415
 
 
 @pytest.mark.parametrize("role", ["operator", "analyst", "auditor", "vendor"])
-def test_staff_send_no_profiles(shared_shop, release, role):
-    """Nobody but a person sends a profile."""
-    answer = shared_shop.post(role, PROFILES, content=release, headers=OCTETS)
+def test_staff_send_no_letters(shared_shop, letter, role):
+    """Nobody but a person sends a letter."""
+    answer = shared_shop.post(role, LETTERS, content=letter, headers=OCTETS)
     assert answer.status_code == 403
 
 
-def test_an_unknown_name(shared_shop, release):
+def test_an_unknown_name(shared_shop, letter):
     """What is not served is not there, in every operation."""
-    assert shared_shop.get(None, "/api/disclosures/other").status_code == 404
-    path = "/api/disclosures/other/profiles"
-    assert shared_shop.post("subject", path, content=release, headers=OCTETS).status_code == 404
+    for path in ("", "/log", "/item-table"):
+        assert shared_shop.get(None, f"/api/disclosures/other{path}").status_code == 404
+    path = "/api/disclosures/other/letters"
+    assert post(shared_shop, "lost", letter, path=path).status_code == 404
 
 
-def test_several_at_once(demo, folder, shops, release):
+def test_several_at_once(demo, folder, shops):
     """Sixteen people at once all get the same scores."""
     with shops(demo, folder, answer_within=60) as shop:
-        _all_get_the_same(shop, release)
-
-
-def _all_get_the_same(shop, release) -> None:
-    found: list[bytes] = []
-
-    def send(name: str) -> None:
-        key = shop.service.keys.person_key(name)
-        headers = {**OCTETS, "authorization": f"Bearer {key}"}
-        found.append(shop.post(None, PROFILES, content=release, headers=headers).content)
-
-    threads = [threading.Thread(target=send, args=(f"p{number}",)) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        letter = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 0)
+        found: list[bytes] = []
+        threads = [
+            threading.Thread(target=lambda n=n: found.append(post(shop, f"p{n}", letter).content))
+            for n in range(16)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert len(found) == 16
     assert len(set(found)) == 1
     Scores.decode(found[0])
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"variant": "published"}, "published"),
-        ({"mix": 0.5}, "some stars as they are"),
-    ],
-)
-def test_what_is_not_served(tmp_path, settings, said):
-    """The published variant, and rules that show stars as they are, are refused in a sentence."""
-    from tacit.data.synthetic import generate
+# The log and the settings
 
-    ratings = generate(users=60, items=30, ratings=1300, seed=1)
-    StandardScheme(attributes=("gender",), **settings).fit(ratings).save(tmp_path / "m.tacit")
-    with pytest.raises(ConfigError, match=said):
-        ServedDisclosure.from_section(Section("t", "m", tmp_path, {"file": "m.tacit"}))
+
+def open_section(folder, **more) -> ServedDisclosure:
+    return ServedDisclosure.from_section(Section("t", "gender", folder, {**SETTINGS, **more}))
+
+
+def log_of(shop) -> list:
+    return shop.get(None, "/api/disclosures/gender/log").json()["log"]
+
+
+def test_the_log(shop, monkeypatch):
+    """The log has the digest of this epoch, and of each later one in which it is served."""
+    disclosure = shop.service.deployment.all(ServedDisclosure)["gender"].disclosure
+    week, digest = disclosure.epoch_length, disclosure.digest
+    now = time.time()
+    first = epochs.calendar(int(now), week)
+    assert log_of(shop) == [{"epoch": first, "digest": digest}]
+    monkeypatch.setattr(time, "time", lambda: now + 2 * week)
+    assert log_of(shop) == [{"epoch": n, "digest": digest} for n in (first, first + 2)]
+
+
+def test_a_refit_within_an_epoch(demo, folder, monkeypatch):
+    """Another digest in the same epoch is not served; in the next epoch it is, and is logged."""
+    before = open_section(folder)
+    model = StandardScheme(service_sees_items=False, item_table=True, random_state=5)
+    model.fit(generate(users=600, items=200, ratings=20_000, seed=9)).save(folder / "gender.tacit")
+    with pytest.raises(ConfigError, match="served in this epoch"):
+        open_section(folder)
+    later = time.time() + before.disclosure.epoch_length
+    monkeypatch.setattr(time, "time", lambda: later)
+    digests = [one["digest"] for one in open_section(folder).log.entries()]
+    assert digests == [before.disclosure.digest, model.disclosure_.digest]
+
+
+def test_a_log_elsewhere(folder):
+    """The log lies where the operator says, in the folder."""
+    open_section(folder, log="public.log")
+    assert (folder / "public.log").exists()
+    assert not (folder / "gender.digests").exists()
+    with pytest.raises(ConfigError, match="log names no file"):
+        open_section(folder, log="../public.log")
+
+
+def test_a_log_that_was_changed(folder):
+    """A service whose log was changed does not start."""
+    open_section(folder)
+    path = folder / "gender.digests"
+    path.write_bytes(path.read_bytes().replace(b'"epoch":', b'"epoch":1'))
+    with pytest.raises(ConfigError, match=r"history was changed"):
+        open_section(folder)
+
+
+def test_a_log_that_cannot_be_kept(shop, monkeypatch):
+    """Where the log cannot go on, tables and letters are not served, and nothing is stored."""
+    served = shop.service.deployment.all(ServedDisclosure)["gender"]
+    later = time.time() + served.disclosure.epoch_length
+    monkeypatch.setattr(time, "time", lambda: later)
+    (shop.folder / "gender.digests").write_bytes(b"")
+    before = shop.service.ledger.head
+    for path in ("", "/log"):
+        assert shop.get(None, f"/api/disclosures/gender{path}").status_code == 503
+    assert post(shop, "ann", made(served.disclosure, 0)).status_code == 503
+    assert shop.service.ledger.head == before
+
+
+def test_the_promise_is_stated(folder):
+    """Without `service_sees_items = false` nothing is served, and the reason is given."""
+    values = {name: value for name, value in SETTINGS.items() if name != "service_sees_items"}
+    with pytest.raises(ConfigError, match="service_sees_items is not false"):
+        ServedDisclosure.from_section(Section("t", "gender", folder, values))
+    with pytest.raises(ConfigError, match=r"from ten items known to be rated"):
+        open_section(folder, service_sees_items=True)
+
+
+def test_the_item_table_is_not_published_unasked(demo, folder, shops):
+    """Without the setting, the table of a model whose people consented is not there."""
+    toml = folder / FILE
+    lines = toml.read_text().splitlines(keepends=True)
+    toml.write_text("".join(line for line in lines if not line.startswith("item_table")))
+    with shops(demo, folder) as shop:
+        assert shop.get(None, "/api/disclosures/gender/item-table").status_code == 404
+
+
+def small() -> object:
+    return generate(users=60, items=30, ratings=1300, seed=1)
+
+
+def test_an_item_table_without_consent(tmp_path):
+    """A table whose people did not consent cannot be published."""
+    StandardScheme(service_sees_items=False).fit(small()).save(tmp_path / "gender.tacit")
+    with pytest.raises(ConfigError, match="consent"):
+        open_section(tmp_path)
+
+
+def test_the_published_variant_is_not_served(tmp_path):
+    """The variant with the paper's mistakes is refused in a sentence."""
+    StandardScheme(variant="published").fit(small()).save(tmp_path / "gender.tacit")
+    with pytest.raises(ConfigError, match="published"):
+        open_section(tmp_path, item_table=False)
 
 
 def test_another_kind_of_model(tmp_path):
     """A model that is no StandardScheme, or no model, is refused with the name of the file."""
-    (tmp_path / "m.tacit").write_bytes(b"nothing")
+    (tmp_path / "gender.tacit").write_bytes(b"nothing")
     with pytest.raises(ConfigError, match=FILE):
-        ServedDisclosure.from_section(Section("t", "m", tmp_path, {"file": "m.tacit"}))
-    from tacit.data.synthetic import generate
-    from tacit.recommenders.baselines import Popularity
-
-    Popularity().fit(generate(users=40, items=20, ratings=800, seed=1)).save(tmp_path / "p.tacit")
+        open_section(tmp_path)
+    Popularity().fit(small()).save(tmp_path / "gender.tacit")
     with pytest.raises(ConfigError, match="another recommender"):
-        ServedDisclosure.from_section(Section("t", "m", tmp_path, {"file": "p.tacit"}))
+        open_section(tmp_path)

@@ -27,7 +27,7 @@ NO_BODY = {
     "POST /api/rounds/{name}/recommendations",
 }
 MESSAGES = {  # octets: a message has one form, and its own tests hold another one against it
-    "POST /api/disclosures/{name}/profiles",
+    "POST /api/disclosures/{name}/letters",
     "POST /api/campaigns/{name}/reports",
     "POST /api/vendors/{name}/forwards",
     "POST /api/vendors/{name}/rewards",

@@ -3,20 +3,25 @@
 Needs the standard library alone, so that it runs where no numerical package is.
 """
 
+from tacit.client.account import Account, FileAccount, PassingAccount
 from tacit.client.client import Client, Sent
-from tacit.client.keeping import FileMemory, Kept, Memory, PassingMemory, secret_in
+from tacit.client.keeping import FileMemory, Kept, Memory, PassingMemory
+from tacit.client.letters import Spoken
 from tacit.client.transport import ServiceError
 from tacit.recommenders.sketches.device import Limits, new_secret
 
 __all__ = [
+    "Account",
     "Client",
+    "FileAccount",
     "FileMemory",
     "Kept",
     "Limits",
     "Memory",
+    "PassingAccount",
     "PassingMemory",
     "Sent",
     "ServiceError",
+    "Spoken",
     "new_secret",
-    "secret_in",
 ]

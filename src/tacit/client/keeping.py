@@ -1,4 +1,8 @@
-"""What a device keeps at home: the account's secret, and what it drew and sent before."""
+"""What a device keeps at home beside the account's secret: reports, decisions, and its last scores.
+
+One memory is one account's. A device that finds the account's secret without its memory treats the
+memory as lost: what another memory may have decided is not decided again.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,45 @@ import fcntl
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from tacit.client.durable import PRIVATE, kept_at, replace
 from tacit.client.strict_json import read_json
-from tacit.errors import DataError, OutputError
-from tacit.recommenders.sketches.device import new_secret
+from tacit.errors import DataError
 from tacit.recommenders.standard_scheme.memory import State
+from tacit.recommenders.standard_scheme.messages import WEEK, ItemId
+from tacit.recommenders.standard_scheme.migrating import Entry, migrated
 
 _VERSION = 2
 
 
 @dataclass
 class Kept:
-    """reports: of sketches, by campaign digest. state: of the standard scheme."""
+    """account: names the account; None for a new memory, "" for one that the next account takes.
 
+    reports: of sketches, by campaign digest. The others are of the standard scheme:
+    name: of the disclosure that the account answers. state: of its device.
+    lost: whether another memory of this account may exist. forgotten: names an account that was
+    forgotten here. tried: the second of the last attempt to speak.
+    settled: the last epoch whose letter the service took or refused, -1 at first.
+    tables: the disclosure that was followed last. answer: a letter's disclosure, and its scores.
+    """
+
+    account: str | None = None
     reports: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    state: State = field(default_factory=lambda: State(created=0))
+    name: str | None = None
+    state: State | None = None
+    lost: bool = False
+    forgotten: str | None = None
+    tried: int = 0
+    settled: int = -1
+    tables: bytes = b""
+    answer: tuple[bytes, bytes] = (b"", b"")
 
 
 class Memory(Protocol):
@@ -64,20 +87,20 @@ class FileMemory:
 
     @contextmanager
     def turn(self) -> Iterator[Kept]:
-        """DataError for a file that is not as this version writes it; OutputError if none can be
-        written."""
-        with _kept_at(self._path):
-            lock = os.open(self._path.with_name(self._path.name + ".lock"), *_PRIVATE)
+        """DataError for a file that is not as this version or version 1 writes it; OutputError if
+        none can be written."""
+        with kept_at(self._path):
+            lock = os.open(self._path.with_name(self._path.name + ".lock"), *PRIVATE)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            with _kept_at(self._path):
+            with kept_at(self._path):
                 before = self._read()
             kept = _decoded(before, self._path)
             yield kept
             after = _encoded(kept)
             if after != before:
-                with _kept_at(self._path):
-                    _write(self._path, after)
+                with kept_at(self._path):
+                    replace(self._path, after)
         finally:
             os.close(lock)
 
@@ -88,64 +111,70 @@ class FileMemory:
             return _encoded(Kept())
 
 
-def secret_in(path: str | os.PathLike[str]) -> bytes:
-    """The account's secret in this file; a new one if there is no file yet.
-
-    DataError for a file that holds no secret: it is not replaced. OutputError if none can be kept.
-    """
-    file = Path(path)
-    with _kept_at(file):
-        with suppress(FileExistsError):
-            _create(file, new_secret().hex().encode() + b"\n")
-        text = file.read_bytes()
-    try:
-        secret = bytes.fromhex(text.decode("ascii"))
-    except ValueError:
-        secret = b""
-    if len(secret) < 32:
-        raise DataError(
-            "holds no secret",
-            path=file,
-            expected="at least 32 bytes in hexadecimal digits",
-            fix="Restore it: another secret makes another answer to what was answered already.",
-        )
-    return secret
-
-
-@contextmanager
-def _kept_at(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"{path}: nothing can be kept here: {error.strerror}.") from None
-
-
-_PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-
 def _encoded(kept: Kept) -> bytes:
-    reports = {name: [epsilon, sent.hex()] for name, (epsilon, sent) in kept.reports.items()}
-    content = {"version": _VERSION, "reports": reports, "state": kept.state.encode().decode()}
+    content = {
+        "version": _VERSION,
+        "account": kept.account,
+        "reports": {name: [epsilon, sent.hex()] for name, (epsilon, sent) in kept.reports.items()},
+        "name": kept.name,
+        "state": None if kept.state is None else kept.state.encode().decode(),
+        "lost": kept.lost,
+        "forgotten": kept.forgotten,
+        "tried": kept.tried,
+        "settled": kept.settled,
+        "tables": kept.tables.decode(),
+        "answer": [part.decode() for part in kept.answer],
+    }
     return json.dumps(content, separators=(",", ":")).encode()
 
 
 def _decoded(data: bytes, path: Path) -> Kept:
     try:
         content = read_json(data)
-        if content["version"] != _VERSION:
-            raise ValueError
-        reports = {
+        kept = {1: _of_version_1, _VERSION: _of_version_2}[content["version"]](content)
+        kept.reports = {
             name: (_whole(epsilon), bytes.fromhex(sent))
             for name, (epsilon, sent) in content["reports"].items()
         }
-        return Kept(reports, State.decode(content["state"].encode()))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DataError(
             "is no memory of a device",
             path=path,
-            expected=f"what version {_VERSION} writes",
+            expected=f"what version 1 or {_VERSION} writes",
             fix="Restore it from a copy: a device that forgets may spend more than it should.",
         ) from None
+    return kept
+
+
+def _of_version_2(content: dict[str, Any]) -> Kept:
+    state = content["state"]
+    tables, scores = content["answer"]
+    return Kept(
+        account=_text(content["account"]),
+        name=_text(content["name"]),
+        state=None if state is None else State.decode(state.encode()),
+        lost=content["lost"] is True,
+        forgotten=_text(content["forgotten"]),
+        tried=_whole(content["tried"]),
+        settled=_whole(content["settled"]),
+        tables=content["tables"].encode(),
+        answer=(tables.encode(), scores.encode()),
+    )
+
+
+def _of_version_1(content: dict[str, Any]) -> Kept:
+    """The disclosure that its releases followed was not kept: all of them are held back."""
+    entries = dict(map(_entry_of_version_1, content["releases"]))
+    state = migrated(entries, None, {}, int(time.time()), WEEK) if entries else None
+    return Kept(account="", state=state)
+
+
+def _entry_of_version_1(row: Any) -> tuple[ItemId, Entry]:
+    item, level, released, dice, bound_to = row
+    if type(item) not in (int, str) or type(bound_to) is not str:
+        raise ValueError
+    shown = None if released is None else _whole(released)
+    return item, (_whole(level), shown, tuple(map(_whole, dice)), bound_to)
 
 
 def _whole(value: Any) -> int:
@@ -154,37 +183,7 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _create(path: Path, data: bytes) -> None:
-    """A new file, durable; FileExistsError if there is one, which is then whole."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
-    try:
-        _put(draft, data)
-        os.link(draft, path)
-        _settle(path.parent)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """The whole content or, after a crash, the earlier one."""
-    draft = path.with_name(path.name + ".new")
-    _put(draft, data)
-    draft.replace(path)
-    _settle(path.parent)
-
-
-def _put(path: Path, data: bytes) -> None:
-    flags, mode = _PRIVATE
-    with os.fdopen(os.open(path, flags | os.O_TRUNC, mode), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _settle(folder: Path) -> None:
-    """The names in it, too, outlast a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _text(value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise ValueError
+    return value

@@ -21,6 +21,7 @@ from tacit.errors import ConfigError, TacitError
 BYTES = "application/octet-stream"
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may work."""
+_AGENT = {"User-Agent": "tacit-client"}
 _LONGEST_PAUSE = 30.0
 _CHUNK = 1 << 16
 
@@ -87,17 +88,18 @@ class Transport:
         self._opener = build_opener(_NoRedirects(), ProxyHandler({} if here else None))
 
     def get(self, path: str) -> bytes:
-        """The body of an answer."""
-        return self._again(Request(self._url + path, headers=self._headers()))
+        """The body of an answer to anybody: no key goes along, so that the service cannot choose
+        what to show to whom."""
+        return self._again(Request(self._url + path, headers=_AGENT))
 
-    def post(self, path: str, body: bytes, *, anew: str = "") -> bytes:
-        """Send a message; a retry, also by another process, has the same bytes and the same key.
+    def post(self, path: str, body: bytes) -> bytes:
+        """Send a message; a retry, also by another process, has the same bytes and the same key."""
+        own = self._own(idempotency_key(path, body)) | {"Content-Type": BYTES}
+        return self._again(Request(self._url + path, body, own, method="POST"))
 
-        anew: whatever makes this another request than an earlier one of the same bytes.
-        """
-        headers = {"Content-Type": BYTES, "Idempotency-Key": idempotency_key(path, body, anew)}
-        request = Request(self._url + path, body, self._headers() | headers, method="POST")
-        return self._again(request)
+    def delete(self, path: str, key: str) -> bytes:
+        """Have something deleted. key: names the request; a retry has the same."""
+        return self._again(Request(self._url + path, headers=self._own(key), method="DELETE"))
 
     def json(self, data: bytes) -> Any:
         """What an answer says; ServiceError if it is no strict JSON."""
@@ -106,8 +108,8 @@ class Transport:
         except ValueError as error:
             raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
 
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}", "User-Agent": "tacit-client"}
+    def _own(self, key: str) -> dict[str, str]:
+        return _AGENT | {"Authorization": f"Bearer {self._key}", "Idempotency-Key": key}
 
     def _again(self, request: Request) -> bytes:
         for attempt in range(1, self._attempts + 1):
@@ -178,9 +180,9 @@ class Transport:
         return _plain(" - ".join(said)) or "it does not say why."
 
 
-def idempotency_key(path: str, body: bytes, anew: str = "") -> str:
+def idempotency_key(path: str, body: bytes) -> str:
     """Names a message to an address, and tells nothing that the message does not."""
-    return hashlib.sha256(b"\0".join((path.encode(), anew.encode(), body))).hexdigest()[:32]
+    return hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
 
 
 def _checked(url: str) -> tuple[str, bool]:

@@ -65,6 +65,13 @@ class Section:
             raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no whole number.")
         return value
 
+    def flag(self, key: str, otherwise: bool | None = None) -> bool:
+        """True or false."""
+        value = self.values.get(key, otherwise)
+        if not isinstance(value, bool):
+            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is not true or false.")
+        return value
+
     def file(self, key: str) -> Path:
         """A file inside the folder; no link or `..` leads out of it."""
         path = (self.folder / self.text(key)).resolve()

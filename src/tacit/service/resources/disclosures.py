@@ -1,4 +1,4 @@
-"""Disclosures, and profiles that devices obfuscated by them."""
+"""Disclosures, their public log, and letters that devices made by them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
+from tacit.ledger import KeyReused
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
 from tacit.service.disclosures import ServedDisclosure
 from tacit.service.keys import NAME, Role
 from tacit.service.octets import Octets, allow_octets
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
-from tacit.service.replies import OCTETS, Reply, once
+from tacit.service.replies import OCTETS, step
 from tacit.service.running import Service
 
 router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])
@@ -29,38 +30,69 @@ def disclosures(service: Here) -> dict[str, list[dict[str, Any]]]:
 @router.get("/{name}", **allow_octets(Role.ANONYMOUS, gives="A disclosure, in canonical JSON."))
 def disclosure(service: Here, name: Name) -> Response:
     """The public tables that a device obfuscates by."""
-    return Response(_named(service, name).encoded, media_type=OCTETS)
+    served = _named(service, name)
+    served.today()
+    return Response(served.encoded, media_type=OCTETS)
+
+
+@router.get("/{name}/log", **allow(Role.ANONYMOUS))
+def log(service: Here, name: Name) -> dict[str, list[dict[str, Any]]]:
+    """The digest of every epoch in which the disclosure was served. It is only ever added to."""
+    served = _named(service, name)
+    served.today()
+    return {"log": served.log.entries()}
+
+
+@router.get(
+    "/{name}/item-table",
+    **allow_octets(Role.ANONYMOUS, gives="An item table, in canonical JSON."),
+)
+def item_table(service: Here, name: Name) -> Response:
+    """The table by which a device ranks at home, where the operator publishes it."""
+    table = _named(service, name).encoded_item_table
+    if table is None:
+        raise Problem(404, "There is nothing at this address.")
+    return Response(table, media_type=OCTETS)
 
 
 @router.post(
-    "/{name}/profiles",
+    "/{name}/letters",
     **allow_octets(
         Role.SUBJECT,
-        takes="A release: obfuscated stars, as a device made it.",
+        takes="A letter: obfuscated stars and their epoch, as a device made it.",
         gives="Scores of all items, without the hidden attribute's effect.",
     ),
 )
-def profiles(
-    service: Here, caller: Asking, key: IdempotencyKey, name: Name, release: Octets
+def letters(
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the epoch
+    name: Name,
+    letter: Octets,
 ) -> Response:
-    """Scores for an obfuscated profile. Of both the ledger keeps keyed hashes alone."""
-    scores = _named(service, name).scores(release)
-    seal = service.keys.digest("scores", scores)
-    operation = f"POST /api/disclosures/{name}/profiles"
-    stored = once(
-        service,
-        caller,
-        operation,
-        key,
-        release,
-        draw=lambda _: Reply(200, OCTETS, seal),
-    )
-    if stored.body != seal:
-        raise Problem(409, "What is served here has changed since. Ask with a new key.")
+    """Scores for a letter, one of each epoch. The ledger keeps a keyed hash of it alone."""
+    served = _named(service, name)
+    read = served.letter(letter)
+    try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
+        stored = step(
+            service,
+            caller,
+            f"POST /api/disclosures/{name}/letters",
+            str(read.epoch),
+            letter,
+            state=served.state(caller.name),
+            take=served.take,
+        )
+    except KeyReused:
+        raise Problem(
+            409, "Another letter of yours came in this epoch. A device sends one letter in each."
+        ) from None
+    if stored.status_code != 200:
+        return stored
     repeated = {
         name: value for name, value in stored.headers.items() if name == "idempotency-replayed"
     }
-    return Response(scores, media_type=OCTETS, headers=repeated)
+    return Response(served.scores(read), media_type=OCTETS, headers=repeated)
 
 
 def _named(service: Service, name: str) -> ServedDisclosure:

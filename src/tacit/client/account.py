@@ -1,0 +1,121 @@
+"""A person's account at one service: the secret of all draws, when it was made, and whether a
+letter was ever sent with it. Never sent; without it a second device draws again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from tacit.client.durable import create, kept_at, replace
+from tacit.client.strict_json import read_json
+from tacit.errors import ConfigError, DataError
+from tacit.recommenders.sketches.device import new_secret
+from tacit.recommenders.standard_scheme.canonical import is_integer
+
+_VERSION = 2
+
+
+class Account(Protocol):
+    """secret: at least 32 bytes. created: Unix seconds, 0 where it is not known.
+
+    fresh: made here and now, so that no memory of it can be missing. spoken: the label of the last
+    epoch that a letter was made for, -1 before the first.
+    """
+
+    secret: bytes
+    created: int
+    fresh: bool
+    spoken: int
+
+    def speaks(self, epoch: int) -> None:
+        """Kept durably before this returns."""
+        ...
+
+
+class PassingAccount:
+    """Forgets at the end of the process: for tests, and for trying things out."""
+
+    def __init__(self, secret: bytes, created: int = 0) -> None:
+        self.secret = checked(secret)
+        self.created = created
+        self.fresh = True
+        self.spoken = -1
+
+    def speaks(self, epoch: int) -> None:
+        """Kept in this object."""
+        self.spoken = epoch
+
+
+class FileAccount:
+    """An account in a file that only its owner reads; made at the first visit.
+
+    now: Unix seconds, when a new one is made. DataError for a file that holds no secret: it is not
+    replaced. OutputError if none can be kept. A file of version 1 is a secret in hexadecimal digits
+    alone; it is read, and written as version 2 with the first letter.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
+        self._path = Path(path)
+        created = int(time.time()) if now is None else now
+        fresh = _encoded(new_secret(), created, -1)
+        with kept_at(self._path):
+            with suppress(FileExistsError):
+                create(self._path, fresh)
+            data = self._path.read_bytes()
+        self.fresh = data == fresh
+        self.secret, self.created, self.spoken = _decoded(data, self._path)
+
+    def speaks(self, epoch: int) -> None:
+        """Written to disk."""
+        with kept_at(self._path):
+            replace(self._path, _encoded(self.secret, self.created, epoch))
+        self.spoken = epoch
+
+
+def checked(secret: bytes) -> bytes:
+    """ConfigError for a secret that could be guessed."""
+    if len(secret) < 32:
+        raise ConfigError("A secret has at least 32 bytes: make one with new_secret().")
+    return secret
+
+
+def mark_of(secret: bytes) -> str:
+    """Names the account in its memory."""
+    return hashlib.sha256(b"tacit account\0" + secret).hexdigest()[:16]
+
+
+def _encoded(secret: bytes, created: int, spoken: int) -> bytes:
+    content = {
+        "created": created,
+        "secret": secret.hex(),
+        "spoken": spoken,
+        "version": _VERSION,
+    }
+    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
+
+
+def _decoded(data: bytes, path: Path) -> tuple[bytes, int, int]:
+    try:
+        content = read_json(data) if data.startswith(b"{") else _of_version_1(data)
+        secret = bytes.fromhex(content["secret"])
+        created, spoken = content["created"], content["spoken"]
+        whole = is_integer(created, 0) and is_integer(spoken, -1)
+        if len(secret) < 32 or not whole or content["version"] != _VERSION:
+            raise ValueError
+    except (ValueError, TypeError, KeyError):
+        raise DataError(
+            "holds no secret",
+            path=path,
+            expected="what this program writes, or at least 32 bytes in hexadecimal digits",
+            fix="Restore it: another secret makes another answer to what was answered already.",
+        ) from None
+    return secret, created, spoken
+
+
+def _of_version_1(data: bytes) -> dict[str, Any]:
+    return {"secret": data.decode("ascii"), "created": 0, "spoken": -1, "version": _VERSION}

@@ -1,0 +1,269 @@
+"""The standard scheme over HTTP: one letter an epoch, and lists from what is kept at home.
+
+Asking this module for anything sends a request only where the calendar says so, or where a public
+file is not at home yet: never because of a rating, and never because of a list.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tacit.client.account import Account, mark_of
+from tacit.client.fetching import Public, decoded, quoted
+from tacit.client.keeping import Kept, Memory
+from tacit.client.transport import ServiceError, Transport
+from tacit.errors import ConfigError, PrivacyError
+from tacit.recommenders.standard_scheme import account as scheme
+from tacit.recommenders.standard_scheme import epochs
+from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.item_table import ItemTable
+from tacit.recommenders.standard_scheme.memory import State, forgotten, lost, opened
+from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId, Release, Scores
+
+PAUSE = 600
+"""Seconds between two attempts of one letter, whatever happens in between."""
+
+History = Mapping[ItemId, float]
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What one call of `speak` did.
+
+    letter: the bytes that left, None where none was due. due: the second from which on the next
+    letter may leave. notice: what the owner should know, "" for nothing: mostly why nothing new is
+    decided, although the last letter's set is sent on.
+    """
+
+    letter: bytes | None
+    due: int
+    notice: str
+
+
+class Letters:
+    """One account's letters to one service."""
+
+    def __init__(self, service: Transport, account: Account, memory: Memory) -> None:
+        self._service = service
+        self._public = Public(service)
+        self._account = account
+        self._memory = memory
+        self._tables: dict[str, tuple[int, Disclosure, ItemTable]] = {}
+        self._open()
+
+    def speak(
+        self,
+        name: str,
+        values: Mapping[str, str],
+        history: History,
+        now: int | None = None,
+        *,
+        entered: Mapping[ItemId, int] | None = None,
+        digest: str | None = None,
+    ) -> Spoken:
+        """See `Client.speak`."""
+        now = int(time.time()) if now is None else now
+        entered = entered or {}
+        wait = self._begin(name, history, entered, now)
+        if wait is not None:
+            return Spoken(None, wait, "")
+        disclosure, log = self._public.disclosure(name), self._public.digest_log(name)
+        notices: list[str] = []
+        if digest is not None and digest.lower() != disclosure.digest:
+            log = ()
+            notices.append("The service shows a disclosure that is not the expected one.")
+        with self._memory.turn() as kept:
+            state = self._state(kept, history, now, disclosure)
+            account = scheme.Account(
+                *(state, disclosure, log, values, self._account.secret),
+                keep=lambda _: None,  # kept by the end of this turn
+                tell=notices.append,
+            )
+            try:
+                letter = account.speak(history, entered, now)
+            except ValueError as error:
+                raise ConfigError(f"{error}. Nothing was sent.") from None
+            if letter is None or Release.decode(letter).disclosure == disclosure.digest:
+                kept.tables = disclosure.encode()
+            kept.name = name
+            letter = None if kept.settled >= state.last_epoch else letter
+        if letter is not None:
+            self._send(name, letter, state.spoken)
+        with self._memory.turn() as kept:
+            due = _due(kept, self._account.secret, now)
+        return Spoken(letter, due, " ".join(notices))
+
+    def recommended(self, name: str, history: History, n: int) -> list[ItemId]:
+        """See `Client.recommend_from_letter`."""
+        disclosure, scores = self._answer(name)
+        order = disclosure.item_number
+        rows = [row for row in scores.scores if row[0] not in history]
+        rows.sort(key=lambda row: (-row[2], order[row[0]]))
+        return [item for item, *_ in rows[:n]]
+
+    def predicted(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
+        """See `Client.predict`."""
+        disclosure, scores = self._answer(name)
+        try:
+            device = Device(disclosure, values, State(created=0), self._account.secret)
+        except ValueError as error:
+            raise ConfigError(f"{error}.") from None
+        return device.complete(scores)
+
+    def at_device(
+        self, name: str, history: History, n: int, now: int | None = None
+    ) -> list[ItemId]:
+        """See `Client.at_device`."""
+        disclosure, table = self._table(name, int(time.time()) if now is None else now)
+        known = disclosure.item_number
+        levels = {
+            item: _level(disclosure, stars) for item, stars in history.items() if item in known
+        }
+        try:
+            return [item for item, _ in table.rank(disclosure.items, levels)[:n]]
+        except ValueError as error:
+            raise ConfigError(f"{error}.") from None
+
+    def forget(self, user: str, now: int | None = None) -> bytes:
+        """See `Client.forget`."""
+        now = int(time.time()) if now is None else now
+        with self._memory.turn() as kept:
+            if kept.account == mark_of(self._account.secret):
+                state = kept.state or State(created=now)
+                fresh = Kept(account="", forgotten=kept.account, state=forgotten(state, (), now))
+                vars(kept).update(vars(fresh))
+        return self._service.delete(f"/api/users/{quoted(user)}", mark_of(self._account.secret))
+
+    def _open(self) -> None:
+        """Bind the memory to the account, the first time; PrivacyError for another account's."""
+        mark = mark_of(self._account.secret)
+        with self._memory.turn() as kept:
+            if kept.forgotten == mark:
+                raise PrivacyError(
+                    "This account was forgotten. Make a new one, in another file, under another "
+                    "name at the service."
+                )
+            if kept.account not in (None, "", mark):
+                raise PrivacyError("This memory is another account's. Nothing was sent.")
+            kept.lost = kept.lost or (kept.account is None and not self._account.fresh)
+            if kept.account == "" and kept.forgotten and kept.state is not None:
+                kept.state.created = self._account.created
+            kept.account = mark
+
+    def _begin(
+        self, name: str, history: History, entered: Mapping[ItemId, int], now: int
+    ) -> int | None:
+        """Note what was rated; then the second until which there is nothing to send, or None."""
+        with self._memory.turn() as kept:
+            self._check_own(kept, name)
+            if kept.state is not None:
+                for item in filter(kept.state.undecided, history):
+                    kept.state.arrivals.setdefault(item, min(now, entered.get(item, now)))
+            due = _due(kept, self._account.secret, now)
+            if due > now:
+                return due
+            if 0 <= now - kept.tried < PAUSE:
+                return kept.tried + PAUSE
+            kept.tried = now
+            return None
+
+    def _check_own(self, kept: Kept, name: str) -> None:
+        if kept.account != mark_of(self._account.secret):
+            raise PrivacyError("This memory is not this account's any more. Nothing was sent.")
+        if kept.name not in (None, name):
+            raise PrivacyError(
+                f"This account answers the disclosure '{kept.name}'. Another one needs another "
+                "account: two decisions about one item would tell. Nothing was sent."
+            )
+
+    def _state(self, kept: Kept, history: History, now: int, shown: Disclosure) -> State:
+        """The state to go on with. A secret that spoke and has no memory, or an older one, may
+        have decided anything that is rated now."""
+        spoken, length = self._account.spoken, shown.epoch_length
+        if kept.state is not None:
+            kept.state = opened(kept.state, spoken, history, now, length)
+        elif kept.lost or spoken > -1:
+            kept.state = lost(history, now, length, spoken)
+        else:
+            kept.state = State(created=self._account.created or now)
+        return kept.state
+
+    def _send(self, name: str, letter: bytes, epoch: int) -> None:
+        """The memory holds the letter already; the account's file is next, and then it leaves."""
+        if self._account.spoken < epoch:
+            self._account.speaks(epoch)
+        try:
+            answer = self._service.post(f"/api/disclosures/{quoted(name)}/letters", letter)
+        except ServiceError as error:
+            if error.status in (409, 422):
+                self._settle(epoch)
+            raise
+        with self._memory.turn() as kept:
+            tables = kept.tables
+        scores = decoded(Scores.decode, answer)
+        _check_scores(Disclosure.decode(tables), scores)
+        self._settle(epoch, (tables, answer))
+
+    def _settle(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
+        """This epoch's letter does not leave again."""
+        with self._memory.turn() as kept:
+            kept.settled = max(kept.settled, epoch)
+            kept.answer = kept.answer if answer is None else answer
+
+    def _answer(self, name: str) -> tuple[Disclosure, Scores]:
+        with self._memory.turn() as kept:
+            tables, scores = kept.answer
+            mine = kept.name == name
+        if not mine or not scores:
+            raise ConfigError(
+                "There are no scores at home yet: the first letter leaves 30 minutes after the "
+                "account was made. Until then rank with at_device, or show what is popular."
+            )
+        return Disclosure.decode(tables), Scores.decode(scores)
+
+    def _table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
+        """Fetched once an epoch at most, whatever is rated."""
+        epoch, disclosure, table = self._tables.get(name, (-1, None, None))
+        if (
+            disclosure is None
+            or table is None
+            or epoch != epochs.calendar(now, disclosure.epoch_length)
+        ):
+            disclosure, table = self._public.disclosure(name), self._public.item_table(name)
+            if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
+                raise ServiceError("The service's item table is not that of its disclosure.")
+            epoch = epochs.calendar(now, disclosure.epoch_length)
+            self._tables[name] = (epoch, disclosure, table)
+        return disclosure, table
+
+
+def _due(kept: Kept, secret: bytes, now: int) -> int:
+    """The second from which on a letter may leave; not above now where one is due, where one was
+    not answered yet, or where the first tables are not at home."""
+    state = kept.state
+    if state is None or not kept.tables or _unanswered(kept):
+        return now
+    length = Disclosure.decode(kept.tables).epoch_length
+    ended = epochs.latest_ended(state.created, now, length)
+    if ended is None or ended <= state.last_epoch:
+        first, second = (epochs.end(label, state.created, length) for label in (0, 1))
+        ended = 0 if now < first else 1 if now < second else epochs.calendar(now, length)
+    return epochs.moment(ended, state.created, length, secret)
+
+
+def _unanswered(kept: Kept) -> bool:
+    state = kept.state
+    return state is not None and state.letter is not None and state.last_epoch > kept.settled
+
+
+def _level(disclosure: Disclosure, stars: float) -> int:
+    return round((stars - disclosure.minimum) / disclosure.step)
+
+
+def _check_scores(disclosure: Disclosure, scores: Scores) -> None:
+    if scores.disclosure != disclosure.digest:
+        raise ServiceError("The service's scores cannot be used: they are of another disclosure.")
+    if [item for item, *_ in scores.scores] != list(disclosure.items):
+        raise ServiceError("The service's scores cannot be used: they are not of all items.")

@@ -1,0 +1,510 @@
+"""The Python client of the standard scheme: one letter an epoch, and lists from what is at home."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
+
+from tacit.client import (
+    FileAccount,
+    FileMemory,
+    PassingAccount,
+    PassingMemory,
+    ServiceError,
+)
+from tacit.errors import ConfigError, PrivacyError
+from tacit.recommenders.standard_scheme import Device, Release, State
+from tacit.recommenders.standard_scheme.epochs import calendar, moment, start
+from tacit.recommenders.standard_scheme.messages import DAY, WEEK
+
+TABLES = "/api/disclosures/gender"
+LETTERS = "/api/disclosures/gender/letters"
+OWN = {"gender": "F"}
+STARS = {item: 1.0 + number % 5 for number, item in enumerate(FILMS[:20])} | {"elsewhere": 4.0}
+SECRET = bytes(range(32))
+HALF_HOUR = 1800
+
+
+def letters(service) -> list[Release]:
+    """Those that left, in their order."""
+    return [Release.decode(body) for method, path, body, _ in service.asked if path == LETTERS]
+
+
+def expected(history=STARS, values=OWN, epoch=0) -> Release:
+    """The first letter of a new account, by the device half."""
+    return Device(DISCLOSURE, values, State(created=NOW), SECRET).release(history, epoch)
+
+
+def at(service, digest):
+    """From now on the service shows this disclosure."""
+    service.answers[TABLES] = digest.encode()
+
+
+def test_the_first_letter(service, client):
+    """The first letter leaves when the account is 30 minutes old, and is the device half's."""
+    device = client()
+    early = device.speak("gender", OWN, STARS, NOW)
+    assert early.letter is None
+    assert early.due == NOW + HALF_HOUR
+    assert letters(service) == []
+    spoken = device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    assert [Release.decode(spoken.letter)] == letters(service) == [expected()]
+    assert spoken.notice == ""
+    assert spoken.due == NOW + DAY
+    [(*_, headers)] = [asked for asked in service.asked if asked[1] == LETTERS]
+    assert headers["Content-Type"] == "application/octet-stream"
+    assert headers["Authorization"] == "Bearer tacit_1_abc"
+
+
+def test_an_empty_letter(service, client):
+    """A letter leaves whether or not anything was rated."""
+    device = client()
+    for now in (NOW, NOW + HALF_HOUR):
+        device.speak("gender", OWN, {}, now)
+    assert letters(service) == [Release(DISCLOSURE.digest, 0, ())]
+
+
+def test_ratings_send_nothing(service, client):
+    """Between two letters nothing is sent or fetched, however many ratings are added."""
+    device = client()
+    device.speak("gender", OWN, {}, NOW)
+    device.speak("gender", OWN, {}, NOW + HALF_HOUR)
+    before = list(service.asked)
+    for count in range(len(STARS)):
+        history = dict(list(STARS.items())[:count])
+        device.speak("gender", OWN, history, NOW + HALF_HOUR + count)
+        device.recommend_from_letter("gender", history)
+        device.predict("gender", OWN)
+    assert service.asked == before
+
+
+def test_one_letter_an_epoch(service, client):
+    """Over five weeks of hourly calls one letter leaves for each epoch, at its own moment."""
+    device = client()
+    sent = []
+    for now in range(NOW, NOW + 5 * WEEK, 3600):
+        spoken = device.speak("gender", OWN, STARS, now)
+        sent += [(now, Release.decode(spoken.letter).epoch)] if spoken.letter else []
+    first = calendar(NOW + DAY, WEEK)
+    labels = [0, 1, *range(first, first + 5)]
+    assert [epoch for _, epoch in sent] == labels[: len(sent)]
+    assert len(sent) >= 6
+    for now, epoch in sent:
+        due = moment(epoch, NOW, WEEK, SECRET)
+        assert due <= now < due + 3600
+
+
+def test_missed_epochs_are_one(service, client):
+    """A device that was off for weeks sends one letter, of the latest epoch that has ended."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW)
+    for later in range(2):
+        device.speak("gender", OWN, STARS, NOW + 6 * WEEK + DAY + later)
+    assert [letter.epoch for letter in letters(service)] == [
+        calendar(NOW + 6 * WEEK + DAY, WEEK) - 1
+    ]
+
+
+def test_ratings_wait_for_the_end_of_their_epoch(service, client):
+    """What was entered after an epoch's end is not in its letter, and is in the next one."""
+    device = client()
+    device.speak("gender", OWN, {}, NOW)
+    device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    device.speak("gender", OWN, STARS, NOW + DAY)
+    first, second = letters(service)
+    assert first.ratings == ()
+    assert second.ratings == expected().ratings != ()
+
+
+def test_entered_says_when(service, client):
+    """A program that knows when a star was entered says so."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW + HALF_HOUR, entered=dict.fromkeys(STARS, NOW + 5))
+    assert letters(service) == [expected()]
+
+
+def test_kept_before_it_is_sent(service, client, tmp_path):
+    """When a letter arrives, the memory's file holds it, and the account's file its epoch."""
+    memory, path = FileMemory(tmp_path / "memory"), tmp_path / "account"
+    account = FileAccount(path, NOW)
+    seen = []
+
+    def looked(body):
+        with memory.turn() as kept:
+            seen.append((body, kept.state.letter, FileAccount(path).spoken))
+        return scores(body)
+
+    service.answers[LETTERS] = looked
+    device = client(memory, account)
+    device.speak("gender", OWN, STARS, NOW)
+    device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    assert seen == [(seen[0][0], seen[0][0], 0)]
+
+
+def test_a_letter_that_was_lost(service, client):
+    """A letter that was not answered is sent again with the same bytes, after ten minutes."""
+    memory, account = PassingMemory(), PassingAccount(SECRET, NOW)
+    client(memory, account).speak("gender", OWN, STARS, NOW)
+    service.answers[LETTERS] = None
+    device = client(memory, account)
+    now = NOW + HALF_HOUR
+    with pytest.raises(ServiceError):
+        device.speak("gender", OWN, STARS, now)
+    assert device.speak("gender", OWN, STARS | {76: 5.0}, now + 599).letter is None
+    service.answers[LETTERS] = scores
+    assert device.speak("gender", OWN, {}, now + 600).letter is not None
+    assert device.speak("gender", OWN, {}, now + 1200).letter is None
+    assert letters(service) == [expected()] * 2
+
+
+@pytest.mark.parametrize("status", [409, 422])
+def test_a_letter_that_is_refused(service, client, status):
+    """A letter that the service refuses is not sent again; the next epoch's is."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW)
+    public = [(200, {}, DISCLOSURE.encode()), (200, {}, log(DISCLOSURE.digest))]
+    service.failures.extend([*public, (status, {}, b"{}")])
+    with pytest.raises(ServiceError, match=str(status)):
+        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    device.speak("gender", OWN, STARS, NOW + HALF_HOUR + DAY // 2)
+    device.speak("gender", OWN, STARS, NOW + DAY)
+    assert [letter.epoch for letter in letters(service)] == [0, 1]
+
+
+def test_two_programs_with_one_memory(service, client, tmp_path):
+    """Two programs that share account and memory send one letter an epoch together."""
+    path = tmp_path / "account"
+    made = FileAccount(path, NOW)
+    devices = [
+        client(FileMemory(tmp_path / "memory"), account) for account in (made, FileAccount(path))
+    ]
+    for now in (NOW, NOW + HALF_HOUR, NOW + DAY):
+        for device in devices:
+            device.speak("gender", OWN, STARS, now)
+    assert [letter.epoch for letter in letters(service)] == [0, 1]
+
+
+# Lists at home
+
+
+def spoken_once(client, **more):
+    device = client(**more)
+    for now in (NOW, NOW + HALF_HOUR):
+        device.speak("gender", OWN, STARS, now)
+    return device
+
+
+def test_lists_from_the_letter(service, client):
+    """Lists are by preference, ties in the disclosure's order, without what is rated."""
+    device = spoken_once(client)
+    best = sorted(
+        (number for number, item in enumerate(FILMS) if item not in STARS),
+        key=lambda number: (-(number % 7), number),
+    )
+    listed = device.recommend_from_letter("gender", STARS, n=4)
+    assert listed == [FILMS[number] for number in best[:4]]
+
+
+def test_predictions(service, client):
+    """Predictions are the service's levels and the owner's own offsets."""
+    predicted = spoken_once(client).predict("gender", OWN)
+    offsets = DISCLOSURE.attributes[0].offsets[0]
+    assert predicted == {
+        item: 1.0 + (1_500_000 + offset) / 1_000_000
+        for item, offset in zip(FILMS, offsets, strict=True)
+    }
+
+
+def test_no_scores_yet(service, client):
+    """Before the first letter there are no scores, and the sentence says what to do."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW)
+    for asked in (device.recommend_from_letter, device.predict):
+        with pytest.raises(ConfigError, match="at_device"):
+            asked("gender", {})
+
+
+def test_lists_at_the_device(service, client):
+    """Lists from true stars need no letter, and the table is fetched once an epoch."""
+    device = client()
+    liked = {FILMS[3]: 5.0, FILMS[9]: 1.0, "elsewhere": 5.0}
+    assert device.at_device("gender", liked, n=2, now=NOW) == [FILMS[4], FILMS[10]]
+    for more in ({}, liked):
+        device.at_device("gender", more, now=NOW + 1)
+    assert [path for _, path, *_ in service.asked] == [TABLES, f"{TABLES}/item-table"]
+    device.at_device("gender", {}, now=start(calendar(NOW, WEEK) + 1, WEEK))
+    assert len(service.asked) == 4
+
+
+def test_an_item_table_of_another_disclosure(service, client):
+    """A table that is not the disclosure's is the service's error."""
+    at(service, disclosure(shift=1))
+    with pytest.raises(ServiceError, match="item table"):
+        client().at_device("gender", {}, now=NOW)
+
+
+def test_no_item_table(service, client):
+    """Where none is published, the error has the service's status."""
+    service.answers[f"{TABLES}/item-table"] = None
+    with pytest.raises(ServiceError) as raised:
+        client().at_device("gender", {}, now=NOW)
+    assert raised.value.status == 404
+
+
+def test_stars_off_the_scale(service, client):
+    """Stars off the scale are refused, and nothing is sent or decided."""
+    memory = PassingMemory()
+    device = client(memory)
+    device.speak("gender", OWN, {}, NOW)
+    with pytest.raises(ConfigError, match="Nothing was sent"):
+        device.speak("gender", OWN, {12: 9.0}, NOW + HALF_HOUR, entered={12: NOW})
+    with pytest.raises(ConfigError):
+        device.at_device("gender", {12: 9.0}, now=NOW)
+    assert letters(service) == []
+    with memory.turn() as kept:
+        assert kept.state.records == {}
+
+
+# What a device does not follow: it goes on sending the last set, and says why
+
+
+def test_another_attribute_value(service, client):
+    """Under another value nothing new is decided; the last set is sent on, with a notice."""
+    memory = PassingMemory()
+    spoken_once(client, memory=memory)
+    more = STARS | {76: 5.0, 75: 5.0}
+    entered = dict.fromkeys(more, NOW)
+    spoken = client(memory).speak("gender", {"gender": "M"}, more, NOW + DAY, entered=entered)
+    assert "Nothing new is decided" in spoken.notice
+    first, second = letters(service)
+    assert second == Release(DISCLOSURE.digest, 1, first.ratings)
+    with memory.turn() as kept:
+        assert 76 not in kept.state.records
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda other: log(DISCLOSURE.digest),
+        lambda other: log(other.digest),
+        lambda other: b'{"log": []}',
+    ],
+    ids=["a digest that the log has not", "a log that was changed", "an empty log"],
+)
+def test_a_log_that_does_not_go_on(service, client, shown):
+    """Tables that are not the log's, or a log that is not the earlier one, are not followed."""
+    device = spoken_once(client)
+    other = disclosure(shift=1)
+    at(service, other)
+    service.answers[f"{TABLES}/log"] = shown(other)
+    spoken = device.speak("gender", OWN, STARS | {76: 5.0}, NOW + DAY)
+    assert "Nothing new is decided" in spoken.notice
+    first, second = letters(service)
+    assert second == Release(DISCLOSURE.digest, 1, first.ratings)
+
+
+def test_a_refit(service, client):
+    """New tables of the log are for undecided items only; the set goes on under the new digest."""
+    device = spoken_once(client)
+    other = disclosure(shift=1)
+    at(service, other)
+    rows = json.loads(log(DISCLOSURE.digest))["log"]
+    rows.append({"epoch": rows[-1]["epoch"] + 1, "digest": other.digest})
+    service.answers[f"{TABLES}/log"] = json.dumps({"log": rows}).encode()
+    now = moment(calendar(NOW + DAY, WEEK), NOW, WEEK, SECRET)
+    spoken = device.speak("gender", OWN, STARS, now)
+    assert spoken.notice == ""
+    first, second = letters(service)
+    assert (second.disclosure, second.ratings) == (other.digest, first.ratings)
+
+
+def test_a_pinned_disclosure(service, client):
+    """Tables that are not the expected ones are not followed, whatever the log says."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW, digest=DISCLOSURE.digest)
+    spoken = device.speak("gender", OWN, STARS, NOW + HALF_HOUR, digest="0" * 16)
+    assert "not the expected one" in spoken.notice
+    assert letters(service) == []
+
+
+def test_another_disclosure(service, client):
+    """An account answers one disclosure; a second one is refused, and nothing is fetched."""
+    device = spoken_once(client)
+    before = list(service.asked)
+    with pytest.raises(PrivacyError, match="Another one needs another account"):
+        device.speak("age", OWN, STARS, NOW + DAY)
+    assert service.asked == before
+
+
+# A memory that is lost, old, of version 1, or another account's
+
+
+def test_an_account_without_its_memory(service, client, tmp_path):
+    """A device with the secret alone decides nothing that was rated by then."""
+    path = tmp_path / "account"
+    spoken_once(client, account=FileAccount(path, NOW))
+    second = client(PassingMemory(), FileAccount(path))
+    more = STARS | {76: 5.0, 75: 4.0, 74: 3.0, 73: 2.0}
+    second.speak("gender", OWN, STARS, NOW + DAY)
+    now = moment(calendar(NOW + DAY, WEEK), NOW, WEEK, SECRET) + DAY
+    second.speak("gender", OWN, more, now, entered=dict.fromkeys(more, NOW + DAY + 1))
+    *_, last = letters(service)
+    assert {item for item, _ in last.ratings} <= {76, 75, 74, 73}
+
+
+def test_an_account_that_was_copied_before_it_spoke(service, client, tmp_path):
+    """A copied secret is not a new account, even if neither device has sent a letter."""
+    path = tmp_path / "account"
+    client(account=FileAccount(path, NOW))
+    second = client(PassingMemory(), FileAccount(path))
+    for now in (NOW, NOW + HALF_HOUR, NOW + DAY):
+        second.speak("gender", OWN, STARS, now)
+    assert all(letter.ratings == () for letter in letters(service))
+
+
+def test_an_old_memory(service, client, tmp_path):
+    """A memory from a backup decides nothing that was rated since it was copied."""
+    memory, path = FileMemory(tmp_path / "memory"), tmp_path / "account"
+    device = spoken_once(client, memory=memory, account=FileAccount(path, NOW))
+    backup = (tmp_path / "memory").read_bytes()
+    more = STARS | dict.fromkeys(FILMS[20:], 4.0)
+    device.speak("gender", OWN, more, NOW + DAY, entered=dict.fromkeys(more, NOW))
+    (tmp_path / "memory").write_bytes(backup)
+    now = moment(calendar(NOW + DAY, WEEK), NOW, WEEK, SECRET) + WEEK
+    restored = client(memory, FileAccount(path))
+    for later in range(0, 4 * WEEK, DAY):
+        restored.speak("gender", OWN, more, now + later)
+    first, second, *others = letters(service)
+    assert len(others) > 1
+    assert all(letter.ratings == first.ratings != second.ratings for letter in others)
+
+
+def test_another_accounts_memory(client):
+    """A memory is one account's: another one is refused at once."""
+    memory = PassingMemory()
+    client(memory)
+    with pytest.raises(PrivacyError, match="another account's"):
+        client(memory, PassingAccount(bytes(32), NOW))
+
+
+def test_a_memory_of_version_1(service, client, tmp_path):
+    """What version 1 decided is held back for ever; what it did not decide is decided."""
+    rows = [[item, 0, 1_000_000, [5], "x"] for item in FILMS[:10]]
+    rows += [[item, 0, None, [5], "x"] for item in FILMS[10:12]]
+    text = json.dumps({"version": 1, "reports": {}, "releases": rows})
+    (tmp_path / "memory").write_text(text)
+    (tmp_path / "account").write_text(SECRET.hex())
+    device = client(FileMemory(tmp_path / "memory"), FileAccount(tmp_path / "account"))
+    now = moment(calendar(NOW, WEEK), NOW, WEEK, SECRET)
+    device.speak("gender", OWN, STARS, now, entered=dict.fromkeys(STARS, NOW))
+    [letter] = letters(service)
+    late = {item: stars for item, stars in STARS.items() if item not in FILMS[:12]}
+    assert letter.ratings == expected(late).ratings != ()
+
+
+# Forgetting
+
+
+def test_forget_me(service, client, tmp_path):
+    """The service is asked to delete; at home the ids stay, frozen, and no star or level."""
+    memory = FileMemory(tmp_path / "memory")
+    device = spoken_once(client, memory=memory)
+    assert device.forget("ann", NOW + DAY) == {"user": "ann"}
+    method, path, body, headers = service.asked[-1]
+    assert (method, path, body) == ("DELETE", "/api/users/ann", b"")
+    assert headers["Authorization"] == "Bearer tacit_1_abc"
+    with memory.turn() as kept:
+        assert kept.state.frozen >= set(FILMS[:20])
+        assert kept.state.records == kept.state.arrivals == kept.reports == {}
+        assert kept.state.letter is None
+        assert kept.answer == (b"", b"")
+
+
+def test_forgetting_is_final(service, client):
+    """A forgotten account is not used again, by this object or another one."""
+    memory = PassingMemory()
+    device = spoken_once(client, memory=memory)
+    device.forget("ann", NOW + DAY)
+    with pytest.raises(PrivacyError):
+        device.speak("gender", OWN, STARS, NOW + DAY)
+    with pytest.raises(PrivacyError, match="forgotten"):
+        client(memory)
+
+
+def test_forgetting_again(service, client):
+    """If the service was away, the same request is sent again under the same key."""
+    device = spoken_once(client)
+    service.answers["/api/users/ann"] = None
+    with pytest.raises(ServiceError):
+        device.forget("ann", NOW + DAY)
+    service.answers["/api/users/ann"] = b"{}"
+    device.forget("ann", NOW + DAY)
+    first, second = [headers for method, *_, headers in service.asked if method == "DELETE"]
+    assert first["Idempotency-Key"] == second["Idempotency-Key"]
+
+
+def test_a_new_account_after_forgetting(service, client):
+    """A new account with this memory decides only items that the old one did not."""
+    memory = PassingMemory()
+    spoken_once(client, memory=memory).forget("ann", NOW + DAY)
+    service.asked.clear()
+    later = NOW + 2 * DAY
+    device = client(memory, PassingAccount(bytes(32), later))
+    more = STARS | dict.fromkeys(FILMS[20:], 4.0)
+    for now in (later, later + HALF_HOUR):
+        device.speak("gender", OWN, more, now)
+    [letter] = letters(service)
+    assert {item for item, _ in letter.ratings} <= set(FILMS[20:])
+    assert letter.ratings != ()
+
+
+# What leaves
+
+
+def test_the_attribute_does_not_leave(service, client):
+    """No request has the attribute's value, a true star or the secret in it."""
+    device = spoken_once(client)
+    device.at_device("gender", STARS, now=NOW)
+    device.forget("ann", NOW + DAY)
+    left = b"\n".join(
+        path.encode() + body + json.dumps(headers).encode()
+        for _, path, body, headers in service.asked
+    )
+    for secret in (b'"F"', b"gender=", b"4.0", SECRET, SECRET.hex().encode()):
+        assert secret not in left
+
+
+NOT_ANSWERS = [b"", b"null", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"log": [1]}']
+NOT_ANSWERS += [b'{"log": [{"epoch": 1.5, "digest": "x"}]}', b'{"log": [], "log": []}']
+
+
+@pytest.mark.parametrize("data", NOT_ANSWERS, ids=lambda data: data[:20].hex())
+@pytest.mark.parametrize("path", [TABLES, f"{TABLES}/log", LETTERS])
+def test_answers_that_are_none(service, client, path, data):
+    """Whatever a service sends instead of a message is its error, in one sentence."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW)
+    service.answers[path] = (lambda _: data) if path == LETTERS else data
+    with pytest.raises(ServiceError):
+        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+
+
+@pytest.mark.parametrize("change", ["digest", "items"])
+def test_scores_that_cannot_be_used(service, client, change):
+    """Scores of another disclosure, or not of all items, are the service's error."""
+    wrong = {"digest": (b'"disclosure":"', b'"disclosure":"0'), "items": (b"[12,", b"[13,")}
+
+    service.answers[LETTERS] = lambda body: scores(body).replace(*wrong[change])
+    device = client()
+    device.speak("gender", OWN, STARS, NOW)
+    with pytest.raises(ServiceError, match="cannot be used"):
+        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    with pytest.raises(ConfigError):
+        device.predict("gender", OWN)
+
+
+def test_the_table_is_a_list_of_weights():
+    """The tests' own item table is one that clients accept."""
+    assert ITEM_TABLE.decode(ITEM_TABLE.encode()) == ITEM_TABLE
