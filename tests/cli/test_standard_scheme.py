@@ -21,7 +21,8 @@ def folder(tmp_path_factory) -> Path:
     generated = ("--users", "240", "--items", "60", "--ratings", "7200", "--seed", "3")
     assert cli.main(["data", "generate", str(made / "r.csv"), *generated]) == 0
     fitted = ("--users", str(made / "r-users.csv"), "--workers", "1", "-o", str(made / "m.tacit"))
-    assert cli.main(["fit", "standard-scheme", str(made / "r.csv"), *fitted]) == 0
+    said = ("--service-sees-items", "no")
+    assert cli.main(["fit", "standard-scheme", str(made / "r.csv"), *fitted, *said]) == 0
     (made / "mine.csv").write_text("item,rating\n1,5\n2,4\n3,1\n4,3\n5,5\n")
     return made
 
@@ -48,111 +49,6 @@ def as_json(tacit):
         return json.loads(out)
 
     return call
-
-
-def test_a_stranger_gets_a_list_without_what_she_rated(folder, as_json):
-    """Somebody who was not in training gets n items, none of which she rated."""
-    result = as_json("recommend", folder / "m.tacit", "--history", folder / "mine.csv", "-n", 7)
-    items = [entry["item_id"] for entry in result["items"]]
-    assert len(items) == 7
-    assert not {1, 2, 3, 4, 5} & set(items)
-    assert result["computed"] == "at home"
-    assert result["release"] is None
-
-
-def test_exclude_and_candidates(folder, as_json):
-    """--candidates restricts the list, --exclude takes out of it, unknown ids do no harm."""
-    result = as_json(
-        "recommend",
-        folder / "m.tacit",
-        "--candidates",
-        "10,11,12,1000",
-        "--exclude",
-        "11,nobody",
-    )
-    assert {entry["item_id"] for entry in result["items"]} == {10, 12}
-
-
-def test_ids_from_a_file(folder, as_json, tmp_path):
-    """@FILE holds one id a line."""
-    (tmp_path / "ids.txt").write_text("20\n21\n\n")
-    result = as_json("recommend", folder / "m.tacit", "--candidates", f"@{tmp_path / 'ids.txt'}")
-    assert {entry["item_id"] for entry in result["items"]} == {20, 21}
-
-
-def test_the_same_stars_leave_as_the_same_bytes(folder, as_json, tmp_path):
-    """A second run, and a third with another list length, sends what the first one sent."""
-    (tmp_path / "mine.csv").write_text((folder / "mine.csv").read_text())
-    words = ("recommend", folder / "m.tacit", "--history", tmp_path / "mine.csv")
-    first = as_json(*words, "--about", "gender=F")["release"]
-    assert all(
-        as_json(*words, "--about", "gender=F", "-n", n)["release"] == first for n in range(1, 8)
-    )
-    assert (tmp_path / "mine.csv.released.json").exists()
-
-
-def test_a_broken_memory_stops_the_release(folder, tacit, tmp_path):
-    """A memory that cannot be read is never replaced by fresh draws."""
-    memory = tmp_path / "memory.json"
-    memory.write_text("[[1, 2")
-    words = ("recommend", folder / "m.tacit", "--history", folder / "mine.csv")
-    code, out, err = tacit(*words, "--about", "gender=F", "--memory", memory)
-    assert (code, out) == (3, "")
-    assert str(memory) in err
-    assert memory.read_text() == "[[1, 2"
-
-
-def test_the_release_holds_no_attribute(folder, as_json, tmp_path):
-    """The bytes name items and stars only."""
-    words = ("recommend", folder / "m.tacit", "--history", folder / "mine.csv")
-    result = as_json(*words, "--about", "gender=M", "--memory", tmp_path / "m.json")
-    assert set(json.loads(result["release"])) == {"version", "message", "disclosure", "ratings"}
-
-
-@pytest.mark.parametrize(
-    ("about", "words"),
-    [("gender=X", "F, M"), ("age=3", "gender"), ("gender", "NAME=VALUE")],
-)
-def test_a_wrong_attribute_is_one_sentence(folder, tacit, about, words, tmp_path):
-    """An unknown value or name is refused with what is expected, and leaves no file behind."""
-    (tmp_path / "mine.csv").write_text((folder / "mine.csv").read_text())
-    code, out, err = tacit(
-        "recommend", folder / "m.tacit", "--history", tmp_path / "mine.csv", "--about", about
-    )
-    assert code in (2, 3)
-    assert (out, err.count("Error")) == ("", 1)
-    assert words in err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
-
-
-def test_a_history_of_another_catalogue_is_refused(folder, tacit, tmp_path):
-    """If the model knows none of the items, it says so."""
-    (tmp_path / "h.csv").write_text("item,rating\nfoo,5\nbar,4\n")
-    code, _, err = tacit("recommend", folder / "m.tacit", "--history", tmp_path / "h.csv")
-    assert code == 3
-    assert "knows none of these items" in err
-
-
-def test_a_star_off_the_scale_is_refused(folder, tacit, tmp_path):
-    """Seven stars out of five are no rating; nothing is written."""
-    (tmp_path / "h.csv").write_text("item,rating\n1,7\n2,4\n")
-    words = ("recommend", folder / "m.tacit", "--history", tmp_path / "h.csv")
-    for about in ((), ("--about", "gender=F")):
-        code, _, err = tacit(*words, *about)
-        assert code == 3
-        assert "scale" in err
-    assert [path.name for path in tmp_path.iterdir()] == ["h.csv"]
-
-
-def test_a_flipped_byte_is_refused(folder, tacit, tmp_path):
-    """A damaged model gives its path and the reason, exit code 4."""
-    content = bytearray((folder / "m.tacit").read_bytes())
-    content[len(content) // 2] ^= 1
-    (tmp_path / "bad.tacit").write_bytes(content)
-    code, out, err = tacit("recommend", tmp_path / "bad.tacit")
-    assert (code, out) == (4, "")
-    assert "bad.tacit" in err
-    assert "SHA-256" in err
 
 
 def test_fit_measures_what_the_card_prints(folder, as_json):
@@ -184,7 +80,9 @@ def test_an_unsafe_release_is_refused(folder, tacit):
     """Unrounded whole stars are a privacy refusal (exit 5), and no model is written."""
     out_file = folder / "unsafe.tacit"
     words = ("fit", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv")
-    code, _, err = tacit(*words, "--release", "scheme", "-o", out_file)
+    code, _, err = tacit(
+        *words, "--service-sees-items", "no", "--release", "scheme", "-o", out_file
+    )
     assert code == 5
     assert "exactly" in err
     assert not out_file.exists()
@@ -193,9 +91,10 @@ def test_an_unsafe_release_is_refused(folder, tacit):
 def test_a_private_disclosure_has_its_own_card(folder, as_json, tmp_path):
     """With --disclosure-epsilon the training people's card states it, with unit and sensitivity."""
     words = ("fit", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv")
-    as_json(*words, "--disclosure-epsilon", "2", "--no-measure", "-o", tmp_path / "p.tacit")
+    said = ("--service-sees-items", "no", "--disclosure-epsilon", "16", "--no-measure")
+    as_json(*words, *said, "-o", tmp_path / "p.tacit")
     consenting = as_json("guarantee", tmp_path / "p.tacit")["guarantees"][1]
-    assert (consenting["epsilon"], consenting["basis"]) == (2.0, "proved")
+    assert (consenting["epsilon"], consenting["basis"]) == (16.0, "proved")
     assert consenting["adjacency"] == {"unit": "user", "change": "add or remove"}
 
 
@@ -314,7 +213,8 @@ def test_unknown_names_are_answered_with_the_known_ones(folder, tacit, option, v
 
 def test_a_missing_attribute_says_how_to_name_it(folder, tacit, tmp_path):
     """Ratings without user attributes point to --users."""
-    code, _, err = tacit("fit", "standard-scheme", folder / "r.csv", "-o", tmp_path / "m.tacit")
+    words = ("fit", "standard-scheme", folder / "r.csv", "--service-sees-items", "no")
+    code, _, err = tacit(*words, "-o", tmp_path / "m.tacit")
     assert code == 3
     assert "--users" in err
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,8 +17,6 @@ from tacit.errors import ConfigError, DataError
 app = typer.Typer()
 
 MOST_REASONS = 2  # of a recommendation
-_MOST = 1 << 40
-"""Beyond any level in millionths that a scale of stars has."""
 
 
 @app.command()
@@ -51,7 +48,11 @@ def recommend(
     ] = None,
     memory: Annotated[
         Path | None,
-        typer.Option(help="What was released before; default: HISTORY.released.json"),
+        typer.Option(help="What the device decided; default: HISTORY.released.json"),
+    ] = None,
+    at: Annotated[
+        datetime | None,
+        typer.Option("--as-of", help="What would leave at another time, UTC; nothing is kept."),
     ] = None,
     show_release: Annotated[
         bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")
@@ -90,14 +91,12 @@ def recommend(
         "candidates": _known(fitted, options.ids_in(candidates)) if candidates else None,
         **({} if target is None else {"target": target}),
     }
-    release: bytes | None = None
+    sent: dict[str, Any] = {"computed": "at home"}
     if about:
-        store = _Memory(memory or _beside(history))
-        made = fitted.exchange(own, options.pairs(about, "--about"), memory=store.entries, **wanted)
-        store.write()
-        release, found = made.release.encode(), made.recommendations
+        values = options.pairs(about, "--about")
+        found, sent = _from_letter(fitted, own, values, memory or _beside(history), at, wanted)
     elif at_device:
-        found = fitted.recommend_at_device(own, **wanted)
+        found, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
         found = fitted.recommend(history=own, **wanted)
     titles = fitted.titles_
@@ -105,9 +104,9 @@ def recommend(
         "model": str(model),
         "rated": len(own),
         "unknown_items": unknown,
-        "computed": _computed(at_device, release),
-        "shown": None if release is None else len(made.release.ratings),
-        "release": release.decode() if release is not None and (show_release or as_json) else None,
+        "shown": None,
+        "release": None,
+        **sent,
         "hides": isinstance(fitted, StandardScheme),
         "item_table": isinstance(fitted, StandardScheme) and fitted.item_table,
         "items": [
@@ -121,13 +120,37 @@ def recommend(
             for row in found
         ],
     }
+    if not (show_release or as_json):
+        result["release"] = None
     output.emit(result, as_json=as_json, render=_show)
 
 
-def _computed(at_device: bool, release: bytes | None) -> str:
-    if at_device:
-        return "at the device"
-    return "at home" if release is None else "from the release"
+def _from_letter(
+    model: Any,
+    own: dict[Any, float],
+    values: dict[str, str],
+    memory: Path,
+    at: datetime | None,
+    wanted: dict[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    """The list of the last letter's scores, or the popular one before it; and what to say of it."""
+    from tacit.cli.own_device import answered
+
+    if model.variant == "published":
+        made = model.exchange(own, values, **wanted)
+        return made.recommendations, _of_release(made.release, "from the release")
+    held = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
+    sent = {"due": held.due.isoformat(), "notice": held.notice or None}
+    if held.letter is None or held.scores is None:
+        wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
+        return model.recommend(**wanted), sent | {"computed": "before the first letter"}
+    found = model.ranked(held.scores, own, **wanted)
+    return found, _of_release(held.letter, "from the release") | sent
+
+
+def _of_release(release: Any, computed: str) -> dict[str, Any]:
+    text = release.encode().decode()
+    return {"computed": computed, "shown": len(release.ratings), "release": text}
 
 
 def _reasons(model: Any, item: Any, own: dict[Any, float]) -> dict[str, Any]:
@@ -184,45 +207,6 @@ def _beside(history: Path | None) -> Path:
     return history.with_name(history.name + ".released.json")
 
 
-class _Memory:
-    """What a device drew, on disk, so that no star is ever drawn twice. It holds true stars."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.entries: dict[Any, Any] = {}
-        if path.exists():
-            try:
-                for item, level, released, dice, bound_to in json.loads(path.read_text("utf-8")):
-                    self.entries[item] = _entry(level, released, dice, bound_to)
-            except (ValueError, TypeError, OSError):
-                raise DataError(
-                    "this memory of earlier releases cannot be read",
-                    path=path,
-                    fix="Restore it from a copy. Drawing again would let releases be averaged; "
-                    "delete it only if nothing was ever sent.",
-                ) from None
-
-    def write(self) -> None:
-        """All or nothing, readable by the owner alone."""
-        text = json.dumps([[item, *entry] for item, entry in self.entries.items()])
-        temporary = self.path.with_name(self.path.name + ".new")
-        temporary.unlink(missing_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        temporary.replace(self.path)
-
-
-def _entry(level: Any, released: Any, dice: Any, bound_to: Any) -> tuple[Any, ...]:
-    """One entry of a memory, or ValueError where a device cannot have written it."""
-    numbers = [level, *([] if released is None else [released]), *dice]
-    if not all(type(number) is int and abs(number) < _MOST for number in numbers):
-        raise ValueError
-    if type(bound_to) is not str:
-        raise ValueError
-    return level, released, tuple(dice), bound_to
-
-
 def _entry_of(row: dict[str, Any], name: str) -> object:
     if name != "because you liked":
         return row[name]
@@ -251,6 +235,15 @@ def _show(result: dict[str, Any]) -> None:
         )
     if result["unknown_items"]:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
+    if result.get("notice"):
+        output.console.print(result["notice"])
+    if result["computed"] == "before the first letter":
+        output.console.print(
+            "What most people like: no letter has left this device yet. The first one is due at "
+            f"{result['due']}, whatever is rated until then."
+        )
+        output.next_step(f"Next:  --as-of {result['due'][:19]} --show-release  shows it now.")
+        return
     if result["shown"] is None:
         output.console.print(
             f"Computed {result['computed']} from {result['rated']} ratings; nothing was sent "
@@ -269,6 +262,6 @@ def _show(result: dict[str, Any]) -> None:
     if result["release"] is None:
         output.next_step("Next:  --show-release prints the bytes that would leave the device.")
         return
-    output.console.print("What left the device, byte for byte:")
+    output.console.print("The letter, byte for byte:")
     output.console.print(result["release"], soft_wrap=True, markup=False)
     output.next_step(f"Next:  tacit guarantee {result['model']}  says what they hide.")

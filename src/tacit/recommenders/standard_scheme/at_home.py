@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from itertools import islice
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from tacit.data.ratings import RatingScale
-from tacit.errors import DataError
-from tacit.recommenders.base import History
+from tacit.errors import ConfigError, DataError
+from tacit.recommenders.base import History, Recommendation
 from tacit.recommenders.standard_scheme.device import renamed
+from tacit.recommenders.standard_scheme.ease import AT_HOME
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId
 from tacit.recommenders.standard_scheme.training import unit
@@ -33,3 +38,22 @@ def ranked_at_home(
     whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
     items = [disclosure.items[number] for number in levels.indices]
     return dict(table.rank(disclosure.items, dict(zip(items, whole, strict=True))))
+
+
+def best_of(
+    ranked: Mapping[ItemId, int],
+    *,
+    n: int,
+    user: Any,
+    left_out: Collection[Any],
+    only: Collection[Any] | None,
+) -> tuple[Recommendation, ...]:
+    """The first n lines of a list that is in order; only: the candidates, all if None."""
+    if n < 1:
+        raise ConfigError(f"A list has at least one entry; got n={n}.")
+    wanted = set(ranked if only is None else only) - set(left_out)
+    best = islice((item for item in ranked if item in wanted), n)
+    return tuple(
+        Recommendation(user, item, ranked[item] / AT_HOME, rank)
+        for rank, item in enumerate(best, 1)
+    )

@@ -10,7 +10,6 @@ import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +22,6 @@ from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders.base import (
     Floats,
     History,
-    Recommendation,
     Recommendations,
     checked_history,
     pick,
@@ -31,11 +29,12 @@ from tacit.recommenders.base import (
 )
 from tacit.recommenders.files import Titles, titles_of
 from tacit.recommenders.standard_scheme import disclosure, guarantees, storing
-from tacit.recommenders.standard_scheme.at_home import ranked_at_home, true_levels
+from tacit.recommenders.standard_scheme.at_home import best_of, ranked_at_home, true_levels
+from tacit.recommenders.standard_scheme.canonical import LARGEST
 from tacit.recommenders.standard_scheme.checking import check_settings, check_use
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.drawing import Dice
-from tacit.recommenders.standard_scheme.ease import AT_HOME, SERVED
+from tacit.recommenders.standard_scheme.ease import SERVED
 from tacit.recommenders.standard_scheme.fitting import Fitted, fit
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State
@@ -85,8 +84,6 @@ class StandardScheme:
     epoch_length   seconds between two letters of a device, a day at least
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
-    second_order   "off", or "taste" (experimental): the chance to show an item depends on what is
-                   shown already, so that what goes together tells less; see `taste.py`
     random_state   seeds the start of the factorisation and the parts of the cross-validation; no
                    draw of a device and no privacy noise depends on it
     """
@@ -109,7 +106,6 @@ class StandardScheme:
         item_table: bool = False,
         epoch_length: int = WEEK,
         aliases: Mapping[Any, Any] | None = None,
-        second_order: str = "off",
         random_state: int = 0,
     ) -> None:
         self.attributes = tuple(attributes)
@@ -127,7 +123,6 @@ class StandardScheme:
         self.item_table = item_table
         self.epoch_length = epoch_length
         self.aliases = dict(aliases or {})
-        self.second_order = second_order
         self.random_state = random_state
         self.measurements_: tuple[Measurement, ...] = ()
         check_settings(self)
@@ -194,15 +189,28 @@ class StandardScheme:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         answer = self.server_.score(Release.decode(sent)).encode()
         scores = Scores.decode(answer)
-        ranked = top_n(
-            np.array([preference for _, _, preference in scores.scores]) / SERVED,
+        ranked = self.ranked(scores, history, n=n, exclude=exclude, candidates=candidates)
+        return Exchange(Release.decode(sent), scores, ranked)
+
+    def ranked(
+        self,
+        scores: Scores,
+        history: History,
+        *,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """The list that a device makes of the scores of its last letter."""
+        preference = {item: thousandths for item, _, thousandths in scores.scores}
+        return top_n(
+            np.array([preference.get(item, -LARGEST) for item in self.item_ids_.tolist()]) / SERVED,
             self.item_ids_,
             n=n,
             user=None,
             left_out={*history, *exclude},
             candidates=candidates,
         )
-        return Exchange(Release.decode(sent), scores, ranked)
 
     def recommend(
         self,
@@ -261,15 +269,8 @@ class StandardScheme:
                 "(--item-table) if they agreed."
             )
         ranked = ranked_at_home(self.item_table_, self.disclosure_, self._levels(history))
-        wanted = ranked if candidates is None else set(candidates)
-        unwanted = {*history, *exclude}
-        best = islice((item for item in ranked if item in wanted and item not in unwanted), n)
-        return Recommendations(
-            tuple(
-                Recommendation(user, item, ranked[item] / AT_HOME, rank)
-                for rank, item in enumerate(best, 1)
-            )
-        )
+        rows = best_of(ranked, n=n, user=user, left_out={*history, *exclude}, only=candidates)
+        return Recommendations(rows)
 
     @property
     def item_table_(self) -> ItemTable | None:
@@ -295,7 +296,6 @@ class StandardScheme:
                 mix=self.mix,
                 variant=self.variant,
                 measurements=self.measurements_,
-                second_order=self.second_order,
             ),
             guarantees.for_the_consenting(
                 epsilon=self.disclosure_epsilon, contributions=self.contributions
