@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -41,6 +42,20 @@ def missing() -> Callable[[str], NoReturn]:
         pytest.skip(what)
 
     return stop
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> Callable[[Callable[[], bool]], None]:
+    """Asks a question until it is true. The five minutes end a test that hangs; no machine is so
+    slow."""
+
+    def wait(question: Callable[[], bool]) -> None:
+        end = time.monotonic() + 300
+        while not question():
+            assert time.monotonic() < end, "it did not happen"
+            time.sleep(0.02)
+
+    return wait
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,11 @@ function golden(name: string): Record<string, Vector[]> {
 }
 
 const FILES = {
+  itemTable: golden("item-table"),
   sketches: golden("sketches"),
   sketchesRefused: golden("sketches-refused"),
   scheme: golden("standard-scheme"),
+  lives: golden("standard-scheme-lives"),
   schemeRefused: golden("standard-scheme-refused"),
 };
 
@@ -65,14 +67,31 @@ test.each(each("sketches", "recommendations"))("list %i has the same order", asy
 });
 
 test.each(each("scheme", "releases"))("releases %i have the same bytes", async (_, vector) => {
-  expect(await made.release(vector)).toEqual(outcome(vector, "releases"));
+  const { memory } = vector;
+  expect(await made.release(vector)).toEqual({ ...outcome(vector, "releases"), memory });
 });
 
 test.each(each("scheme", "completions"))("predictions %i are equal", async (_, vector) => {
   expect(await made.completion(vector)).toEqual(outcome(vector, "predicted"));
 });
 
-for (const file of ["sketches", "scheme"] as const) {
+test.each(each("lives", "lives"))("life %i has the same letters and memory", async (_, vector) => {
+  const said = (vector["steps"] as Vector[]).map(({ letter, told }) => ({ letter, told }));
+  expect(await made.life(vector)).toEqual({ said, memory: vector["memory"] });
+});
+
+test.each(each("lives", "migrations").filter(([, { last }]) => last === null))(
+  "memory %i of version 1 is held back",
+  async (_, vector) => {
+    expect(await made.migration(vector)).toEqual({ memory: vector["memory"] });
+  },
+);
+
+test.each(each("itemTable", "rankings"))("list at home %i has the same order", async (_, vector) => {
+  expect(await made.ranking(vector)).toEqual(outcome(vector, "ranked"));
+});
+
+for (const file of ["sketches", "scheme", "itemTable"] as const) {
   test.each(each(file, "messages"))(`${file}: message %i is read and written`, async (_, vector) => {
     expect(await made.message(vector)).toEqual(outcome(vector, "encoded"));
   });
@@ -84,6 +103,10 @@ for (const file of ["sketchesRefused", "schemeRefused"] as const) {
   });
 }
 
+test.each(each("itemTable", "refused"))("item table %i is none", async (_, vector) => {
+  expect(await made.message(vector)).toEqual(outcome(vector, "encoded"));
+});
+
 test.each(each("sketchesRefused", "answers"))("campaign %i is not answered", async (_, vector) => {
   expect(await made.answer(vector)).toEqual(outcome(vector, "report"));
 });
@@ -93,7 +116,8 @@ test.each(each("sketchesRefused", "recommendations"))("clusters %i fit no list",
 });
 
 test.each(each("schemeRefused", "releases"))("disclosure %i is refused", async (_, vector) => {
-  expect(await made.release(vector)).toEqual(outcome(vector, "releases"));
+  const { memory } = vector;
+  expect(await made.release(vector)).toEqual({ ...outcome(vector, "releases"), memory });
 });
 
 test.each(each("schemeRefused", "completions"))("scores %i are refused", async (_, vector) => {

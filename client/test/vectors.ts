@@ -1,6 +1,14 @@
 /** What the clients make of a vector: the same as Python, or it is a bug. See tools/golden_vectors.py. */
 
-import { fromHex, hex, PassingStore, Refused, sketches, standardScheme } from "../src/index.js";
+import {
+  fromHex,
+  hex,
+  PassingStore,
+  Refused,
+  sketches,
+  standardScheme,
+  type Bytes,
+} from "../src/index.js";
 import { integerId, type ItemId } from "../src/items.js";
 
 export interface Vector {
@@ -62,22 +70,23 @@ export async function recommendation(vector: Vector): Promise<Vector> {
   });
 }
 
-/** One memory of the standard scheme: each visit's disclosure, values and history. */
+/** One memory of the standard scheme: what leaves at each visit, and the memory at the end. */
 export async function release(vector: Vector): Promise<Vector> {
   const shown = vector["disclosures"] as string[];
   const secret = fromHex(vector["secret"] as string);
-  return outcome("releases", async () => {
-    const store = new PassingStore<standardScheme.Entry>();
+  const state = new standardScheme.State({ created: 0 });
+  const found = await outcome("releases", async () => {
     const sent: string[] = [];
     for (const visit of vector["visits"] as Vector[]) {
       const disclosure = standardScheme.Disclosure.decode(text(shown[visit["disclosure"] as number]));
       const values = visit["values"] as Record<string, string>;
-      const device = new standardScheme.Device(disclosure, values, store, secret);
-      const released = await device.release(historyOf(visit["history"]));
+      const device = await standardScheme.Device.of(disclosure, values, state, secret);
+      const released = await device.release(historyOf(visit["history"]), visit["epoch"] as number);
       sent.push(new TextDecoder().decode(released.encode()));
     }
     return sent;
   });
+  return { ...found, memory: new TextDecoder().decode(state.encode()) };
 }
 
 /** Predicted stars for the owner. */
@@ -85,9 +94,67 @@ export async function completion(vector: Vector): Promise<Vector> {
   return outcome("predicted", async () => {
     const disclosure = standardScheme.Disclosure.decode(text(vector["disclosure"]));
     const values = vector["values"] as Record<string, string>;
-    const device = new standardScheme.Device(disclosure, values, new PassingStore());
+    const state = new standardScheme.State({ created: 0 });
+    const dice = standardScheme.systemDrawing();
+    const device = await standardScheme.Device.of(disclosure, values, state, dice);
     const predicted = await device.complete(standardScheme.Scores.decode(text(vector["scores"])));
     return [...predicted].map(([item, stars]) => [tagged(item), stars]);
+  });
+}
+
+/** An account through the years: what leaves at each step, what its owner hears, what is kept. */
+export async function life(vector: Vector): Promise<Vector> {
+  const shown = (vector["disclosures"] as string[]).map((data) =>
+    standardScheme.Disclosure.decode(text(data)),
+  );
+  let state = new standardScheme.State({ created: vector["created"] as number });
+  const said: Vector[] = [];
+  for (const step of vector["steps"] as Vector[]) {
+    const disclosure = shown[step["disclosure"] as number] as standardScheme.Disclosure;
+    state = begun(state, step, disclosure.epochLength);
+    const store = new PassingStore<Bytes>();
+    const account = new standardScheme.Account(store, fromHex(step["secret"] as string));
+    await account.begin(state);
+    const log = step["log"] as [number, string][];
+    const rated = { history: historyOf(step["history"]), entered: historyOf(step["entered"]) };
+    const values = step["values"] as Record<string, string>;
+    const now = step["at"] as number;
+    const { letter, silence } = await account.speak({ disclosure, log }, values, rated, now);
+    said.push({
+      letter: letter === null ? null : new TextDecoder().decode(letter),
+      told: silence === undefined ? [] : [silence],
+    });
+    state = (await account.state()) as standardScheme.State;
+  }
+  return { said, memory: new TextDecoder().decode(state.encode()) };
+}
+
+/** After a start of the program, or "forget me". */
+function begun(state: standardScheme.State, step: Vector, length: number): standardScheme.State {
+  const now = step["at"] as number;
+  if (step["forget"] !== undefined) {
+    return standardScheme.forgotten(state, untaggedAll(step["forget"]), now);
+  }
+  if (step["open"] === undefined) return state;
+  const { memory, spoken } = step["open"] as { memory: string | null; spoken: number | null };
+  const found = memory === null ? undefined : standardScheme.State.decode(text(memory));
+  return standardScheme.opened(found, historyOf(step["history"]).keys(), { now, length, spoken });
+}
+
+/** A memory of version 1, taken over. */
+export async function migration(vector: Vector): Promise<Vector> {
+  const decided = (vector["entries"] as [string][]).map(([item]) => untagged(item));
+  const [at, length] = [vector["at"] as number, vector["epoch_length"] as number];
+  const state = standardScheme.migrated(decided, at, length);
+  return { memory: new TextDecoder().decode(state.encode()) };
+}
+
+/** A list at home, of whole levels. */
+export async function ranking(vector: Vector): Promise<Vector> {
+  return outcome("ranked", async () => {
+    const table = standardScheme.ItemTable.decode(text(vector["table"]));
+    const ranked = table.rank(untaggedAll(vector["items"]), historyOf(vector["levels"]));
+    return ranked.map(([item, preference]) => [tagged(item), preference]);
   });
 }
 
@@ -98,6 +165,8 @@ const KINDS = {
   Disclosure: standardScheme.Disclosure,
   Release: standardScheme.Release,
   Scores: standardScheme.Scores,
+  ItemTable: standardScheme.ItemTable,
+  State: standardScheme.State,
 };
 
 /** Bytes that are read and written again. */

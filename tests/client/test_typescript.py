@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 
+import golden_item_table
 import golden_scheme as scheme
+import golden_scheme_lives as lives
 import golden_sketches as sketches
 import golden_vectors as vectors
 import pytest
@@ -21,7 +23,18 @@ from tacit.recommenders.sketches.messages import (
     Report,
     catalogue_digest,
 )
-from tacit.recommenders.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
+from tacit.recommenders.standard_scheme.epochs import calendar
+from tacit.recommenders.standard_scheme.item_table import ItemTable
+from tacit.recommenders.standard_scheme.memory import State
+from tacit.recommenders.standard_scheme.messages import (
+    DAY,
+    RELEASES,
+    WEEK,
+    Disclosure,
+    Release,
+    Rule,
+    Scores,
+)
 
 CASES = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -79,6 +92,7 @@ def same(vector, found):
     """Both made the same of it; what a refusal says is read by people, and is the same too."""
     given_ = {"campaigns", "catalogue", "history", "secret", "limits", "clusters", "liked_from"}
     given_ |= {"n", "disclosures", "disclosure", "visits", "values", "scores", "kind", "bytes"}
+    given_ |= {"table", "items", "levels"}
     expected = {key: value for key, value in vector.items() if key not in given_}
     if expected.get("error") in ("ValueError", "MessageError"):
         expected["says"] = found.get("says")
@@ -154,7 +168,7 @@ rules = st.builds(
     st.sampled_from(["scheme", "coupling", "movie-average", "attribute-average"]),
     selection=st.booleans(),
     rounding=st.booleans(),
-    mix=st.just(1_000_000) | st.integers(1, 1_000_000),
+    mix=st.just(1_000_000) | st.just(1_000_000) | st.integers(1, 1_000_000),
 ) | st.sampled_from(list(RELEASES.values()))
 wire_ids = st.integers(-(2**70), 2**70) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=3
@@ -172,9 +186,8 @@ def disclosed(draw):
     assume(scale.levels or rule.transform != "coupling")
     items = draw(st.lists(wire_ids, max_size=8, unique=True).map(tuple))
     attributes = draw(st.sampled_from([(scheme.GENDER,), (scheme.AGE, scheme.GENDER)]))
-    strata, seed = draw(st.integers(1, 3)), draw(st.integers(0, 2**20))
     shown = scheme.disclosure(
-        rule, scale=scale, items=items, attributes=attributes, strata=strata, seed=seed
+        rule, scale=scale, items=items, attributes=attributes, seed=draw(st.integers(0, 2**20))
     )
     values = {name: draw(st.sampled_from(known)) for name, known in attributes}
     return shown, scale, values
@@ -183,7 +196,8 @@ def disclosed(draw):
 @CASES
 @given(st.data())
 def test_releases_are_equal(ask, data):
-    """Whatever disclosure, secret and stars, visit after visit: the same bytes or refusal."""
+    """Whatever disclosure, secret and stars, epoch after epoch: the same bytes or refusal, and the
+    same memory."""
     shown, scale, values = data.draw(disclosed())
     on_scale = st.integers(0, 30).map(scale.stars)
     stars = st.one_of([on_scale] * 20 + [star])
@@ -195,14 +209,60 @@ def test_releases_are_equal(ask, data):
     same(vector, ask("release", vector))
 
 
+@st.composite
+def refits(draw):
+    """A disclosure of some of the items; some of the others are renamed."""
+    shown = draw(st.lists(st.sampled_from(scheme.ITEMS), min_size=1, unique=True).map(tuple))
+    gone = [item for item in scheme.ITEMS if item not in shown] or ["gone"]
+    names = st.tuples(st.sampled_from(gone), st.sampled_from(shown))
+    aliases = draw(st.lists(names, max_size=2, unique_by=lambda pair: pair[0]).map(tuple))
+    seed = draw(st.integers(0, 2**20))
+    return scheme.disclosure(lives.RULE, items=shown, aliases=aliases, seed=seed)
+
+
+@CASES
+@given(st.data())
+def test_lives_are_equal(ask, data):
+    """Whatever days, stars, refits, answers and names: the same letters, sentences and memory."""
+    life = lives.Life(secret=data.draw(secrets))
+    at = lives.CREATED
+    for _ in range(data.draw(st.integers(1, 8))):
+        at += data.draw(st.integers(0, 2 * DAY) | st.integers(0, 3 * WEEK))
+        if data.draw(st.integers(0, 3)) == 0:
+            epoch = calendar(at, WEEK) + data.draw(st.sampled_from([0, 0, 0, -1, 1]))
+            life.refit(data.draw(refits()), epoch)
+        life.values = {"gender": data.draw(st.sampled_from("FFFFFM"))}
+        rated = st.dictionaries(st.sampled_from(scheme.ITEMS), st.integers(1, 5).map(float))
+        history = data.draw(rated)
+        second = st.integers(at - WEEK, at)
+        entered = {item: data.draw(second) for item in history if data.draw(st.booleans())}
+        life.on(at, history, entered)
+    vector = life.vector("drawn")
+    said = [{"letter": step["letter"], "told": step["told"]} for step in vector["steps"]]
+    assert ask("life", vector) == {"said": said, "memory": vector["memory"]}
+
+
+@CASES
+@given(st.data())
+def test_lists_at_home_are_equal(ask, data):
+    """Whatever table and levels: the same items in the same order, with the same sums."""
+    items = data.draw(st.lists(wire_ids, max_size=12, unique=True))
+    scale = data.draw(st.integers(2, 11))
+    table = golden_item_table.table(len(items), scale, data.draw(st.integers(0, 2**20)))
+    keys = st.sampled_from([*items, "elsewhere"])
+    levels = data.draw(st.dictionaries(keys, st.integers(0, scale - 1)))
+    vector = golden_item_table.ranking(table, items, levels)
+    same(vector, ask("ranking", vector))
+
+
 @CASES
 @given(st.data())
 def test_predictions_are_equal(ask, data):
     """Whatever scores: the same stars, to the last bit of the float."""
     shown, _, values = data.draw(disclosed())
-    assume(not scheme.unsafe(shown.rule))
+    assume(not scheme.unsafe(shown.rule) and shown.rule.mix == 1_000_000)
     level = st.integers(-(2**53), 2**53) | st.integers(-10_000_000, 10_000_000)
-    scores = tuple((item, data.draw(level)) for item in shown.items)
+    scores = tuple((item, data.draw(level), data.draw(level)) for item in shown.items)
     vector = vectors.completion(shown.encode(), values, Scores(shown.digest, scores).encode())
     same(vector, ask("completion", vector))
 
@@ -214,8 +274,10 @@ MESSAGES = [
     (Clusters, Clusters(bytes(32), bytes(32), bytes(3), (1, -1, 0))),
     (Disclosure, scheme.disclosure(RELEASES["coupling"], items=("a", 7))),
     (Disclosure, scheme.disclosure(RELEASES["scheme"], items=(2**60,), scale=scheme.RULER)),
-    (Release, Release("x", (("é😀", 2**53), (-7, -(2**53)), ("\u2028\x7f\x1f", 0)))),
-    (Scores, Scores("", ((2**64, 5),))),
+    (Release, Release("x", 7, (("é😀", 2**53), (-7, -(2**53)), ("\u2028\x7f\x1f", 0)))),
+    (Scores, Scores("", ((2**64, 5, -5),))),
+    (State, scheme.memory()),
+    (ItemTable, golden_item_table.SMALL),
 ]
 
 

@@ -18,8 +18,8 @@ from sqlalchemy import create_engine, event, insert
 
 from tacit.ledger import (
     Cap,
+    LedgerFailed,
     LedgerRefused,
-    LedgerUnavailable,
     checkpoints,
     keeping,
     open_ledger,
@@ -561,12 +561,12 @@ def test_a_disk_that_fails_under_a_checkpoint_is_final(quick, monkeypatch):
     """What a failed sync leaves in doubt is not used, a checkpoint's as any other's."""
 
     def fails(ledger, work):
-        ledger._stopped = "The disk failed."
-        raise LedgerUnavailable("The disk failed.")
+        ledger._stopped = LedgerFailed("The disk failed.")
+        raise LedgerFailed("The disk failed.")
 
     with_a_checkpoint(quick)
     monkeypatch.setattr("tacit.ledger.store.Ledger._write", fails)
-    with checkpoints_every(2), pytest.raises(LedgerUnavailable, match="disk failed"):
+    with checkpoints_every(2), pytest.raises(LedgerFailed, match="disk failed"):
         quick.open()
 
 

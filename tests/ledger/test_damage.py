@@ -345,7 +345,7 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path):
     path = tmp_path / "budgets.db"
     path.write_bytes(b"no database at all, but long enough to be looked at" * 40)
     before = path.read_bytes()
-    with pytest.raises(LedgerRefused, match="damaged, or is no ledger"):
+    with pytest.raises(LedgerRefused, match="cannot be read, or is no ledger"):
         open_ledger(path)
     assert path.read_bytes() == before
 

@@ -13,7 +13,6 @@ import fcntl
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -92,19 +91,6 @@ def running(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
     process = start_process(demo, copy, ("--visitors",))
     yield process
     process.stop()
-
-
-@pytest.fixture
-def wait_until() -> Callable[..., None]:
-    """Calls a question until it is true; fails after `seconds`."""
-
-    def wait(question: Callable[[], bool], seconds: float = 10.0) -> None:
-        end = time.monotonic() + seconds
-        while not question():
-            assert time.monotonic() < end, "it did not happen in time"
-            time.sleep(0.02)
-
-    return wait
 
 
 @pytest.fixture

@@ -58,9 +58,9 @@ export function Page() {
 
 const TITLES = {
   rate: "Rate",
+  list: "Your list",
   hide: "Hide",
   send: "What leaves",
-  list: "Your list",
   operator: "Operator",
 };
 

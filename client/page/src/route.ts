@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-export const STEPS = ["rate", "hide", "send", "list"] as const;
+export const STEPS = ["rate", "list", "hide", "send"] as const;
 export type Step = (typeof STEPS)[number];
 export type Route = Step | "operator";
 

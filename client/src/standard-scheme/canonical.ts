@@ -47,10 +47,17 @@ export function decode<M extends { encode(): Bytes }>(
 ): M {
   const read = new Reader(textOf(data, kind), kind).whole();
   require(read instanceof Map && read.get("message") === kind, `expected a ${kind}`);
-  require(read.get("version") === version, `expected version ${version} of a ${kind}`);
+  checkVersion(read.get("version"), version);
   const message = build(read);
   require(equal(message.encode(), data), "the message is not in canonical form");
   return message;
+}
+
+/** Says which side is older. */
+function checkVersion(found: Json | undefined, version: number): void {
+  const readable = `this program reads version ${version}: update the older side`;
+  require(isInteger(found), `a message has a version; ${readable}`);
+  require(found === version, `this message is of version ${String(found)}; ${readable}`);
 }
 
 /** Exactly these fields of a map, in this order. */

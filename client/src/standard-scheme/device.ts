@@ -3,110 +3,99 @@
  *
  * Runs at     the person's own device.
  * Sees        the person's true stars and attributes, and the recommender's public disclosure.
- * Releases    obfuscated stars of some of the rated items, once each.
+ * Releases    obfuscated stars of some of the rated items. Each item is decided once, for ever.
  * Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
- *             to rate independently item by item, the release is independent of the attribute.
+ *             to rate independently item by item, the release is independent of the attribute. Nobody
+ *             who sees only tables and releases can be certain.
  *
- * Mirrors src/tacit/recommenders/standard_scheme/device.py. Rules that tell the attribute are always
- * refused here: experiments on the paper are made in Python.
+ * Mirrors src/tacit/recommenders/standard_scheme/device.py. When a device speaks is decided in
+ * account.ts. Disclosures that tell the attribute are always refused here: experiments on the paper
+ * are made in Python.
  */
 
 import { hex } from "../bytes.js";
 import type { ItemId } from "../items.js";
 import { MessageError } from "../malformed.js";
-import type { Store } from "../memory.js";
 import { checkSecret, sha256, type Secret } from "../randomness.js";
 import { Refused } from "../refused.js";
 import { content, encode, LARGEST } from "./canonical.js";
-import { secretDrawing, systemDrawing, type Draw, type Drawing, type Entry } from "./drawing.js";
+import { secretDrawing, type Draw, type Drawing } from "./drawing.js";
 import {
   CONTINUOUS_LEVELS,
-  MICRO,
   numberOf,
   Release,
-  ruleToWire,
   scaleToWire,
-  type AttributeTable,
   type Disclosure,
   type Pair,
   type Scores,
 } from "./messages.js";
+import { refuseUnsafe } from "./refusing.js";
+import type { State } from "./state.js";
+import { MICRO, ruleToWire, type AttributeTable } from "./tables.js";
 
-/**
- * What a device drew for each item, by the item's JSON. It tells everything: it stays where the
- * stars are. It is bound to the rule, the scale and the person's values: under others it is refused.
- */
-export type Memory = Store<Entry>;
-
-/** Item to stars; what the disclosure does not have stays at home. */
+/** Item to stars. */
 export type History = ReadonlyMap<ItemId, number>;
+/** The person's value of each disclosed attribute. */
+export type Values = Readonly<Record<string, string>>;
 
-/**
- * One person's device.
- *
- * values: the person's value of each disclosed attribute, which never leaves this object. secret: the
- * account's; two devices with it and the same stars send the same bytes. Without one, only the memory
- * keeps a star from being drawn twice.
- */
+/** One person's device. The values never leave this object. */
 export class Device {
-  private readonly own: readonly number[];
-  private readonly drawing: () => Promise<Drawing>;
-  private readonly boundTo: () => Promise<string>;
-
-  constructor(
+  private constructor(
     private readonly disclosure: Disclosure,
-    values: Readonly<Record<string, string>>,
-    private readonly memory: Memory,
-    secret?: Secret,
-  ) {
+    private readonly own: readonly number[],
+    private readonly state: State,
+    private readonly drawing: Drawing,
+  ) {}
+
+  /**
+   * state: what was decided before; keep it durably before a release leaves. It is bound to the rule,
+   * the scale and the person's values: Refused under others. dice: the account's secret, or where
+   * draws come from.
+   */
+  static async of(
+    disclosure: Disclosure,
+    values: Values,
+    state: State,
+    dice: Secret | Drawing,
+  ): Promise<Device> {
     refuseUnsafe(disclosure);
-    this.own = disclosure.attributes.map((table) => ownRow(table, values));
-    if (secret !== undefined) checkSecret(secret);
-    const kept = { ...values }; // the caller's may change
-    this.drawing = async () =>
-      secret === undefined ? systemDrawing() : secretDrawing(secret, disclosure, kept);
-    this.boundTo = () => binding(disclosure, kept);
-  }
-
-  /** Obfuscate a history for the recommender. */
-  async release(history: History): Promise<Release> {
-    const disclosure = await this.disclosure.digest();
-    const [boundTo, drawing] = [await this.boundTo(), await this.drawing()];
-    return this.memory.turn(async () => {
-      const { itemNumber, items } = this.disclosure;
-      const numbers = [...history.keys()]
-        .map((item) => itemNumber.get(item))
-        .filter((number) => number !== undefined)
-        .sort((one, other) => one - other);
-      const strata = this.disclosure.attributes.map((table, attribute) =>
-        bisectRight(this.row(table.bounds, attribute), numbers.length),
+    const own = disclosure.attributes.map((table) => ownRow(table, values));
+    if (typeof dice !== "function") checkSecret(dice);
+    const drawing = typeof dice === "function" ? dice : await secretDrawing(dice);
+    const boundTo = await bindingOf(disclosure, values);
+    if (state.binding !== "" && state.binding !== boundTo) {
+      throw new Refused(
+        "this memory was made under another rule, scale, epoch or attribute value; deciding " +
+          "more here could tell the attribute",
       );
-      const rated = numbers.map((number) => {
-        const item = items[number] as ItemId;
-        return { item, number, level: this.level(item, history.get(item) as number) };
-      });
-      const memory = await this.memory.read();
-      const known = rated.map(({ item }) => memory.get(spelled(item)));
-      refuseForeignMemory(known, boundTo);
-      const changed = new Map<string, Entry>();
-      const shown: Pair[] = [];
-      for (const [at, { item, number, level }] of rated.entries()) {
-        const earlier = known[at];
-        const draw = drawing(item, earlier);
-        const entry = await this.entry({ number, level, strata, earlier, draw, boundTo });
-        if (entry !== earlier) changed.set(spelled(item), entry);
-        if (entry.released !== null && this.shows(entry, number, strata)) {
-          shown.push([item, entry.released]);
-        }
-      }
-      const release = new Release(disclosure, shown);
-      // Remembered before it is sent: a crash in between must not lead to a second draw.
-      await this.memory.write(changed);
-      return release;
-    });
+    }
+    state.binding = boundTo;
+    return new Device(disclosure, own, state, drawing);
   }
 
-  /** Predicted stars for the owner: the recommender's scores plus her attribute's effect. */
+  /**
+   * Decide the items of a history that are undecided; then all that is shown.
+   *
+   * RangeError for an undecided item with stars off the scale; nothing was decided then.
+   */
+  async release(history: History, epoch: number): Promise<Release> {
+    const { disclosure, state } = this;
+    state.follow(disclosure.aliases);
+    const rated = renamed(history, disclosure);
+    const levels = [...disclosure.items.entries()]
+      .filter(([number, item]) => rated.has(item) && state.undecided(item) && this.decidable(number))
+      .map(([number, item]) => ({ number, item, level: this.level(item, rated.get(item) as number) }));
+    const digest = await disclosure.digest();
+    for (const { number, item, level } of levels) {
+      const released = await this.decide(number, level, this.drawing(item));
+      state.records.set(item, { level: released, digest, epoch, withdrawn: false });
+      state.arrivals.delete(item);
+    }
+    state.withdraw(rated);
+    return standing(state, disclosure, epoch);
+  }
+
+  /** Predicted stars for the owner: the recommender's scores plus the attribute's effect. */
   async complete(scores: Scores): Promise<Map<ItemId, number>> {
     const { itemNumber, minimum, step } = this.disclosure;
     if (scores.disclosure !== (await this.disclosure.digest())) {
@@ -137,65 +126,34 @@ export class Device {
     return whole;
   }
 
+  /** Whether the tables have a chance for this item; otherwise it waits for others. */
+  private decidable(number: number): boolean {
+    return !this.disclosure.rule.selection || this.chances(number).every((chance) => chance > 0);
+  }
+
   /**
-   * This star's draw, made now if it has not been made. Draws come in a fixed order.
-   *
-   * The dice of selection are thrown once per item and kept, whatever becomes of the star and of the
-   * stratum: what is shown now is then what one release of everything would show.
+   * The released level, null for held back. Draws come in a fixed order: one die for each attribute,
+   * all of them whatever the first one shows; then those of the level.
    */
-  private async entry(asked: {
-    number: number;
-    level: number;
-    strata: readonly number[];
-    earlier: Entry | undefined;
-    draw: Draw;
-    boundTo: string;
-  }): Promise<Entry> {
-    const { number, level, strata, earlier, draw, boundTo } = asked;
-    const { mix } = this.disclosure.rule;
-    const sameStar = earlier !== undefined && earlier.level === level;
-    if (sameStar && earlier.released !== null) return earlier;
-    if (!sameStar && mix < MICRO && (await draw(MICRO)) >= mix) {
-      return { level, released: level, dice: [], boundTo };
+  private async decide(number: number, level: number, draw: Draw): Promise<number | null> {
+    const { rule } = this.disclosure;
+    if (rule.selection) {
+      const dice: number[] = [];
+      for (const _ of this.own) dice.push(await draw(MICRO));
+      const chances = this.chances(number);
+      if (!dice.every((die, at) => die < (chances[at] as number))) return null;
     }
-    // None were thrown for a true star.
-    const dice = earlier?.dice.length ? earlier.dice : await this.throwDice(draw);
-    const hidden = { level, released: null, dice, boundTo };
-    if (!this.shows(hidden, number, strata)) return hidden;
-    return { ...hidden, released: await this.obfuscate(number, level, draw) };
-  }
-
-  /** One die for each attribute's selection. */
-  private async throwDice(draw: Draw): Promise<number[]> {
-    const dice: number[] = [];
-    if (!this.disclosure.rule.selection) return dice;
-    for (const _ of this.disclosure.attributes) dice.push(await draw(MICRO));
-    return dice;
-  }
-
-  /** Whether every attribute's rule lets the item be shown in the present stratum. */
-  private shows(entry: Entry, number: number, strata: readonly number[]): boolean {
-    return entry.dice.every((die, attribute) => {
-      const keep = this.row((this.disclosure.attributes[attribute] as AttributeTable).keep, attribute);
-      return die < (keep[strata[attribute] as number]?.[number] as number);
-    });
-  }
-
-  /** What to release for one item that is shown. */
-  private async obfuscate(number: number, level: number, draw: Draw): Promise<number> {
-    const { rule, itemMeans, attributes } = this.disclosure;
-    let released = BigInt(level);
-    if (rule.transform === "scheme") {
-      released -= this.offset(number);
-    } else if (rule.transform === "coupling") {
-      released = BigInt(await this.couple(number, level, draw));
-    } else if (rule.transform === "movie-average") {
-      released = BigInt(itemMeans[number] as number);
-    } else if (rule.transform === "attribute-average") {
-      const { means } = attributes[0] as AttributeTable;
-      released = BigInt(means[await draw(means.length)]?.[number] as number);
-    }
+    const released = await this.transform(number, level, draw);
     return rule.rounding ? this.round(released, draw) : Number(released);
+  }
+
+  private async transform(number: number, level: number, draw: Draw): Promise<bigint> {
+    const { rule, itemMeans, attributes } = this.disclosure;
+    if (rule.transform === "scheme") return BigInt(level) - this.offset(number);
+    if (rule.transform === "coupling") return BigInt(await this.couple(number, level, draw));
+    if (rule.transform === "movie-average") return BigInt(itemMeans[number] as number);
+    const { means } = attributes[0] as AttributeTable;
+    return BigInt(means[await draw(means.length)]?.[number] as number);
   }
 
   /** Send the level through each attribute's coupling, one after the other. */
@@ -217,6 +175,13 @@ export class Device {
     return Math.min(Math.max(whole, 0), this.highest()) * MICRO;
   }
 
+  /** The owner's chance to show an item, by each attribute's table. */
+  private chances(number: number): number[] {
+    return this.disclosure.attributes.map(
+      ({ keep }, attribute) => this.row(keep, attribute)[number] as number,
+    );
+  }
+
   /** Micro-levels to subtract for the person's own values. */
   private offset(number: number): bigint {
     return this.disclosure.attributes.reduce(
@@ -235,51 +200,48 @@ export class Device {
   }
 }
 
-/** How the memory names an item: 12 and "12" are two. */
-function spelled(item: ItemId): string {
-  return typeof item === "string" ? JSON.stringify(item) : String(item);
+/** All that is shown and in the catalogue: no owner and no dice are needed. */
+export async function standing(
+  state: State,
+  disclosure: Disclosure,
+  epoch: number,
+): Promise<Release> {
+  const shown = state.shown();
+  const ratings = disclosure.items
+    .filter((item) => shown.has(item))
+    .map((item): Pair => [item, shown.get(item) as number]);
+  return new Release(await disclosure.digest(), epoch, ratings);
 }
 
-function ownRow(table: AttributeTable, values: Readonly<Record<string, string>>): number {
+/** A map by items under new ids; an entry of the new id itself counts before an old id's. */
+export function renamed<V>(
+  entries: ReadonlyMap<ItemId, V>,
+  { aliases }: Disclosure,
+): Map<ItemId, V> {
+  const moved = aliases
+    .filter(([old]) => entries.has(old))
+    .map(([old, now]) => [now, entries.get(old) as V] as const);
+  const old = new Set(aliases.map(([id]) => id));
+  return new Map([...moved, ...[...entries].filter(([item]) => !old.has(item))]);
+}
+
+function ownRow(table: AttributeTable, values: Values): number {
   const row = Object.hasOwn(values, table.name) ? table.values.indexOf(values[table.name] as string) : -1;
   if (row < 0) {
-    throw new RangeError(`attribute '${table.name}' has to be one of: ${table.values.join(", ")}`);
+    throw new Refused(`attribute '${table.name}' has to be one of: ${table.values.join(", ")}`);
   }
   return row;
 }
 
-/** Names the rule, the scale and the person's values that a draw was made under. */
-async function binding(
-  disclosure: Disclosure,
-  values: Readonly<Record<string, string>>,
-): Promise<string> {
-  const owner = disclosure.attributes.map(({ name }) => [name, values[name] as string]);
-  const rule = ruleToWire(disclosure.rule);
-  const scale = scaleToWire(disclosure);
-  return hex(await sha256(encode(content({ owner, rule, scale })))).slice(0, 16);
-}
-
-function refuseForeignMemory(known: readonly (Entry | undefined)[], boundTo: string): void {
-  if (known.some((entry) => entry !== undefined && entry.boundTo !== boundTo)) {
-    throw new Refused(
-      "this memory holds releases made under another rule, scale or attribute value; " +
-        "using them here, or drawing again, could tell the attribute",
-    );
-  }
-}
-
-/** Rules that tell the attribute whatever the tables are. */
-function refuseUnsafe({ rule }: Disclosure): void {
-  if (rule.transform === "scheme" && !rule.rounding) {
-    throw new Refused(
-      "unrounded releases tell the attribute exactly: the stars people give end after a " +
-        "digit or two, and the released value plus or minus the public offset does for the " +
-        "true value only",
-    );
-  }
-  if (rule.transform === "none" || rule.mix === 0) {
-    throw new Refused("this disclosure asks for true stars");
-  }
+/** Names the rule, the scale, the epochs and the person's values; it never leaves the device. */
+async function bindingOf(disclosure: Disclosure, values: Values): Promise<string> {
+  const bound = content({
+    epoch_length: disclosure.epochLength,
+    owner: disclosure.attributes.map(({ name }) => [name, values[name] as string]),
+    rule: ruleToWire(disclosure.rule),
+    scale: scaleToWire(disclosure),
+  });
+  return hex(await sha256(encode(bound))).slice(0, 16);
 }
 
 /** How many entries of a row that goes up are at most `value`. */

@@ -1,63 +1,44 @@
 /**
  * Where a device's draws come from: the platform's generator, or the account's secret.
  *
- * From a secret, the same stars give the same draws on every device that has it, so that losing the
- * memory does not lead to a second draw that could be averaged with the first. Each draw's word is
+ * From a secret, each item has its own draws, and they depend on nothing else: not on the star, the
+ * other items, the tables or the time. So a held-back item uses up no draw of another one, and a lost
+ * memory cannot lead to other draws. Each draw's word is
  *
- *   root   HMAC(secret, "tacit standard scheme" 0 {"owner":[[name,value],...],"rule":...,"scale":...})
- *   word   first 8 bytes of HMAC(root, {"draw":n,"earlier":null or [level,released,dice],"item":...})
+ *   root   HMAC(secret, "tacit standard scheme 2" 0)
+ *   word   first 8 bytes of HMAC(root, {"draw":n,"item":...})
  *
- * in canonical JSON, n counting the words of one item. `earlier` is what the memory held, so that what
- * is drawn after a change of stars has nothing to do with what was drawn before.
+ * in canonical JSON, n counting the words of one item.
  */
 
 import { utf8, word } from "../bytes.js";
 import type { ItemId } from "../items.js";
 import { below, hmac, keyOf, systemBelow, type Secret } from "../randomness.js";
 import { content, encode } from "./canonical.js";
-import { ruleToWire, scaleToWire, type Disclosure } from "./messages.js";
 
 /** A uniform integer in [0, bound). */
 export type Draw = (bound: number) => Promise<number>;
 
-/**
- * level, released: true and released level in micro-levels (null: not drawn yet). dice: of selection
- * (empty: shown whatever). boundTo: what the draw was bound to.
- */
-export interface Entry {
-  readonly level: number;
-  readonly released: number | null;
-  readonly dice: readonly number[];
-  readonly boundTo: string;
-}
+/** The draws for one item, from its first one on. */
+export type Drawing = (item: ItemId) => Draw;
 
-/** The draws for one item, given what was drawn for it before. */
-export type Drawing = (item: ItemId, earlier: Entry | undefined) => Draw;
-
-/** Anew each time: keep the memory, for a star drawn twice can be averaged. */
+/** Anew each time: for tests, where no secret is. */
 export function systemDrawing(): Drawing {
   return () => systemBelow;
 }
 
-/** Made of the secret and of what the draw is for, and of nothing else. */
-export async function secretDrawing(
-  secret: Secret,
-  disclosure: Disclosure,
-  values: Readonly<Record<string, string>>,
-): Promise<Drawing> {
-  const owner = disclosure.attributes.map(({ name }) => [name, values[name] as string]);
-  const setting = content({
-    owner,
-    rule: ruleToWire(disclosure.rule),
-    scale: scaleToWire(disclosure),
-  });
-  const purpose = utf8("tacit standard scheme\0");
-  const root = await keyOf(await hmac(await keyOf(secret), purpose, encode(setting)));
-  return (item, earlier) => {
-    const before = earlier ? [earlier.level, earlier.released, earlier.dice] : null;
+/** The key that the draws and the speaking moments of an account are made with. */
+export async function rootOf(secret: Secret): Promise<CryptoKey> {
+  return keyOf(await hmac(await keyOf(secret), utf8("tacit standard scheme 2\0")));
+}
+
+/** Made of the secret and of the item. */
+export async function secretDrawing(secret: Secret): Promise<Drawing> {
+  const root = await rootOf(secret);
+  return (item) => {
     let draw = 0;
     const next = async () => {
-      const asked = encode(content({ draw, earlier: before, item }));
+      const asked = encode(content({ draw, item }));
       draw += 1;
       return word(await hmac(root, asked));
     };

@@ -2,8 +2,8 @@
  * What crosses between a device and the recommender in the standard scheme, and nothing else.
  *
  * Disclosure   recommender -> device   public numbers about items, the same for everybody
- * Release      device -> recommender   obfuscated stars of the items the device chose to show
- * Scores       recommender -> device   predicted levels, without the effect of the hidden attribute
+ * Release      device -> recommender   obfuscated stars of the items the device decided to show
+ * Scores       recommender -> device   predicted level and preference of each item
  *
  * Mirrors src/tacit/recommenders/standard_scheme/messages.py, which says what the numbers mean. A
  * message is checked when it is made: what does not hold together throws MessageError.
@@ -24,53 +24,29 @@ import {
   Real,
   type Json,
 } from "./canonical.js";
+import {
+  checkRule,
+  checkTable,
+  ruleOf,
+  ruleToWire,
+  small,
+  tableOf,
+  type AttributeTable,
+  type Rule,
+} from "./tables.js";
 
-export const MICRO = 1_000_000;
-export const VERSION = 1;
+export const VERSION = 2;
+/** Seconds: the shortest and the usual time between two letters. */
+export const DAY = 86_400;
+export const WEEK = 7 * DAY;
 /** A continuous scale is this many levels long. */
 export const CONTINUOUS_LEVELS = 4;
-export const TRANSFORMS = [
-  "none",
-  "scheme",
-  "coupling",
-  "movie-average",
-  "attribute-average",
-] as const;
-export type Transform = (typeof TRANSFORMS)[number];
-
-/**
- * How a device turns its owner's stars into a release.
- *
- * mix: parts per million, the chance that a rating is obfuscated and not shown as it is.
- */
-export interface Rule {
-  readonly transform: Transform;
-  readonly selection: boolean;
-  readonly rounding: boolean;
-  readonly mix: number;
-}
-
-/**
- * One attribute's public numbers; tables are indexed [value][item].
- *
- * offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
- * bounds     [value][stratum - 1]: fewest rated items of a person in stratum 1, 2, ...
- * keep       [value][stratum][item]: parts per million, chance that a rated item is shown
- * means      micro-levels: average level that such people give
- * coupling   [value][item][level]: cumulative parts per million over the released levels, or empty
- */
-export interface AttributeTable {
-  readonly name: string;
-  readonly values: readonly string[];
-  readonly offsets: readonly (readonly number[])[];
-  readonly bounds: readonly (readonly number[])[];
-  readonly keep: readonly (readonly (readonly number[])[])[];
-  readonly means: readonly (readonly number[])[];
-  readonly coupling: readonly (readonly (readonly (readonly number[])[])[])[];
-}
 
 /** The lowest star, and the stars in one level: an integer or a Real, as they were spelled. */
 export type ScaleNumber = number | bigint | Real;
+
+/** An item that was renamed, merged or split. */
+export type Alias = readonly [old: ItemId, now: ItemId];
 
 export interface DisclosureFields {
   readonly rule: Rule;
@@ -79,7 +55,11 @@ export interface DisclosureFields {
   /** How many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long. */
   readonly levels: number;
   readonly items: readonly ItemId[];
-  /** Micro-levels. */
+  /** Seconds. */
+  readonly epochLength: number;
+  /** An old id comes once and is no item any more, and no alias leads to another. */
+  readonly aliases: readonly Alias[];
+  /** Micro-levels; empty unless the rule sends them. */
   readonly itemMeans: readonly number[];
   readonly attributes: readonly AttributeTable[];
 }
@@ -91,6 +71,8 @@ export class Disclosure implements DisclosureFields {
   readonly step: ScaleNumber;
   readonly levels: number;
   readonly items: readonly ItemId[];
+  readonly epochLength: number;
+  readonly aliases: readonly Alias[];
   readonly itemMeans: readonly number[];
   readonly attributes: readonly AttributeTable[];
   readonly itemNumber: ReadonlyMap<ItemId, number>;
@@ -106,22 +88,26 @@ export class Disclosure implements DisclosureFields {
     const items = fields.items.length;
     const distinct = fields.items.every(isId) && new Set(fields.items).size === items;
     require(distinct, "items are integers or strings, each once");
-    const averages = isTable(fields.itemMeans, [items], -LARGEST, LARGEST);
-    require(averages, "an item has an average");
+    require(isInteger(fields.epochLength, 1), "an epoch has a length in whole seconds");
+    checkAliases(fields.aliases, fields.items);
+    const averaged = fields.rule.transform === "movie-average" ? [items] : [0];
+    const averages = isTable(fields.itemMeans, averaged, -LARGEST, LARGEST);
+    require(averages, "an item has an average where the rule needs it");
     const names = fields.attributes.map((table) => table.name);
     const once = names.length > 0 && new Set(names).size === names.length;
     require(once, "a disclosure names attributes, each once");
     const coupled = fields.rule.transform === "coupling";
     require(fields.levels > 0 || !coupled, "no levels to couple");
     for (const table of fields.attributes) {
-      require(table.coupling.length > 0 || !coupled, "a coupling is missing");
-      checkTable(table, items, fields.levels);
+      checkTable(table, { items, levels: fields.levels, rule: fields.rule });
     }
     this.rule = fields.rule;
     this.minimum = fields.minimum;
     this.step = fields.step;
     this.levels = fields.levels;
     this.items = fields.items;
+    this.epochLength = fields.epochLength;
+    this.aliases = fields.aliases;
     this.itemMeans = fields.itemMeans;
     this.attributes = fields.attributes;
     this.itemNumber = new Map(fields.items.map((item, number) => [item, number]));
@@ -135,6 +121,8 @@ export class Disclosure implements DisclosureFields {
         rule: ruleToWire(this.rule),
         scale: scaleToWire(this),
         items: this.items,
+        epoch_length: this.epochLength,
+        aliases: this.aliases,
         item_means: this.itemMeans,
         attributes: this.attributes.map((table) => content({ ...table })),
       }),
@@ -143,19 +131,24 @@ export class Disclosure implements DisclosureFields {
 
   static decode(data: Uint8Array): Disclosure {
     return decode(data, "disclosure", VERSION, (whole) => {
-      const kind = "disclosure";
-      const names = ["rule", "scale", "items", "item_means", "attributes", "message", "version"];
-      const [rule, scale, items, itemMeans, attributes] = fieldsOf(whole, kind, ...names);
+      const [rule, scale, items, length, aliases, itemMeans, attributes] = fieldsOf(
+        whole,
+        "disclosure",
+        ...["rule", "scale", "items", "epoch_length", "aliases", "item_means", "attributes"],
+        ...["message", "version"],
+      );
       const [minimum, step, levels] = fieldsOf(scale, "scale", "minimum", "step", "levels");
       require(isScaleNumber(minimum) && isScaleNumber(step), "a scale has two numbers");
-      const lists = Array.isArray(items) && Array.isArray(itemMeans) && Array.isArray(attributes);
-      require(lists, "a disclosure lists items, their averages and attributes");
+      const lists = [items, aliases, itemMeans, attributes].every(Array.isArray);
+      require(lists, "a disclosure lists items, aliases, averages and attributes");
       return new Disclosure({
         rule: ruleOf(rule),
         minimum,
         step,
         levels: small(levels) as number,
         items: items as ItemId[],
+        epochLength: small(length) as number,
+        aliases: aliases as unknown as Alias[],
         itemMeans: small(itemMeans) as number[],
         attributes: (attributes as Json[]).map(tableOf),
       });
@@ -169,41 +162,50 @@ export class Disclosure implements DisclosureFields {
   }
 }
 
-/** An item with micro-levels: released ones, or a score. */
+/** An item with its released micro-levels. */
 export type Pair = readonly [item: ItemId, level: number];
+
+/** An item with its predicted micro-levels, and what lists are ranked by, in thousandths. */
+export type Score = readonly [item: ItemId, level: number, preference: number];
 
 /**
  * What left the device: (item, released micro-levels), in the disclosure's item order.
  *
- * No user id, no attribute, no count of what was held back, no time.
+ * epoch: the latest epoch that had ended when it was made. No user id, no attribute, no count of what
+ * was held back, no second.
  */
 export class Release {
   constructor(
     readonly disclosure: string,
+    readonly epoch: number,
     readonly ratings: readonly Pair[],
   ) {
-    checkPairs(disclosure, ratings);
+    require(isInteger(epoch, 0), "an epoch is a whole number from 0 on");
+    checkRows(disclosure, ratings, 2);
   }
 
   encode(): Bytes {
-    const { disclosure, ratings } = this;
-    return encode(content({ version: VERSION, message: "release", disclosure, ratings }));
+    const { disclosure, epoch, ratings } = this;
+    return encode(content({ version: VERSION, message: "release", disclosure, epoch, ratings }));
   }
 
   static decode(data: Uint8Array): Release {
     return decode(data, "release", VERSION, (whole) => {
-      return new Release(...pairsOf(whole, "ratings", "release"));
+      const names = ["disclosure", "epoch", "ratings", "message", "version"];
+      const [disclosure, epoch, ratings] = fieldsOf(whole, "release", ...names);
+      const rows = rowsOf(ratings) as unknown as Pair[];
+      return new Release(disclosure as string, small(epoch) as number, rows);
     });
   }
 }
 
-/** Predicted level of each item in micro-levels, before the attribute's own effect. */
+/** Of each item the predicted level, before the attribute's own effect, and the preference. */
 export class Scores {
   constructor(
     readonly disclosure: string,
-    readonly scores: readonly Pair[],
+    readonly scores: readonly Score[],
   ) {
-    checkPairs(disclosure, scores);
+    checkRows(disclosure, scores, 3);
   }
 
   encode(): Bytes {
@@ -213,7 +215,9 @@ export class Scores {
 
   static decode(data: Uint8Array): Scores {
     return decode(data, "scores", VERSION, (whole) => {
-      return new Scores(...pairsOf(whole, "scores", "list of scores"));
+      const names = ["disclosure", "scores", "message", "version"];
+      const [disclosure, scores] = fieldsOf(whole, "list of scores", ...names);
+      return new Scores(disclosure as string, rowsOf(scores) as unknown as Score[]);
     });
   }
 }
@@ -223,97 +227,35 @@ export function numberOf(value: ScaleNumber): number {
   return value instanceof Real ? value.value : Number(value);
 }
 
-export function ruleToWire(rule: Rule): ReadonlyMap<string, Json> {
-  const { transform, selection, rounding, mix } = rule;
-  return content({ transform, selection, rounding, mix });
-}
-
 export function scaleToWire({ minimum, step, levels }: DisclosureFields): ReadonlyMap<string, Json> {
   return content({ minimum, step, levels });
 }
 
-function ruleOf(value: Json | undefined): Rule {
-  const names = ["transform", "selection", "rounding", "mix"];
-  const [transform, selection, rounding, mix] = fieldsOf(value, "rule", ...names);
-  const rule = { transform, selection, rounding, mix: small(mix as Json) } as Rule;
-  checkRule(rule);
-  return rule;
+function checkAliases(aliases: readonly Alias[], items: readonly ItemId[]): void {
+  const pairs = aliases.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isId));
+  require(pairs, "an alias is an old id and a new one");
+  const old = new Set(aliases.map(([id]) => id));
+  require(old.size === aliases.length, "an old id has one new id");
+  const used = [...items, ...aliases.map(([, now]) => now)];
+  require(!used.some((id) => old.has(id)), "an old id is never used again");
 }
 
-function checkRule(rule: Rule): void {
-  require(TRANSFORMS.includes(rule.transform), "a rule names a transform");
-  const switches = typeof rule.selection === "boolean" && typeof rule.rounding === "boolean";
-  require(switches, "a rule's switches are on or off");
-  require(isInteger(rule.mix, 0, MICRO), "a rule's mix is a chance in parts per million");
-}
-
-function tableOf(value: Json): AttributeTable {
-  const names = ["name", "values", "offsets", "bounds", "keep", "means", "coupling"];
-  const [name, values, ...tables] = fieldsOf(value, "attribute", ...names);
-  require([values, ...tables].every(Array.isArray), "an attribute has several values and tables");
-  const [offsets, bounds, keep, means, coupling] = tables.map((table) => small(table));
-  return { name, values, offsets, bounds, keep, means, coupling } as unknown as AttributeTable;
-}
-
-/** MessageError unless the tables have one entry for each value and item, in bounds. */
-function checkTable(table: AttributeTable, items: number, levels: number): void {
-  const values = table.values.length;
-  const texts = [table.name, ...table.values].every((text) => typeof text === "string");
-  const several = texts && values > 1 && new Set(table.values).size === values;
-  require(several, "an attribute has several values");
-  const rows: readonly unknown[] = table.bounds;
-  require(rows.every(Array.isArray), "wrong bounds");
-  const strata = 1 + (table.bounds[0]?.length ?? 0);
-  const coupled = table.coupling.length > 0 ? [values, items, levels, levels] : [0];
-  for (const [what, numbers, shape, lowest, highest] of [
-    ["offsets", table.offsets, [values, items], -LARGEST, LARGEST],
-    ["means", table.means, [values, items], -LARGEST, LARGEST],
-    ["bounds", table.bounds, [values, strata - 1], 0, LARGEST],
-    ["chances", table.keep, [values, strata, items], 0, MICRO],
-    ["coupling", table.coupling, coupled, 0, MICRO],
-  ] as const) {
-    require(isTable(numbers, shape, lowest, highest), `wrong ${what}`);
-  }
-  require(table.bounds.every(goesUp), "bounds go up");
-  for (const row of table.coupling.flat(2)) {
-    require(goesUp(row) && row.at(-1) === MICRO, "a coupling adds up to 1");
-  }
-}
-
-function checkPairs(disclosure: string, pairs: readonly Pair[]): void {
-  const listed = typeof disclosure === "string" && Array.isArray(pairs);
+function checkRows(disclosure: string, rows: readonly (readonly unknown[])[], width: number): void {
+  const listed = typeof disclosure === "string" && Array.isArray(rows);
   require(listed, "a list for a named disclosure");
-  for (const pair of pairs) {
-    require(Array.isArray(pair) && pair.length === 2, "an item and its level");
-    require(isId(pair[0]) && isInteger(pair[1]), "an item and its level, both whole");
+  for (const row of rows) {
+    require(Array.isArray(row) && row.length === width, "an item and its numbers");
+    const whole = row.slice(1).every((entry) => isInteger(entry));
+    require(isId(row[0]) && whole, "an item and its numbers, all whole");
   }
-  require(new Set(pairs.map(([item]) => item)).size === pairs.length, "an item comes once");
+  require(new Set(rows.map(([item]) => item)).size === rows.length, "an item comes once");
 }
 
-/** The disclosure and the pairs of a message that holds nothing else; field: what they are called. */
-function pairsOf(whole: Json, field: string, kind: string): [disclosure: string, pairs: Pair[]] {
-  const names = ["disclosure", field, "message", "version"];
-  const [disclosure, listed] = fieldsOf(whole, kind, ...names);
-  require(Array.isArray(listed), "a list for a named disclosure");
-  const pairs = (listed as Json[]).map((pair) => {
-    const two = Array.isArray(pair) && pair.length === 2;
-    require(two, "an item and its level");
-    return [pair[0], small(pair[1] as Json)] as unknown as Pair;
-  });
-  return [disclosure as string, pairs];
+function rowsOf(listed: Json | undefined): Json[][] {
+  require(Array.isArray(listed) && listed.every(Array.isArray), "a list for a named disclosure");
+  return (listed as Json[][]).map(([item, ...numbers]) => [item, ...numbers.map(small)] as Json[]);
 }
 
 function isScaleNumber(value: Json | undefined): value is ScaleNumber {
   return typeof value === "number" || typeof value === "bigint" || value instanceof Real;
-}
-
-function goesUp(row: readonly number[]): boolean {
-  return row.every((entry, at) => at === 0 || (row[at - 1] as number) <= entry);
-}
-
-/** Quantities as plain numbers: 2^53 is read as a bigint and is still exact as a number. */
-function small(value: Json | undefined): unknown {
-  if (Array.isArray(value)) return value.map(small);
-  if (typeof value !== "bigint") return value;
-  return value === BigInt(LARGEST) || value === -BigInt(LARGEST) ? Number(value) : value;
 }

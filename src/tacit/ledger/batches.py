@@ -15,7 +15,7 @@ LARGEST = 64
 """Pieces of work in one transaction."""
 
 
-class _Ticket(Generic[Work, Result]):
+class Ticket(Generic[Work, Result]):
     """One caller's work, and its outcome once that is on disk."""
 
     def __init__(self, work: Work) -> None:
@@ -33,17 +33,31 @@ class Batches(Generic[Work, Result]):
 
     One caller leads at a time. When its group is done it wakes all of them and gives the lead to
     whoever waits longest, so nobody queues to learn an outcome that is there.
+
+    patience: seconds that a caller waits for another one that leads, whose store may not answer;
+    then LedgerUnavailable, whether the work was done or not.
     """
 
-    def __init__(self, serve: Callable[[Sequence[Work]], Sequence[Result | Exception]]) -> None:
+    def __init__(
+        self,
+        serve: Callable[[Sequence[Work]], Sequence[Result | Exception]],
+        patience: float,
+    ) -> None:
         self._serve = serve
-        self._waiting: list[_Ticket[Work, Result]] = []
+        self._patience = patience
+        self._waiting: list[Ticket[Work, Result]] = []
         self._led = False
         self._lock = threading.Lock()
 
+    @property
+    def waiting(self) -> int:
+        """Callers whose work was not begun."""
+        with self._lock:
+            return len(self._waiting)
+
     def run(self, work: Work) -> Result:
         """What `serve` made of this work; raises what it raised for it."""
-        ticket: _Ticket[Work, Result] = _Ticket(work)
+        ticket: Ticket[Work, Result] = Ticket(work)
         with self._lock:
             self._waiting.append(ticket)
             leads = not self._led
@@ -57,10 +71,12 @@ class Batches(Generic[Work, Result]):
             raise outcome
         return outcome
 
-    def _wait(self, ticket: _Ticket[Work, Result]) -> None:
-        """A caller that is interrupted takes its work back, and passes on the lead if it has it."""
+    def _wait(self, ticket: Ticket[Work, Result]) -> None:
+        """A caller that is interrupted, or whose patience is over, takes back what was not begun,
+        and passes on the lead if it has it."""
         try:
-            ticket.woken.wait()
+            if not ticket.woken.wait(self._patience):
+                raise LedgerUnavailable(SILENT)
         except BaseException:
             with self._lock:
                 if ticket in self._waiting:
@@ -93,6 +109,10 @@ class Batches(Generic[Work, Result]):
             self._led = False
 
 
+SILENT = (
+    "The ledger's store does not answer in time. Nothing was released. Ask again with the same "
+    "key: if it was recorded nevertheless, the same answer comes without a new charge."
+)
 STOPPED = (
     "The program was stopped while this request was being written. Nothing was released; asking "
     "again with the same key is safe."

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tacit.ledger.chain import Head
-from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
+from tacit.ledger.failures import explained_second
+from tacit.ledger.refusals import LedgerRefused
 
 HashAt = Callable[[int], str | None]
 """The hash of the store's own entry of that number, or None where it has none."""
@@ -45,15 +46,18 @@ class FileHead:
         self.path = Path(path)
 
     def read(self) -> Head | None:
-        """LedgerRefused if the file is there and no slot of it is whole."""
+        """LedgerRefused if the file is there and no slot of it is whole; LedgerUnavailable if it
+        cannot be read."""
         try:
             with self._locked(os.O_RDONLY) as file:
                 return _newest(file)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise explained_second(error) from None
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """LedgerUnavailable if the file cannot be written."""
+        """LedgerUnavailable if the file cannot be written, LedgerFailed if its disk failed."""
         try:
             new = not self.path.exists()
             with self._locked(os.O_RDWR | os.O_CREAT) as file:
@@ -67,10 +71,7 @@ class FileHead:
             if new:
                 _sync_folder(self.path.parent)
         except OSError as error:
-            raise LedgerUnavailable(
-                f"The second place of the ledger's head cannot be written ({error.strerror}). "
-                "Nothing is released."
-            ) from None
+            raise explained_second(error) from None
 
     @contextmanager
     def _locked(self, flags: int) -> Iterator[int]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError
+from tacit.ledger.budget_rows import balances
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import HeadStore, check_known
 from tacit.ledger.opening import found_at
@@ -18,7 +19,7 @@ from tacit.ledger.replaying import Verification, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
 from tacit.ledger.states import KeptState, list_states
-from tacit.ledger.store import balances, hash_at, reading
+from tacit.ledger.store import hash_at, reading
 
 
 @dataclass(frozen=True)

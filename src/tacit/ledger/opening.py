@@ -47,7 +47,8 @@ def open_ledger(
         if path is not None and not path.exists():
             _check_new(heads, create=create)
             _make_file(path)
-        return _opened(engine, heads, operator=operator, create=create)
+        _bring_up(engine, heads, operator=operator, create=create)
+        return _opened(engine, heads, patience)
     except SQLAlchemyError as error:
         engine.dispose()
         raise explained(error) from None
@@ -72,9 +73,8 @@ def found_at(
     return postgres.engine(url, patience=patience), _heads(second), None
 
 
-def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> Ledger:
+def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
     remembered = heads.read()  # before the store is read: it is never ahead of the store
-    _bring_up(engine, heads, operator=operator, create=create)
     told = _told(engine, remembered)
     found = follow(lambda: reading(engine), told)
     if told.begun and not found.sound:  # the checkpoint may be what is wrong
@@ -92,7 +92,7 @@ def _opened(engine: Engine, heads: HeadStore, *, operator: str | None, create: b
                 "The second place of the ledger's head is missing, so nobody can tell whether this "
                 "store is the newest. It is not used. Bring the second place back, or name it."
             )
-    ledger = Ledger(engine, heads, found.head)
+    ledger = Ledger(engine, heads, found.head, patience)
     heads.advance(found.head, ledger._hash_at)
     ledger._begin(told, before=remembered)
     return ledger

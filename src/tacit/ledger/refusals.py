@@ -75,3 +75,9 @@ class LedgerUnavailable(TacitError):
     What was asked may or may not have been recorded; nothing was released. Asking again with the
     same key and payload is safe.
     """
+
+
+class LedgerFailed(LedgerUnavailable):
+    """A disk failed under the store or its second place. This process does not write any more:
+    after a failed sync a second attempt proves nothing. Mend the disk and start again.
+    """

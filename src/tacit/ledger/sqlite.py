@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError
 
 from tacit.ledger.refusals import LedgerRefused
 
@@ -129,7 +130,8 @@ def _begin(connection: Connection, patience: float) -> None:
 
 def _in_turn(connection: Connection, statement: str, patience: float) -> None:
     """Waits in steps of half a millisecond. SQLite's own grow to a hundred, and where two processes
-    write in turns, each then sleeps through most of the other's pauses."""
+    write in turns, each then sleeps through most of the other's pauses. Only BUSY is tried again:
+    after any other error of a COMMIT the transaction may be gone, or on disk."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     end = time.monotonic() + patience
@@ -137,8 +139,8 @@ def _in_turn(connection: Connection, statement: str, patience: float) -> None:
         try:
             raw.execute(statement).fetchone()
             return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                break
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            if code != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise DBAPIError.instance(statement, None, error, sqlite3.Error) from None
         time.sleep(_STEP)
-    connection.exec_driver_sql(statement)  # once more, for the error that everybody knows

@@ -16,21 +16,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 
-from sqlalchemy import Connection, Engine, func, insert, select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.ledger.batches import Batches
+from tacit.ledger.budget_rows import balances, open_missing, open_row
 from tacit.ledger.chain import Head
 from tacit.ledger.epochs import follows
-from tacit.ledger.failures import explained, is_final
+from tacit.ledger.failures import explained
 from tacit.ledger.heads import HeadStore
 from tacit.ledger.history import Told
 from tacit.ledger.keeping import Keeping
-from tacit.ledger.refusals import CapChanged, LedgerRefused, LedgerUnavailable, UnknownBudget
+from tacit.ledger.refusals import (
+    LedgerFailed,
+    LedgerRefused,
+    LedgerUnavailable,
+    UnknownBudget,
+)
 from tacit.ledger.replaying import Verification, replay
 from tacit.ledger.requests import Balance, Charge, Holder, Release, Request
-from tacit.ledger.schema import budgets, head, log
+from tacit.ledger.schema import head, log
 from tacit.ledger.spending import (
     Draw,
     Place,
@@ -45,7 +51,7 @@ from tacit.ledger.spending import (
 )
 from tacit.ledger.statements import queued
 from tacit.ledger.states import check_state_name, read_state
-from tacit.ledger.units import Cap, Unit
+from tacit.ledger.units import Cap
 from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
@@ -57,14 +63,14 @@ class Ledger:
     Made by `open_ledger`. Threads may share one; processes each open their own.
     """
 
-    def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
+    def __init__(self, engine: Engine, heads: HeadStore, known: Head, patience: float) -> None:
         self._engine = engine
         self._heads = heads
         self._known = known
         self._lock = threading.Lock()
-        self._batches: Batches[Spending, Stored] = Batches(self._serve)
+        self._batches: Batches[Spending, Stored] = Batches(self._serve, patience)
         self._process = os.getpid()
-        self._stopped: str | None = None
+        self._stopped: TacitError | None = None
         self._keeping = Keeping(self._reading, self._write, lambda: self._known)
 
     @property
@@ -74,7 +80,7 @@ class Ledger:
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
-        self._write(lambda place: _open(place, holder, cap))
+        self._write(lambda place: open_row(place, holder, cap))
 
     @overload
     def release(self, request: Request, charges: Sequence[Charge], draw: Draw) -> Release: ...
@@ -154,7 +160,7 @@ class Ledger:
         """Write a checkpoint if much was added, and give the store's connections back."""
         if self._stopped is None and os.getpid() == self._process:
             self._keeping.end()
-        self._stopped = "This ledger was closed. Open it again."
+        self._stopped = LedgerRefused("This ledger was closed. Open it again.")
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -177,7 +183,7 @@ class Ledger:
     def _serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
         def settled(place: Place) -> list[Stored | Exception]:
             for charge in (charge for work in works for charge in work.charges):
-                _open_missing(place, charge)
+                open_missing(place, charge)
             with queued(place.connection):
                 return [settle(place, work) for work in works]
 
@@ -186,13 +192,20 @@ class Ledger:
     def _write(self, work: Callable[[Place], T]) -> T:
         """One transaction in the writer's place; returns when both places have it on disk."""
         self._check_usable()
-        with self._failures(), self._engine.connect() as connection, connection.begin():
+        with (
+            self._failures(),
+            self._engine.connect() as connection,
+            connection.begin() as transaction,
+            self._failures(),  # notes a failed disk before another thread gets the place
+        ):
             place = take_place(connection)
+            self._check_usable()
             self._check_place(place)
             entered = place.head
             result = work(place)
             if place.sequence > entered.sequence:
                 leave_place(place)
+            transaction.commit()
         with self._failures():
             self._tell(place.head, entered)
         self._keeping.grown()
@@ -240,11 +253,11 @@ class Ledger:
             yield
         except SQLAlchemyError as error:
             told = explained(error)
-            if is_final(error):
-                self._stopped = str(told)
+            if isinstance(told, LedgerRefused | LedgerFailed):
+                self._stopped = self._stopped or told
             raise told from None
-        except LedgerRefused as refused:
-            self._stopped = str(refused)
+        except (LedgerRefused, LedgerFailed) as refused:
+            self._stopped = self._stopped or refused
             raise
 
     def _check_usable(self) -> None:
@@ -255,7 +268,7 @@ class Ledger:
                 "Open it in this process."
             )
         if self._stopped is not None:
-            raise LedgerRefused(self._stopped)
+            raise type(self._stopped)(str(self._stopped))
 
 
 @contextmanager
@@ -270,33 +283,6 @@ def hash_at(connection: Connection, sequence: int) -> str | None:
     return connection.scalar(select(log.c.hash).where(log.c.sequence == sequence))
 
 
-def _open_missing(place: Place, charge: Charge) -> None:
-    """The budget of a charge that brings a cap. One that is open keeps the cap it has."""
-    if charge.opens is not None and number_of(place.connection, charge.holder) is None:
-        _open(place, charge.holder, charge.opens)
-
-
-def _open(place: Place, holder: Holder, cap: Cap) -> None:
-    known = number_of(place.connection, holder)
-    if known is not None:
-        if next(balances(place.connection, known[0])).cap != cap:
-            raise CapChanged
-        return
-    number = (place.connection.scalar(select(func.max(budgets.c.id))) or 0) + 1
-    facts = {
-        "tenant": holder.tenant,
-        "kind": holder.kind,
-        "name": holder.name,
-        "unit": cap.unit.value,
-        "cap": cap.amount,
-        "delta_cap": cap.delta,
-        "epoch_cap": cap.per_epoch,
-    }
-    empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
-    place.connection.execute(insert(budgets).values(id=number, **facts, **empty))
-    append(place, "budget", {"number": number, **facts})
-
-
 def _advance(place: Place, token: str) -> int:
     if place.operator is None:
         raise ConfigError("This ledger was made without an operator's anchor: it has one epoch.")
@@ -308,23 +294,6 @@ def _advance(place: Place, token: str) -> int:
     place.operator = token
     append(place, "epoch", {"epoch": place.epoch, "token": token})
     return place.epoch
-
-
-def balances(connection: Connection, number: int | None = None) -> Iterator[Balance]:
-    """All budgets, or the one of that number."""
-    now = connection.execute(select(head.c.epoch)).scalar_one()
-    question = select(budgets).order_by(budgets.c.id)
-    if number is not None:
-        question = question.where(budgets.c.id == number)
-    for row in connection.execute(question):
-        yield Balance(
-            number=row.id,
-            holder=Holder(row.tenant, row.kind, row.name),
-            cap=Cap(Unit(row.unit), row.cap, row.delta_cap, row.epoch_cap),
-            spent=row.spent,
-            delta_spent=row.delta_spent,
-            epoch_spent=row.epoch_spent if row.epoch == now else 0,
-        )
 
 
 def _stateless(draw: Draw) -> StatefulDraw:

@@ -17,7 +17,14 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
-from tacit.ledger import BudgetExhausted, DrawFailed, KeyReused, LedgerRefused, LedgerUnavailable
+from tacit.ledger import (
+    BudgetExhausted,
+    DrawFailed,
+    KeyReused,
+    LedgerFailed,
+    LedgerRefused,
+    LedgerUnavailable,
+)
 from tacit.service.logs import Logger
 
 MEDIA_TYPE = "application/problem+json"
@@ -181,7 +188,7 @@ _ROUTING = {
 
 def of_error(error: TacitError) -> Problem:
     """What an error of the library becomes; its own sentence may name things and stays inside."""
-    if isinstance(error, LedgerUnavailable):
+    if isinstance(error, LedgerUnavailable) and not isinstance(error, LedgerFailed):
         return unavailable()
     for known, status, detail, kind in _ERRORS:
         if isinstance(error, known):
@@ -191,6 +198,12 @@ def of_error(error: TacitError) -> Problem:
 
 _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
     (LedgerRefused, 503, "The record of budgets is not used any more: tell the operator.", None),
+    (
+        LedgerFailed,
+        503,
+        "The disk under the record of budgets failed. Nothing was released: tell the operator.",
+        None,
+    ),
     (
         BudgetExhausted,
         409,

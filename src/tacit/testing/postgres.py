@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,7 @@ class Server:
                 **self.who,
             )
         for _ in range(600):
-            if self._answers():
+            if self.answers():
                 return
             time.sleep(0.05)
         raise AssertionError((self.folder / "log").read_text())
@@ -89,11 +90,38 @@ class Server:
         """One statement, as the owner."""
         self._run("psql", "-h", self.folder, "-U", "tacit", "-d", "postgres", "-qc", statement)
 
-    def _answers(self) -> bool:
+    def asked(self, question: str) -> str:
+        """One value, as text."""
+        arguments = ("-h", self.folder, "-U", "tacit", "-d", "postgres", "-Atqc", question)
+        return self._run("psql", *arguments).strip()
+
+    @contextlib.contextmanager
+    def ending(self, waits_for: str) -> Iterator[None]:
+        """Meanwhile the first of the server's processes that waits for this event is ended."""
+        over = threading.Event()
+        question = (
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            f"WHERE wait_event = '{waits_for}' AND backend_type = 'client backend'"
+        )
+
+        def end() -> None:
+            while not over.is_set() and self.asked(question) == "0":
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def answers(self) -> bool:
+        """Whether it takes connections."""
         command = [str(self.programs / "pg_isready"), "-q", "-h", str(self.folder)]
         return subprocess.run(command, check=False, **self.who).returncode == 0
 
-    def _run(self, program: str, *arguments: object) -> None:
+    def _run(self, program: str, *arguments: object) -> str:
         command = [str(self.programs / program), *map(str, arguments)]
         done = subprocess.run(
             command,
@@ -104,6 +132,7 @@ class Server:
             **self.who,
         )
         assert done.returncode == 0, done.stderr
+        return str(done.stdout)
 
 
 @contextlib.contextmanager

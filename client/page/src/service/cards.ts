@@ -55,3 +55,24 @@ export function guaranteeOf(thing: string): Promise<Guarantee> {
 export async function allGuarantees(): Promise<readonly Guarantee[]> {
   return (await askJson<{ guarantees: Guarantee[] }>("/api/guarantees")).guarantees;
 }
+
+/** The attacker that guesses best; an AUC below 0.5 counts as far above it. */
+export interface Strongest {
+  readonly auc: number;
+  readonly upper: number;
+  readonly attackers: number;
+  readonly data: string;
+}
+
+/** undefined where nothing was measured. */
+export function strongest({ measurements }: Card): Strongest | undefined {
+  const away = (auc: number) => Math.abs(auc - 0.5);
+  const [best] = [...measurements].sort((one, other) => away(other.auc) - away(one.auc));
+  if (best === undefined) return undefined;
+  return {
+    auc: 0.5 + away(best.auc),
+    upper: 0.5 + Math.max(...measurements.map(({ low, high }) => Math.max(away(low), away(high)))),
+    attackers: new Set(measurements.map(({ attack }) => attack)).size,
+    data: best.data,
+  };
+}

@@ -3,17 +3,25 @@
 import type { ItemId } from "../../../src/items.js";
 import { Campaign } from "../../../src/sketches/messages.js";
 import { shown } from "../../../src/sketches/spelling.js";
+import type { Published } from "../../../src/standard-scheme/account.js";
+import { ItemTable } from "../../../src/standard-scheme/item-table.js";
 import { Disclosure } from "../../../src/standard-scheme/messages.js";
 import { askJson, askOctets } from "./asking";
 
 export type Titles = (item: ItemId) => string;
 
-/** A disclosure that devices may answer with disguised stars. */
-export interface Offer {
+/**
+ * A disclosure that devices may answer with letters.
+ *
+ * log: which disclosure counted in which epoch. table: by which lists are made here, where the
+ * operator publishes it.
+ */
+export interface Offer extends Published {
   readonly name: string;
-  readonly disclosure: Disclosure;
+  readonly table: ItemTable | undefined;
   readonly titles: Titles;
 }
+
 
 /** A campaign that devices may answer with a few randomised bits. */
 export interface Question {
@@ -33,6 +41,15 @@ export interface Offers {
 
 interface Named {
   readonly name: string;
+}
+
+interface Disclosed extends Named {
+  readonly item_table: boolean;
+}
+
+interface Logged {
+  readonly epoch: number;
+  readonly digest: string;
 }
 
 interface Listed extends Named {
@@ -56,14 +73,30 @@ export async function fetchOffers(): Promise<Offers> {
   return { offers, questions };
 }
 
+/** The tables and the log as they are now: a page may be open for days. */
+export async function fetchPublished(name: string): Promise<Published> {
+  const [bytes, { log }] = await Promise.all([
+    askOctets(`/api/disclosures/${name}`),
+    askJson<{ log: readonly Logged[] }>(`/api/disclosures/${name}/log`),
+  ]);
+  const disclosure = Disclosure.decode(bytes);
+  return { disclosure, log: log.map(({ epoch, digest }) => [epoch, digest] as const) };
+}
+
 async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer[]> {
-  const { disclosures } = await askJson<{ disclosures: readonly Named[] }>("/api/disclosures");
+  const { disclosures } = await askJson<{ disclosures: readonly Disclosed[] }>("/api/disclosures");
   return Promise.all(
-    disclosures.map(async ({ name }) => {
-      const disclosure = Disclosure.decode(await askOctets(`/api/disclosures/${name}`));
-      return { name, disclosure, titles: titlesOf(disclosure.items, catalogues) };
+    disclosures.map(async ({ name, item_table }) => {
+      const { disclosure, log } = await fetchPublished(name);
+      const table = item_table ? await fetchTable(name, disclosure) : undefined;
+      return { name, disclosure, log, table, titles: titlesOf(disclosure.items, catalogues) };
     }),
   );
+}
+
+async function fetchTable(name: string, disclosure: Disclosure): Promise<ItemTable | undefined> {
+  const table = ItemTable.decode(await askOctets(`/api/disclosures/${name}/item-table`));
+  return table.disclosure === (await disclosure.digest()) ? table : undefined;
 }
 
 async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Question[]> {

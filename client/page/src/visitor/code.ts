@@ -1,12 +1,13 @@
 /**
  * One code of 32 random bytes, from which all else of a visitor is made: the token that the service
- * gets, and the secrets that no one gets. The same code on another device sends the same bytes.
+ * gets with the first letter, and the secrets that no one gets.
  */
 
 import type { Bytes } from "../../../src/bytes.js";
 import { hmac, keyOf, newSecret } from "../../../src/randomness.js";
 
 const KEPT_AS = "tacit.code";
+const ADOPTED = "tacit.adopted";
 const WELL_FORMED = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Identity {
@@ -15,6 +16,8 @@ export interface Identity {
   readonly token: string;
   readonly schemeSecret: Bytes;
   readonly sketchSecret: Bytes;
+  /** When the code was brought here from another browser; empty where it was made here. */
+  readonly adopted: string;
 }
 
 /** This browser's visitor, made now if there is none. */
@@ -27,7 +30,13 @@ export async function identity(): Promise<Identity> {
     hmac(key, "tacit page standard scheme"),
     hmac(key, "tacit page sketches"),
   ]);
-  return { code, token: base64url(token), schemeSecret, sketchSecret };
+  const adopted = localStorage.getItem(ADOPTED) ?? "";
+  return { code, token: base64url(token), schemeSecret, sketchSecret, adopted };
+}
+
+/** How this browser names what it keeps for a visitor. */
+export function accountOf({ token }: Identity): string {
+  return `visitor ${token.slice(0, 16)}`;
 }
 
 const INSECURE =
@@ -46,11 +55,14 @@ function keptCode(): string {
   }
 }
 
-/** Whether a text is a code; then this browser is that visitor from now on. */
+/** Whether a text is a code; then this browser is that visitor from now on, with a memory of its own. */
 export function adopt(text: string): boolean {
   const code = text.trim();
   const fits = WELL_FORMED.test(code) && base64url(fromBase64url(code)) === code;
-  if (fits) localStorage.setItem(KEPT_AS, code);
+  if (fits && code !== localStorage.getItem(KEPT_AS)) {
+    localStorage.setItem(KEPT_AS, code);
+    localStorage.setItem(ADOPTED, new Date().toISOString());
+  }
   return fits;
 }
 

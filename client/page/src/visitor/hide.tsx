@@ -1,8 +1,9 @@
-/** Step 2: what the service must not learn, and the visitor's own answer, which stays here. */
+/** Step 3: what the service must not learn, and the visitor's own answer, which stays here. */
 
 import type { ItemId } from "../../../src/items.js";
 import { shown } from "../../../src/sketches/spelling.js";
-import { MICRO, numberOf, type AttributeTable, type Disclosure } from "../../../src/standard-scheme/messages.js";
+import { numberOf, type Disclosure } from "../../../src/standard-scheme/messages.js";
+import { MICRO, type AttributeTable } from "../../../src/standard-scheme/tables.js";
 import { Lock } from "../parts/lock";
 import { releasePath } from "./letters";
 import { isAnswered, type Visit } from "./visit";
@@ -17,8 +18,9 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           What should stay yours?
         </h1>
         <p>
-          What people watch, and how they rate it, tells a lot about them. Choose what nobody should
-          read from your stars.
+          {offer.table !== undefined && "Only for letters to the service: your list does not need this. "}
+          What people watch, and how they rate it, tells a lot about them. Choose what should be harder
+          to read from your stars.
         </p>
       </div>
       <fieldset class="choices">
@@ -46,13 +48,13 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
             />
           ))}
           <p class="stays">
-            <Lock /> This answer never leaves your device. It is needed here, to take its traces out
-            of your stars.
+            <Lock /> This answer never leaves your device. It is needed here, to choose which films
+            are held back and which stars are moved.
           </p>
           {visit.sent[releasePath(offer.name)] !== undefined && (
             <p class="stays">
-              You sent stars that were disguised under one answer. Under another one your device
-              sends none of them: the two together could tell which is true.
+              Your letters were disguised under one answer. Under another one your device decides
+              nothing new and repeats the latest letter: new films could tell which answer is true.
             </p>
           )}
         </fieldset>
@@ -95,7 +97,7 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
       <h2>Where it would show</h2>
       <p>
         On average, people who answer as you do rate these films otherwise than people as a whole.
-        Your device evens that out, and holds some films back.
+        Your device evens that out, and holds some films back for good.
       </p>
       <ul>
         {loudest.map((item) => (

@@ -3,26 +3,40 @@
 import type { ItemId } from "../../../src/items.js";
 
 export type Stars = ReadonlyMap<ItemId, number>;
+/** entered: when the item got its first star, in seconds. */
+export interface Rating {
+  readonly stars: number;
+  readonly entered: number;
+}
+export type Ratings = ReadonlyMap<ItemId, Rating>;
 /** Attribute: the visitor's own value. */
 export type Values = Readonly<Record<string, string>>;
 
-/** What was sent, and when; to say so at the next visit. */
+/** What was sent, and when; to say so at the next visit. refused: the service did not take it. */
 export interface Sent {
   readonly at: string;
   readonly bytes: number;
   readonly digest: string;
+  readonly refused?: boolean;
 }
+
+/** An item with its predicted stars; null where the answer was to other tables than these. */
+export type Ranked = readonly [item: ItemId, stars: number | null];
 
 const STARS = "tacit.stars";
 const VALUES = "tacit.values";
 const SENT = "tacit.sent";
+const ALLOWED = "tacit.allowed";
+const FROZEN = "tacit.frozen";
 
-export function keptStars(): Stars {
-  return new Map(read<[ItemId, number][]>(STARS, []));
+export function keptRatings(): Ratings {
+  const kept = read<[ItemId, number, number?][]>(STARS, []);
+  return new Map(kept.map(([item, stars, entered = 0]) => [item, { stars, entered }]));
 }
 
-export function keepStars(stars: Stars): void {
-  localStorage.setItem(STARS, JSON.stringify([...stars]));
+export function keepRatings(ratings: Ratings): void {
+  const listed = [...ratings].map(([item, { stars, entered }]) => [item, stars, entered]);
+  localStorage.setItem(STARS, JSON.stringify(listed));
 }
 
 /** By disclosure: a person may hide one thing here and another there. */
@@ -42,25 +56,40 @@ export function keepSent(sent: Record<string, Sent>): void {
   localStorage.setItem(SENT, JSON.stringify(sent));
 }
 
-/** Forget everything, the memories of what was drawn too. */
-export async function forget(): Promise<void> {
+/** The disclosure that letters may be sent for; empty while none may. */
+export function keptAllowed(): string {
+  return read(ALLOWED, "");
+}
+
+export function keepAllowed(name: string): void {
+  localStorage.setItem(ALLOWED, JSON.stringify(name));
+}
+
+/** Items that no account of this browser decides again. */
+export function keptFrozen(): readonly ItemId[] {
+  return read(FROZEN, []);
+}
+
+/** Forget everything but these items, without their stars. The memories of what was drawn go too. */
+export async function forget(frozen: readonly ItemId[]): Promise<void> {
   for (const name of Object.keys(localStorage)) {
     if (name.startsWith("tacit.")) localStorage.removeItem(name);
   }
+  if (frozen.length > 0) localStorage.setItem(FROZEN, JSON.stringify(frozen));
   const found = await indexedDB.databases();
   const names = found.map(({ name }) => name ?? "").filter((name) => name.startsWith("tacit "));
   await Promise.all(names.map(empty));
 }
 
 /** Emptied and not deleted: a database that another tab has open cannot be deleted. */
-function empty(name: string): Promise<void> {
+export function empty(name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const opening = indexedDB.open(name);
     opening.onerror = () => reject(new Error("The browser does not let go of what it keeps."));
     opening.onsuccess = () => {
       const database = opening.result;
       const stores = [...database.objectStoreNames];
-      if (stores.length === 0) return resolve();
+      if (stores.length === 0) return resolve(database.close());
       const change = database.transaction(stores, "readwrite");
       for (const store of stores) change.objectStore(store).clear();
       change.oncomplete = () => resolve(database.close());

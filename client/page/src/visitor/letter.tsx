@@ -1,79 +1,28 @@
-/** One letter, byte by byte, with its envelope and its button. */
-
-import { useState } from "preact/hooks";
+/** The bytes of a letter with what they mean, and the envelope around them. */
 
 import { hex } from "../../../src/bytes.js";
-import { sha256 } from "../../../src/randomness.js";
-import { Trouble, useDraft, type Draft } from "../parts/draft";
-import { headersOf, told } from "../service/asking";
-import type { Visitor } from "../service/person";
-import type { Sent } from "./kept";
+import { useDraft } from "../parts/draft";
+import { headersOf } from "../service/asking";
 import type { Letter, Part } from "./letters";
 
-interface Given {
-  readonly letter: Letter;
-  readonly visitor: Draft<Visitor>;
-  readonly sent: Sent | undefined;
-  readonly onSend: () => Promise<void>;
-}
-
-export function LetterShown({ letter, visitor, sent, onSend }: Given) {
-  const [state, setState] = useState<"ready" | "sending" | "sent">("ready");
-  const [trouble, setTrouble] = useState<string>();
-  const send = async () => {
-    setState("sending");
-    setTrouble(undefined);
-    try {
-      await onSend();
-      setState("sent");
-    } catch (error) {
-      setTrouble(told(error));
-      setState("ready");
-    }
-  };
-  const why = trouble ?? visitor.trouble;
-  const size = letter.body.length;
-  const digest = useDraft(async () => hex(await sha256(letter.body)), [letter]);
-  const again = sent !== undefined && sent.digest === digest.value;
+export function PartsShown({ letter }: { letter: Letter }) {
   return (
-    <>
-      <table class="parts">
-        <caption>
-          {size} bytes, in {letter.parts.length} parts
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Bytes</th>
-            <th scope="col">What they mean</th>
-          </tr>
-        </thead>
-        <tbody>
-          {letter.parts.map((part, at) => (
-            <PartRow key={at} part={part} />
-          ))}
-        </tbody>
-      </table>
-      <Envelope letter={letter} visitor={visitor} />
-      {again && (
-        <p>These are the bytes that you sent before: whoever reads them again learns nothing more.</p>
-      )}
-      <div class="bar">
-        <p role="status">
-          {state === "sent" || sent !== undefined
-            ? `Sent${sent ? ` on ${when(sent.at)}` : ""}`
-            : "Not sent"}
-        </p>
-        <button
-          type="button"
-          disabled={visitor.value === undefined}
-          aria-disabled={state === "sending"} // not disabled: it would lose the focus
-          onClick={() => state !== "sending" && void send()}
-        >
-          {state === "sending" ? "Sending …" : `Send these ${size} bytes${again ? " again" : ""}`}
-        </button>
-      </div>
-      {why !== undefined && <Trouble>{why}</Trouble>}
-    </>
+    <table class="parts">
+      <caption>
+        {letter.body.length} bytes, in {letter.parts.length} parts
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Bytes</th>
+          <th scope="col">What they mean</th>
+        </tr>
+      </thead>
+      <tbody>
+        {letter.parts.map((part, at) => (
+          <PartRow key={at} part={part} />
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -101,30 +50,36 @@ function PartRow({ part }: { part: Part }) {
   );
 }
 
-/** What the page writes around the bytes; the key is shown in part, as it opens what is hers. */
-function Envelope({ letter, visitor }: { letter: Letter; visitor: Draft<Visitor> }) {
-  const key = visitor.value?.key;
-  const headers = useDraft(
-    () => headersOf({ method: "POST", octets: letter.body, ...(key === undefined ? {} : { key }) }),
-    [letter, key],
-  );
+/** What the page writes around the bytes, and what it asks for right before. */
+export function Envelope({ letter, token }: { letter: Letter; token: string }) {
+  const headers = useDraft(() => headersOf({ method: "POST", octets: letter.body }), [letter]);
   return (
     <details class="envelope">
       <summary>The envelope around it</summary>
       <dl>
-        <dt>Goes to</dt>
+        <dt>Right before, the page asks for a visitor's key, with a random number that is always yours</dt>
+        <dd>
+          <code>
+            POST {location.origin}/api/visitors {JSON.stringify({ token })}
+          </code>
+        </dd>
+        <dt>The letter goes to</dt>
         <dd>
           <code>
             POST {location.origin}
             {letter.path}
           </code>
         </dd>
+        <dt>With the visitor's key: it says that the same visitor comes again, not who</dt>
+        <dd>
+          <code>authorization: Bearer …</code>
+        </dd>
         {[...(headers.value ?? [])].map(([name, value]) => (
           <div key={name}>
             <dt>{MEANINGS[name] ?? name}</dt>
             <dd>
               <code>
-                {name}: {name === "authorization" ? `${value.slice(0, 28)}…` : value}
+                {name}: {value}
               </code>
             </dd>
           </div>
@@ -139,7 +94,6 @@ function Envelope({ letter, visitor }: { letter: Letter; visitor: Draft<Visitor>
 }
 
 const MEANINGS: Record<string, string> = {
-  authorization: "Your visitor's key: says that the same visitor comes again, not who",
   "content-type": "Says that bytes follow",
   "idempotency-key": "A digest of the bytes: a repetition is known as one",
 };
@@ -148,6 +102,8 @@ function spaced(digits: string): string {
   return digits.replace(/(..)(?=.)/g, "$1 ");
 }
 
-export function when(iso: string): string {
-  return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+/** A moment as a person reads it. */
+export function when(moment: string | number): string {
+  const date = new Date(typeof moment === "number" ? moment * 1000 : moment);
+  return date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
 }

@@ -3,15 +3,13 @@
 import { equal, fromHex, hex, utf8, type Bytes } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
 import { BrowserStore, PassingStore, type Store } from "../../../src/memory.js";
-import { Refused } from "../../../src/refused.js";
 import { Device as Sketcher, type Answer } from "../../../src/sketches/device.js";
 import { explain } from "../../../src/sketches/explain.js";
-import { Device } from "../../../src/standard-scheme/device.js";
-import type { Entry } from "../../../src/standard-scheme/drawing.js";
-import { MICRO, numberOf, type Disclosure, type Release } from "../../../src/standard-scheme/messages.js";
-import type { Offer, Question, Titles } from "../service/offers";
-import type { Identity } from "./code";
-import type { Stars, Values } from "./kept";
+import { numberOf, type Disclosure, type Release } from "../../../src/standard-scheme/messages.js";
+import { MICRO } from "../../../src/standard-scheme/tables.js";
+import type { Offer, Question } from "../service/offers";
+import { accountOf, type Identity } from "./code";
+import type { Stars } from "./kept";
 
 export interface Part {
   readonly bytes: Bytes;
@@ -28,47 +26,49 @@ export interface Letter {
   readonly path: string;
   readonly body: Bytes;
   readonly parts: readonly Part[];
+}
+
+/** A letter that the visitor sends by its button. */
+export interface Report extends Letter {
   /** Remembers what was drawn; before this, nothing of the draft is kept. */
   readonly seal: () => Promise<void>;
 }
 
-export interface ReleaseLetter extends Letter {
-  readonly release: Release;
-}
-
-/** Disguised stars, drafted. `device` makes the same ones again when the letter is sealed. */
-export async function draftRelease(
-  { name, disclosure, titles }: Offer,
-  values: Values,
-  stars: Stars,
-  { token, schemeSecret }: Identity,
-): Promise<ReleaseLetter> {
-  // One memory for all disclosures: what one hides, a release made for another may show.
-  const kept = new BrowserStore<Entry>(`${account(token)} stars`);
-  const draw = (memory: Store<Entry>) =>
-    new Device(disclosure, values, memory, schemeSecret).release(stars);
-  const release = await draw(await copyOf(kept)).catch((error: unknown) => {
-    throw error instanceof Refused && error.message.includes("memory") ? new Refused(OTHER) : error;
-  });
-  const body = release.encode();
-  return {
-    path: releasePath(name),
-    body,
-    parts: whole(releaseParts(release, disclosure, stars, titles), body),
-    release,
-    seal: async () => same((await draw(kept)).encode(), body),
+/** A letter with disguised stars, with what each part of it means. */
+export function explained({ name, disclosure, titles }: Offer, release: Release, stars: Stars): Letter {
+  const text = (written: string, meaning: string, here?: string): Part => {
+    const part = { bytes: utf8(written), text: written, meaning };
+    return here === undefined ? part : { ...part, here };
   };
+  const last = release.ratings.length - 1;
+  const films = release.ratings.map(([item, level], at) =>
+    text(
+      `[${JSON.stringify(item)},${level}]${at < last ? "," : ""}`,
+      `${titles(item)}: ${starsText(starsOf(disclosure, level))}`,
+      here(starsOf(disclosure, level), stars.get(item)),
+    ),
+  );
+  const parts = [
+    text(`{"disclosure":"${release.disclosure}",`, "which public tables your device used"),
+    text(`"epoch":${release.epoch},`, "which letter of the calendar this is"),
+    text(`"message":"release",`, "what kind of message this is"),
+    text(`"ratings":[`, "a list of films follows, with stars"),
+    ...films,
+    text(`],"version":2}`, "which version of the message this is"),
+  ];
+  const body = release.encode();
+  return { path: releasePath(name), body, parts: whole(parts, body) };
 }
 
 /** The answer to a campaign, drafted. */
 export async function draftReport(
   { name, campaign, catalogue, titles }: Question,
   stars: Stars,
-  { token, sketchSecret }: Identity,
-): Promise<Letter> {
-  const kept = new BrowserStore<Answer>(`${account(token)} campaigns`);
+  identity: Identity,
+): Promise<Report> {
+  const kept = new BrowserStore<Answer>(`${accountOf(identity)} campaigns`);
   const draw = (memory: Store<Answer>) =>
-    new Sketcher(sketchSecret, memory).report(campaign, catalogue, stars);
+    new Sketcher(identity.sketchSecret, memory).report(campaign, catalogue, stars);
   const report = await draw(await copyOf(kept));
   const body = report.encode();
   const rows = explain(campaign, report, catalogue.map(titles));
@@ -87,46 +87,11 @@ export async function draftReport(
   };
 }
 
-function here(sent: number, given: number): string | undefined {
-  return sent === given ? undefined : `you gave ${starsText(given)}`;
-}
-
-export function releasePath(name: string): string {
-  return `/api/disclosures/${name}/profiles`;
-}
-
-const OTHER =
-  "it has sent these stars disguised otherwise, under another answer or to hide something else, and " +
-  "the two together could tell what each hides. Choose as before. Beginning anew does not help: the " +
-  "service may notice that both are you";
-
 /** Which part of a report holds its bits. */
 const ANSWERS = 4;
 
-function releaseParts(
-  release: Release,
-  disclosure: Disclosure,
-  stars: Stars,
-  titles: Titles,
-): Part[] {
-  const text = (written: string, meaning: string, here?: string): Part => {
-    const part = { bytes: utf8(written), text: written, meaning };
-    return here === undefined ? part : { ...part, here };
-  };
-  const last = release.ratings.length - 1;
-  return [
-    text(`{"disclosure":"${release.disclosure}",`, "which public tables your device used"),
-    text(`"message":"release",`, "what kind of message this is"),
-    text(`"ratings":[`, "a list of films follows, with stars"),
-    ...release.ratings.map(([item, level], at) =>
-      text(
-        `[${JSON.stringify(item)},${level}]${at < last ? "," : ""}`,
-        `${titles(item)}: ${starsText(starsOf(disclosure, level))}`,
-        here(starsOf(disclosure, level), stars.get(item) as number),
-      ),
-    ),
-    text(`],"version":1}`, "which version of the message this is"),
-  ];
+export function releasePath(name: string): string {
+  return `/api/disclosures/${name}/letters`;
 }
 
 export function starsOf(disclosure: Disclosure, level: number): number {
@@ -138,9 +103,9 @@ export function starsText(stars: number): string {
   return short === 1 ? "1 star" : `${short} stars`;
 }
 
-/** The rated films of a disclosure that stay at home, and those that leave with other stars. */
+/** The rated films of a disclosure that a letter does not hold, and those it holds with other stars. */
 export function compared(
-  { release }: ReleaseLetter,
+  release: Release,
   disclosure: Disclosure,
   stars: Stars,
 ): { home: ItemId[]; changed: number } {
@@ -152,10 +117,14 @@ export function compared(
   return { home: known.filter((item) => !shown.has(item)), changed: changed.length };
 }
 
+function here(sent: number, given: number | undefined): string | undefined {
+  return given === undefined || sent === given ? undefined : `you gave ${starsText(given)}`;
+}
+
 /** The parts, if they are the whole of the body: what cannot be explained is not sent. */
 function whole(parts: Part[], body: Bytes): Part[] {
-  const explained = parts.map(({ bytes }) => hex(bytes)).join("");
-  if (explained !== hex(body)) throw new Error("This page cannot explain these bytes, so it will not send them.");
+  const spelled = parts.map(({ bytes }) => hex(bytes)).join("");
+  if (spelled !== hex(body)) throw new Error("This page cannot explain these bytes, so it will not send them.");
   return parts;
 }
 
@@ -163,10 +132,6 @@ function same(sealed: Bytes, drafted: Bytes): void {
   if (!equal(sealed, drafted)) {
     throw new Error("Something changed since these bytes were shown. Look at them again before you send.");
   }
-}
-
-function account(token: string): string {
-  return `visitor ${token.slice(0, 16)}`;
 }
 
 async function copyOf<V>(kept: Store<V>): Promise<Store<V>> {

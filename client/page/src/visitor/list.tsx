@@ -1,13 +1,14 @@
-/** Step 4: the list, made here from the service's scores, and everything that is hers. */
+/** Step 2: the lists, made here, and everything that is the visitor's. */
 
 import type { ItemId } from "../../../src/items.js";
 import { recommend } from "../../../src/sketches/device.js";
 import { Clusters } from "../../../src/sketches/messages.js";
+import { numberOf } from "../../../src/standard-scheme/messages.js";
 import { Drafted, useDraft } from "../parts/draft";
-import { GuaranteeOf } from "../parts/guarantee";
+import { Lock } from "../parts/lock";
 import { askOctets } from "../service/asking";
 import type { Question } from "../service/offers";
-import { releasePath } from "./letters";
+import type { Ranked } from "./kept";
 import { Poster } from "./poster";
 import { starsOnScale } from "./rate";
 import { StarsShown } from "./stars";
@@ -17,47 +18,14 @@ import { Yours } from "./yours";
 const LENGTH = 10;
 
 export function List({ visit }: { visit: Visit }) {
-  const { predictions, offer, offers } = visit;
+  const { offer, offers, speaking } = visit;
   return (
     <>
-      {predictions === undefined ? (
-        <section class="lead">
-          <h1 tabIndex={-1}>No list yet</h1>
-          <p>
-            {visit.sent[releasePath(offer.name)] === undefined
-              ? "Your list is made from the answer to your disguised stars."
-              : "The page was loaded anew and keeps no list. Send the same bytes again to get it."}{" "}
-            <a href="#send">See what would leave</a>
-          </p>
-        </section>
-      ) : (
-        <section aria-labelledby="list">
-          <div class="lead">
-            <h1 id="list" tabIndex={-1}>
-              For you
-            </h1>
-            <p>
-              The service scored every film from your disguised stars. Your device added your part,
-              sorted them, and tells nobody what came out.
-            </p>
-          </div>
-          <ol class="list">
-            {best(predictions, visit).map(([item, stars]) => (
-              <li key={String(item)}>
-                <Poster id={String(item)} />
-                <div>
-                  <h2>{offer.titles(item)}</h2>
-                  <p>
-                    <StarsShown value={stars} most={starsOnScale(offer.disclosure).at(-1) as number} />
-                    <span class="about">about {stars.toFixed(1)}</span>
-                  </p>
-                </div>
-              </li>
-            ))}
-          </ol>
-          <GuaranteeOf thing={`disclosures/${offer.name}`} />
-        </section>
+      {offer.table !== undefined && <ListMadeHere visit={visit} />}
+      {speaking.list !== undefined && speaking.list.length > 0 && (
+        <ListByLetter visit={visit} list={speaking.list} />
       )}
+      {offer.table === undefined && speaking.list === undefined && <NoListYet visit={visit} />}
       {offers.questions.filter(({ clustered }) => clustered).map((question) => (
         <Groups key={question.name} visit={visit} question={question} />
       ))}
@@ -66,12 +34,113 @@ export function List({ visit }: { visit: Visit }) {
   );
 }
 
-/** The films she has not rated, the best first; in the catalogue's order where they are equal. */
-function best(predictions: ReadonlyMap<ItemId, number>, { stars }: Visit): [ItemId, number][] {
-  return [...predictions]
-    .filter(([item]) => !stars.has(item))
-    .sort(([, one], [, other]) => other - one)
-    .slice(0, LENGTH);
+/** By the published table, from the true stars. */
+function ListMadeHere({ visit }: { visit: Visit }) {
+  const { offer, stars } = visit;
+  const own = [...stars.keys()].filter((item) => offer.disclosure.itemNumber.has(item));
+  return (
+    <section aria-labelledby="list">
+      <div class="lead">
+        <h1 id="list" tabIndex={-1}>
+          For you
+        </h1>
+        <p class="stays">
+          <Lock /> Nothing leaves this browser. The service publishes which films go together; your
+          device fetched the whole table and ranks with your true stars.
+        </p>
+      </div>
+      {own.length === 0 ? (
+        <p>
+          Give stars to a film first. <a href="#rate">Rate films</a>
+        </p>
+      ) : (
+        <Films visit={visit} heading="h2" films={madeHere(visit).map((item) => [item, null])} />
+      )}
+      <p class="more-about">
+        The table was made of the ratings of people who agreed that it is published.{" "}
+        {offer.table !== undefined && own.length > 0 && (
+          <>
+            Nothing has to be sent for this list. If you want the service's own list as well, your
+            device can send it disguised stars: <a href="#hide">what that takes</a>
+          </>
+        )}
+      </p>
+    </section>
+  );
+}
+
+function madeHere({ offer, stars }: Visit): ItemId[] {
+  const { items, minimum, step } = offer.disclosure;
+  const level = (given: number) => Math.round((given - numberOf(minimum)) / numberOf(step));
+  const levels = new Map([...stars].map(([item, given]) => [item, level(given)]));
+  const ranked = offer.table?.rank(items, levels) ?? [];
+  return ranked.slice(0, LENGTH).map(([item]) => item);
+}
+
+/** By the answer to the latest letter, which is kept here. */
+function ListByLetter({ visit, list }: { visit: Visit; list: readonly Ranked[] }) {
+  const first = visit.offer.table === undefined;
+  const Heading = first ? "h1" : "h2";
+  const unseen = list.filter(([item]) => !visit.stars.has(item)).slice(0, LENGTH);
+  return (
+    <section aria-labelledby="by-letter" class="by-letter">
+      <div class="lead">
+        <Heading id="by-letter" tabIndex={-1}>
+          {first ? "For you" : "By your letters"}
+        </Heading>
+        <p>
+          The service answered your latest letter with scores of every film. They are kept here: your
+          device added your part, left out what you rated, and tells nobody what came out.
+        </p>
+      </div>
+      <Films visit={visit} heading={first ? "h2" : "h3"} films={unseen} />
+    </section>
+  );
+}
+
+function NoListYet({ visit }: { visit: Visit }) {
+  const on = visit.speaking.allowed === visit.offer.name;
+  return (
+    <section class="lead">
+      <h1 tabIndex={-1}>No list yet</h1>
+      <p>
+        This service makes lists from disguised stars alone.{" "}
+        {on ? (
+          <>
+            Yours comes with the first letter. <a href="#send">See when it leaves</a>
+          </>
+        ) : (
+          <>
+            Nothing was sent. <a href="#hide">See what that takes</a>
+          </>
+        )}
+      </p>
+    </section>
+  );
+}
+
+function Films(given: { visit: Visit; heading: "h2" | "h3"; films: readonly Ranked[] }) {
+  const { visit, heading: Heading, films } = given;
+  const { offer } = visit;
+  const most = starsOnScale(offer.disclosure).at(-1) as number;
+  return (
+    <ol class="list">
+      {films.map(([item, stars]) => (
+        <li key={String(item)}>
+          <Poster id={String(item)} />
+          <div>
+            <Heading>{offer.titles(item)}</Heading>
+            {stars !== null && (
+              <p>
+                <StarsShown value={stars} most={most} />
+                <span class="about">about {stars.toFixed(1)}</span>
+              </p>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
 }
 
 /** A list by groups of films, where a campaign has made them. */
@@ -81,7 +150,7 @@ function Groups({ visit, question }: { visit: Visit; question: Question }) {
     const bytes = await askOctets(`/api/campaigns/${name}/clusters`);
     const likedFrom = campaign.likedFrom / 1000;
     return recommend(Clusters.decode(bytes), catalogue, visit.stars, { likedFrom, n: LENGTH });
-  }, [question, visit.stars]);
+  }, [question]);
   return (
     <section class="panel" aria-labelledby={`groups-${name}`}>
       <h2 id={`groups-${name}`}>By groups of films</h2>

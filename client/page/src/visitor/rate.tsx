@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { CONTINUOUS_LEVELS, numberOf, type Disclosure } from "../../../src/standard-scheme/messages.js";
 import { Poster } from "./poster";
 import { StarRating } from "./stars";
-import { FEWEST, type Visit } from "./visit";
+import type { Visit } from "./visit";
 
 const AT_FIRST = 24;
 const MORE = 24;
@@ -16,7 +16,6 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const items = offer.disclosure.items;
   const choices = starsOnScale(offer.disclosure);
   const rated = items.filter((item) => stars.has(item)).length;
-  const missing = FEWEST - rated;
   return (
     <section aria-labelledby="rate">
       <div class="lead">
@@ -24,8 +23,10 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           What have you watched?
         </h1>
         <p>
-          Give stars to at least {FEWEST} films. They stay in this browser: nothing is sent until you
-          have seen it, byte by byte, and pressed the button.
+          Give stars to films that you know. They stay in this browser
+          {offer.table === undefined
+            ? ": nothing is sent unless you allow it later."
+            : ", and so does the list that it makes of them. Nothing is sent."}
         </p>
       </div>
       <ul class="films">
@@ -56,11 +57,9 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         </p>
       )}
       <div class="bar">
-        <p role="status">
-          {rated} rated{missing > 0 ? `, ${missing} more to go` : ""}
-        </p>
-        <button type="button" disabled={missing > 0} onClick={onNext}>
-          Next: what to hide
+        <p role="status">{rated === 1 ? "1 film rated" : `${rated} films rated`}</p>
+        <button type="button" onClick={onNext}>
+          Next: your list
         </button>
       </div>
     </section>

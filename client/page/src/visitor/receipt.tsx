@@ -2,29 +2,44 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
-import type { ReceiptGiven } from "../service/person";
+import type { Begun } from "./visit";
 
-export function Receipt({ receipt }: { receipt: ReceiptGiven }) {
+export function Receipt({ over: { service, frozen } }: { over: NonNullable<Begun["over"]> }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
-  const bounds = receipt.bounded_by.map(({ of, sentence }) => `${of}: ${sentence}`);
+  const bounds = service?.bounded_by.map(({ of, sentence }) => `${of}: ${sentence}`) ?? [];
+  const stays =
+    frozen === 0
+      ? []
+      : [`the numbers of ${frozen} films, without stars: letters of a new visitor never hold them`];
   return (
     <section class="lead">
       <h1 ref={heading} tabIndex={-1}>
         Deleted
       </h1>
       <p>
-        This is the receipt of <code>{receipt.user}</code>.
+        {service === undefined ? (
+          "Nothing was ever sent, so the service had nothing to delete."
+        ) : (
+          <>
+            This is the receipt of <code>{service.user}</code>.
+          </>
+        )}
       </p>
       <div class="receipt">
-      <Several name="Gone from the service" texts={receipt.gone} />
-      <Several
-        name="Gone from this browser"
-        texts={["your stars, your answer and your code", "what your device had drawn and sent"]}
-      />
-      <Several name="Cannot be called back" texts={receipt.cannot_be_recalled} />
-      <Several name="What bounds it" texts={bounds} />
-      <Several name="Stays with the service" texts={receipt.kept} />
+        {service !== undefined && <Several name="Gone from the service" texts={service.gone} />}
+        <Several
+          name="Gone from this browser"
+          texts={["your stars, your answer and your code", "what your device had decided and sent"]}
+        />
+        <Several name="Stays in this browser" texts={stays} />
+        {service !== undefined && (
+          <>
+            <Several name="Cannot be called back" texts={service.cannot_be_recalled} />
+            <Several name="What bounds it" texts={bounds} />
+            <Several name="Stays with the service" texts={service.kept} />
+          </>
+        )}
       </div>
       <p>
         <button type="button" onClick={() => location.replace("/")}>

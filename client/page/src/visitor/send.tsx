@@ -1,134 +1,123 @@
-/** Step 3: exactly what would leave, before it does. */
+/** Step 4: what would leave, when, at what price, and the switch that allows it. */
 
-import { Drafted, useDraft, type Draft } from "../parts/draft";
-import { GuaranteeOf } from "../parts/guarantee";
+import { Drafted, Trouble, useDraft } from "../parts/draft";
 import { Lock } from "../parts/lock";
-import type { Visitor } from "../service/person";
+import type { Release } from "../../../src/standard-scheme/messages.js";
+import { Consent } from "./consent";
 import { hiddenBy } from "./hide";
-import { LetterShown } from "./letter";
-import { compared, draftRelease, draftReport, type Letter, type ReleaseLetter } from "./letters";
-import { FEWEST, isAnswered, type Visit } from "./visit";
+import { Envelope, PartsShown } from "./letter";
+import { compared, explained, type Letter } from "./letters";
+import { accountFor, seconds } from "./release";
+import { ReportLetter } from "./report";
+import { isAnswered, type Visit } from "./visit";
 
-export function Send({ visit, onNext }: { visit: Visit; onNext: () => void }) {
-  if (visit.stars.size < FEWEST || !isAnswered(visit)) {
-    const first = visit.stars.size < FEWEST;
-    return (
-      <section class="lead">
-        <h1 tabIndex={-1}>Nothing to send yet</h1>
-        <p>
-          {first ? `Rate at least ${FEWEST} films first.` : "First answer what should stay yours."}{" "}
-          <a href={first ? "#rate" : "#hide"}>Go there</a>
-        </p>
-      </section>
-    );
-  }
-  return <Letters visit={visit} onNext={onNext} />;
-}
-
-function Letters({ visit, onNext }: { visit: Visit; onNext: () => void }) {
-  const { offer, offers, stars, values, identity } = visit;
+export function Send({ visit }: { visit: Visit }) {
+  const { offer, offers } = visit;
   const questions = offers.questions.filter(({ closed }) => !closed);
-  const visitor = useDraft<Visitor>(visit.visitor, [identity.token]);
-  const release = useDraft<ReleaseLetter>(
-    () => draftRelease(offer, values, stars, identity),
-    [offer, values, stars],
-  );
   return (
     <section aria-labelledby="send">
       <div class="lead">
         <h1 id="send" tabIndex={-1}>
-          This is all that leaves
+          What leaves, if you allow it
         </h1>
         <p>
-          Your device wrote {questions.length > 0 ? "these letters" : "this letter"}. A letter leaves
-          when you press its button, as it stands here, byte for byte.
+          {offer.table === undefined
+            ? "The service makes your list from disguised stars. "
+            : "Your list needs nothing of this: it is made here. "}
+          Nothing on this page leaves before you allow it.
         </p>
       </div>
       <article class="letter" aria-labelledby="stars-letter">
         <h2 id="stars-letter">Your stars, disguised</h2>
-        <Drafted draft={release}>
-          {(letter) => (
-            <>
-              <p>
-                Your taste is meant to be seen, so most stars leave as you gave them. Some films are
-                held back and some stars moved by chance, so that your{" "}
-                {hiddenBy(offer.disclosure)} shows less in what is left.
-              </p>
-              <Summary letter={letter} visit={visit} />
-              <LetterShown
-                letter={letter}
-                visitor={visitor}
-                sent={visit.sent[letter.path]}
-                onSend={async () => {
-                  await visit.complete(await visit.send(letter));
-                  onNext();
-                }}
-              />
-              <GuaranteeOf thing={`disclosures/${offer.name}`} />
-            </>
-          )}
-        </Drafted>
+        {isAnswered(visit) ? (
+          <StarsLetter visit={visit} />
+        ) : (
+          <p>
+            To disguise your stars, this device has to know what it hides.{" "}
+            <a href="#hide">Answer what should stay yours</a>
+          </p>
+        )}
       </article>
       {questions.map((question) => (
-        <ReportLetter key={question.name} visit={visit} question={question} visitor={visitor} />
+        <ReportLetter key={question.name} visit={visit} question={question} />
       ))}
     </section>
   );
 }
 
-function ReportLetter(given: {
-  visit: Visit;
-  question: Visit["offers"]["questions"][number];
-  visitor: Draft<Visitor>;
-}) {
-  const { visit, question, visitor } = given;
-  const { stars, identity } = visit;
-  const draft = useDraft<Letter>(
-    () => draftReport(question, stars, identity),
-    [question, stars],
-  );
-  const id = `report-${question.name}`;
+interface Draft {
+  readonly release: Release | null;
+  readonly letter: Letter | undefined;
+  readonly silence: string | undefined;
+  /** Films that another memory may have decided. */
+  readonly frozen: number;
+}
+
+function StarsLetter({ visit }: { visit: Visit }) {
+  const { offer, stars, values, identity, speaking } = visit;
+  const draft = useDraft<Draft>(async () => {
+    const account = accountFor(identity);
+    const rated = { history: stars, entered: new Map() };
+    const { release, silence } = await account.draft(offer, values, rated, seconds());
+    const frozen = [...((await account.state())?.frozen ?? [])].filter((item) => stars.has(item));
+    const letter = release === null ? undefined : explained(offer, release, stars);
+    return { release, silence, letter, frozen: frozen.length };
+  }, [offer, values, stars, speaking.turn]);
   return (
-    <article class="letter" aria-labelledby={id}>
-      <h2 id={id}>A few answers, by coin toss</h2>
+    <>
       <p>
-        The service groups films by what people like together. It asks everybody a few random
-        questions; your device answers the opposite of the truth now and then, and no one can tell
-        when. You get a list without this letter too.
+        Your taste is meant to be seen, so most stars leave as you gave them. Some films are held back
+        for good and some stars moved by chance, so that your {hiddenBy(offer.disclosure)} shows less
+        in what is left. Each film is decided once, for ever.
       </p>
+      <Consent visit={visit} />
       <Drafted draft={draft}>
-        {(letter) => (
+        {({ release, letter, silence, frozen }) => (
           <>
-            <LetterShown
-              letter={letter}
-              visitor={visitor}
-              sent={visit.sent[letter.path]}
-              onSend={async () => void (await visit.send(letter))}
-            />
-            <GuaranteeOf thing={`campaigns/${question.name}`} />
+            {frozen > 0 && (
+              <p class="stays">
+                The memory of an earlier visitor or browser is not here, so{" "}
+                {frozen === 1 ? "1 film is" : `${frozen} films are`} frozen: no letter from here holds
+                what may have been decided before. Films that you rate from now on are decided.
+              </p>
+            )}
+            {silence !== undefined && <Trouble>{silence}</Trouble>}
+            {release !== null && letter !== undefined && (
+              <>
+                <h3>The letter as it would be now</h3>
+                <Summary release={release} visit={visit} />
+                <details class="whole">
+                  <summary>Every byte of it, with its meaning</summary>
+                  <PartsShown letter={letter} />
+                </details>
+                <Envelope letter={letter} token={identity.token} />
+              </>
+            )}
           </>
         )}
       </Drafted>
-    </article>
+    </>
   );
 }
 
-function Summary({ letter, visit }: { letter: ReleaseLetter; visit: Visit }) {
+function Summary({ release, visit }: { release: Release; visit: Visit }) {
   const { offer, stars } = visit;
-  const { home, changed } = compared(letter, offer.disclosure, stars);
-  const count = letter.release.ratings.length;
+  const { home, changed } = compared(release, offer.disclosure, stars);
+  const count = release.ratings.length;
+  const films = count === 1 ? "1 film" : `${count} films`;
   return (
     <div class="balance">
       <div>
         <h3>Leaves</h3>
         <ul>
           <li>
-            {count === 1 ? "1 film" : `${count} films`},{" "}
-            {changed === 0 ? "all with the stars you gave" : `${changed} with other stars than you gave`}
+            {films}
+            {count > 0 &&
+              (changed === 0 ? ", all with the stars you gave" : `, ${changed} with other stars than you gave`)}
           </li>
-          <li>which tables your device used, the same for everybody</li>
+          <li>which tables your device used, and which letter of the calendar this is</li>
           <li>
-            with the connection: a visitor's key, which the service gave for a random number, your
+            with the connection: a visitor's key, which the service gives for a random number, your
             internet address, the time
           </li>
         </ul>
@@ -140,16 +129,13 @@ function Summary({ letter, visit }: { letter: ReleaseLetter; visit: Visit }) {
         <ul>
           <li>your {hiddenBy(offer.disclosure)}</li>
           <li>which stars are as you gave them, and which are not</li>
-          {home.length === 0 && changed === 0 && (
-            <li>that chance held back and moved nothing this time: the service cannot know</li>
-          )}
           {home.length > 0 && (
             <li>
-              {home.length === 1 ? "1 film" : `${home.length} films`} held back:{" "}
+              {home.length === 1 ? "1 film" : `${home.length} films`} not in the letter:{" "}
               {home.map(offer.titles).join(", ")}
             </li>
           )}
-          <li>the secret that the disguise is drawn from, and your list</li>
+          <li>how many films you rated, the secret that chance is drawn from, and your list</li>
         </ul>
       </div>
     </div>

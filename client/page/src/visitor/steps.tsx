@@ -7,18 +7,18 @@ import { List } from "./list";
 import { Rate } from "./rate";
 import { Receipt } from "./receipt";
 import { Send } from "./send";
-import { FEWEST, isAnswered, type Begun, type Visit } from "./visit";
+import { isAnswered, type Begun, type Visit } from "./visit";
 
 const NAMES: Record<Step, string> = {
   rate: "Rate",
+  list: "Your list",
   hide: "Hide",
   send: "What leaves",
-  list: "Your list",
 };
 
 export function VisitorSteps({ step, begun }: { step: Step; begun: Begun }) {
-  const { visit, trouble, receipt } = begun;
-  if (receipt !== undefined) return <Receipt receipt={receipt} />;
+  const { visit, trouble, over } = begun;
+  if (over !== undefined) return <Receipt over={over} />;
   if (trouble !== undefined) {
     return (
       <section class="lead">
@@ -41,20 +41,20 @@ export function VisitorSteps({ step, begun }: { step: Step; begun: Begun }) {
   return (
     <>
       <Progress step={step} visit={visit} />
-      {step === "rate" && <Rate visit={visit} onNext={() => go("hide")} />}
-      {step === "hide" && <Hide visit={visit} onNext={() => go("send")} />}
-      {step === "send" && <Send visit={visit} onNext={() => go("list")} />}
+      {step === "rate" && <Rate visit={visit} onNext={() => go("list")} />}
       {step === "list" && <List visit={visit} />}
+      {step === "hide" && <Hide visit={visit} onNext={() => go("send")} />}
+      {step === "send" && <Send visit={visit} />}
     </>
   );
 }
 
 function Progress({ step, visit }: { step: Step; visit: Visit }) {
   const done: Record<Step, boolean> = {
-    rate: visit.stars.size >= FEWEST,
-    hide: isAnswered(visit),
-    send: visit.predictions !== undefined,
+    rate: visit.stars.size > 0,
     list: false,
+    hide: isAnswered(visit),
+    send: visit.speaking.allowed !== "",
   };
   return (
     <nav class="progress" aria-label="Steps of the visit">

@@ -1,19 +1,16 @@
-/** One visit: what was rated, what is hidden, what was sent, and what came back. */
+/** One visit: what was rated, what is hidden, what may leave, and what came back. */
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { hex } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
-import { sha256 } from "../../../src/randomness.js";
-import { Device } from "../../../src/standard-scheme/device.js";
-import { Scores } from "../../../src/standard-scheme/messages.js";
-import { PassingStore } from "../../../src/memory.js";
 import { askOctets, told } from "../service/asking";
 import { fetchOffers, type Offer, type Offers } from "../service/offers";
 import { erase, visitorFor, type ReceiptGiven, type Visitor } from "../service/person";
 import { identity, type Identity } from "./code";
 import * as kept from "./kept";
-import type { Letter } from "./letters";
+import type { Report } from "./letters";
+import { markSent, neverAgain, resume, seconds, starsOf } from "./release";
+import { useSpeaking, type Speaking } from "./speaking";
 
 export interface Visit {
   readonly offers: Offers;
@@ -25,16 +22,12 @@ export interface Visit {
   readonly values: kept.Values;
   readonly setValues: (values: kept.Values) => void;
   readonly sent: Readonly<Record<string, kept.Sent>>;
-  readonly send: (letter: Letter) => Promise<Uint8Array>;
+  readonly sendReport: (report: Report) => Promise<void>;
+  readonly speaking: Speaking;
   readonly visitor: () => Promise<Visitor>;
-  readonly predictions: ReadonlyMap<ItemId, number> | undefined;
   /** Deletes everything, there and here. wish: the same for every try. */
   readonly end: (wish: string) => Promise<void>;
-  readonly complete: (scores: Uint8Array) => Promise<void>;
 }
-
-/** Fewer rated films say too little for a list. */
-export const FEWEST = 5;
 
 /** Whether the visitor's own value of every hidden attribute is known here. */
 export function isAnswered({ offer, values }: Visit): boolean {
@@ -47,8 +40,8 @@ export function isAnswered({ offer, values }: Visit): boolean {
 export interface Begun {
   readonly visit?: Visit;
   readonly trouble?: string;
-  /** The visit is over. */
-  readonly receipt?: ReceiptGiven;
+  /** The visit is over. service: what the service says it deleted, if it ever had anything. */
+  readonly over?: { readonly service: ReceiptGiven | undefined; readonly frozen: number };
 }
 
 interface Fetched {
@@ -56,39 +49,46 @@ interface Fetched {
   readonly identity: Identity;
 }
 
-/** wanted: whether somebody visits; before that, nothing is fetched and nothing is kept. */
+/** wanted: whether the visitor's part of the page is shown; before, nothing is fetched or kept. */
 export function useVisit(wanted: boolean): Begun {
   const [begun, setBegun] = useState<Fetched>();
   const [trouble, setTrouble] = useState<string>();
-  const [chosen, setChosen] = useState<string>();
-  const [stars, setStars] = useState<kept.Stars>(kept.keptStars);
+  const [chosen, setChosen] = useState<string>(kept.keptAllowed);
+  const [ratings, setRatings] = useState<kept.Ratings>(kept.keptRatings);
   const [values, setValues] = useState(kept.keptValues);
   const [sent, setSent] = useState(kept.keptSent);
+  const [over, setOver] = useState<Begun["over"]>();
   const visitor = useRef<Promise<Visitor> | undefined>(undefined);
-  const [receipt, setReceipt] = useState<ReceiptGiven>();
-  const [predictions, setPredictions] = useState<ReadonlyMap<ItemId, number>>();
 
   useEffect(() => {
     if (!wanted || begun !== undefined) return;
-    Promise.all([fetchOffers(), identity()])
-      .then(([offers, identity]) => setBegun({ offers, identity }))
+    fetchAll(ratings)
+      .then(setBegun)
       .catch((error: unknown) => setTrouble(told(error)));
   }, [wanted]);
   const rate = useCallback((item: ItemId, given: number | undefined) => {
-    setStars((before) => {
+    setRatings((before) => {
       const after = new Map(before);
       if (given === undefined) after.delete(item);
-      else after.set(item, given);
-      kept.keepStars(after);
+      else after.set(item, { stars: given, entered: before.get(item)?.entered ?? seconds() });
+      kept.keepRatings(after);
       return after;
     });
   }, []);
+  const stars = useMemo(() => starsOf(ratings), [ratings]);
+  const offer =
+    begun?.offers.offers.find(({ name }) => name === chosen) ?? begun?.offers.offers[0];
+  const own = values[offer?.name ?? ""] ?? NO_VALUES;
+  const speaking = useSpeaking(
+    over === undefined && begun !== undefined && offer !== undefined
+      ? { offer, identity: begun.identity, values: own, ratings }
+      : undefined,
+    () => setSent(kept.keptSent()),
+  );
 
-  if (receipt !== undefined) return { receipt };
+  if (over !== undefined) return { over };
   if (trouble !== undefined) return { trouble };
   if (begun === undefined) return {};
-  const { offers } = begun;
-  const offer = offers.offers.find(({ name }) => name === chosen) ?? offers.offers[0];
   if (offer === undefined) {
     return { trouble: "This service offers nothing that hides an attribute, so there is no visit." };
   }
@@ -106,38 +106,39 @@ export function useVisit(wanted: boolean): Begun {
       choose: setChosen,
       stars,
       rate,
-      values: values[offer.name] ?? {},
-      setValues: (own) => {
-        const all = { ...values, [offer.name]: own };
+      values: own,
+      setValues: (given) => {
+        const all = { ...values, [offer.name]: given };
         kept.keepValues(all);
         setValues(all);
       },
       sent,
-      send: async (letter) => {
+      sendReport: async (report) => {
         const { key } = await who();
-        await letter.seal();
-        const answer = await askOctets(letter.path, { method: "POST", key, octets: letter.body });
-        const digest = hex(await sha256(letter.body));
-        const record = { at: new Date().toISOString(), bytes: letter.body.length, digest };
-        setSent((before) => {
-          const all = { ...before, [letter.path]: record };
-          kept.keepSent(all);
-          return all;
-        });
-        return answer;
+        await report.seal();
+        await askOctets(report.path, { method: "POST", key, octets: report.body });
+        await markSent(report.path, report.body);
+        setSent(kept.keptSent());
       },
+      speaking,
       visitor: who,
-      predictions,
       end: async (wish) => {
-        const given = await erase(await who(), wish);
-        await kept.forget();
-        setReceipt(given);
-      },
-      complete: async (answer) => {
-        // The device half needs no memory for this: it only adds what the attribute does.
-        const device = new Device(offer.disclosure, values[offer.name] ?? {}, new PassingStore());
-        setPredictions(await device.complete(Scores.decode(answer)));
+        speaking.allow(false);
+        const known = Object.keys(sent).length > 0;
+        const service = known ? await erase(await who(), wish) : undefined;
+        const frozen = await neverAgain(begun.identity, [...stars.keys()]);
+        await kept.forget(frozen);
+        setOver({ service, frozen: frozen.length });
       },
     },
   };
+}
+
+const NO_VALUES: kept.Values = {};
+
+async function fetchAll(ratings: kept.Ratings): Promise<Fetched> {
+  const [offers, own] = await Promise.all([fetchOffers(), identity()]);
+  const length = offers.offers[0]?.disclosure.epochLength;
+  if (length !== undefined) await resume(own, [...ratings.keys()], length);
+  return { offers, identity: own };
 }

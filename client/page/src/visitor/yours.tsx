@@ -1,4 +1,4 @@
-/** What is hers: the budget, the code, and the end of it all. */
+/** What is the visitor's: the budget, the code, and the end of it all. */
 
 import { useRef, useState } from "preact/hooks";
 
@@ -34,8 +34,9 @@ function BudgetPanel({ visit }: { visit: Visit }) {
         {({ budgets }) =>
           budgets.length === 0 ? (
             <p class="none">
-              {never ? "You have sent nothing yet." : "Nothing was charged to you."} Disguised stars have no epsilon to count; answers by coin
-              toss are counted on your device, which stops at its limit.
+              {never ? "You have sent nothing yet." : "Nothing was charged to you."} Disguised stars have
+              no epsilon to count; answers by coin toss are counted on your device, which stops at its
+              limit.
             </p>
           ) : (
             <ul class="budgets">
@@ -62,8 +63,11 @@ function CodePanel({ visit }: { visit: Visit }) {
     <div class="panel">
       <h3>Another device</h3>
       <p>
-        With your code, another browser is the same visitor: the same stars give the same bytes
-        there. Whoever has it can undo the disguise, so keep it to yourself.
+        With your code, another browser is the same visitor. What was decided here stays here, so the
+        other browser takes its memory as lost: films rated there before it gets the code are never in
+        its letters. Send letters from one browser only, and do not rate the same films again in the
+        other. A person who has the code can undo the
+        disguise: keep it to yourself.
       </p>
       <p>
         <button type="button" class="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>
@@ -79,6 +83,12 @@ function CodePanel({ visit }: { visit: Visit }) {
           if (fits) location.reload();
         }}
       >
+        {visit.identity.adopted !== "" && (
+          <p class="stays">
+            Your code came from another browser. The films that were rated here by then are frozen: no
+            letter from here holds them. Your list made here uses them all.
+          </p>
+        )}
         <label for="code">I have a code</label>
         <div class="row">
           <input id="code" ref={field} autocomplete="off" spellcheck={false} required />
@@ -121,8 +131,14 @@ function ErasePanel({ visit }: { visit: Visit }) {
       <dialog ref={dialog} aria-labelledby="sure">
         <h2 id="sure">Delete everything of yours?</h2>
         <p>
-          It cannot be brought back. You get a receipt of what is gone and what is not. Whoever begins
-          anew is somebody new, for whom chance is drawn anew: letters about the same stars add up.
+          It cannot be brought back. You get a receipt of what is gone and what is not.
+        </p>
+        <p>
+          If letters left from here, this browser keeps the numbers of the films they were decided
+          from, without stars, so that a new visitor here never sends them. If that is erased too, by
+          clearing the browser or in another one, rating the same films again on a new account shows
+          two draws. A service that finds out that both are you then reads what you hid, with
+          certainty.
         </p>
         <div class="row">
           <button type="button" class="quiet" onClick={() => dialog.current?.close()}>

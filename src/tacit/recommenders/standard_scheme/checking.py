@@ -79,3 +79,15 @@ def check_settings(model: StandardScheme) -> None:
             "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
             "agreed to it, or leave item_table out."
         )
+    if model.second_order not in ("off", "taste"):
+        raise ConfigError(f"second_order is 'off' or 'taste'; got {model.second_order!r}.")
+    if model.second_order == "taste" and (
+        model.variant == "published"
+        or len(model.attributes) > 1
+        or not math.isinf(model.disclosure_epsilon)
+        or not RELEASES[model.release].selection
+    ):
+        raise ConfigError(
+            "second_order='taste' needs the sound variant, one attribute, exact tables and a "
+            "release with selection."
+        )

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from tacit.recommenders.standard_scheme.canonical import encode
@@ -36,6 +36,7 @@ from tacit.recommenders.standard_scheme.messages import (
     Scores,
 )
 from tacit.recommenders.standard_scheme.refusing import Refused, refuse_unsafe
+from tacit.recommenders.standard_scheme.taste import TURNS, by_taste
 
 T = TypeVar("T")
 History = Mapping[ItemId, float]
@@ -87,8 +88,7 @@ class Device:
             for number, item in enumerate(self._disclosure.items)
             if item in rated and self._state.undecided(item) and self._decidable(number)
         }
-        for item, level in levels.items():
-            released = self._decide(self._disclosure.item_number[item], level, self._dice(item))
+        for item, released in self._decisions(levels):
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.withdraw(rated)
@@ -121,6 +121,29 @@ class Device:
         """Whether the tables have a chance for this item; otherwise it waits for others."""
         return not self._disclosure.rule.selection or all(self._chances(number))
 
+    def _decisions(self, levels: Mapping[ItemId, int]) -> Iterator[tuple[ItemId, int | None]]:
+        """Each item's released level, None for held back."""
+        known = self._disclosure.item_number
+        taste = self._disclosure.attributes[0].taste
+        if taste is None or not self._disclosure.rule.selection:
+            for item, level in levels.items():
+                yield item, self._decide(known[item], level, self._dice(item))
+            return
+        shown = self._state.shown()
+        before = ((known[item], shown[item]) for item in shown if item in known)
+        drawn = {
+            known[item]: (item, *self._drawn(known[item], level, self._dice(item)))
+            for item, level in levels.items()
+        }
+        made = {number: (die, level, turn) for number, (_, die, level, turn) in drawn.items()}
+        for number, decided in by_taste(taste, self._own[0], before, made):
+            yield drawn[number][0], decided
+
+    def _drawn(self, number: int, level: int, draw: Draw) -> tuple[int, int, int]:
+        """The die, the level to release if it is shown, and the item's turn."""
+        die = draw(MICRO)
+        return die, self._rounded(number, level, draw), draw(TURNS)
+
     def _decide(self, number: int, level: int, draw: Draw) -> int | None:
         """The released level, None for held back. Draws come in a fixed order: one die for each
         attribute, all of them whatever the first one shows; then those of the level."""
@@ -133,8 +156,12 @@ class Device:
                 die < chance for die, chance in zip(dice, self._chances(number), strict=True)
             ):
                 return None
+        return self._rounded(number, level, draw)
+
+    def _rounded(self, number: int, level: int, draw: Draw) -> int:
+        """What is released of a level."""
         level = self._transform(number, level, draw)
-        return self._round(level, draw) if rule.rounding else level
+        return self._round(level, draw) if self._disclosure.rule.rounding else level
 
     def _transform(self, number: int, level: int, draw: Draw) -> int:
         transform = self._disclosure.rule.transform

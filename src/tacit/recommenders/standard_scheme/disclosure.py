@@ -34,6 +34,7 @@ from tacit.recommenders.standard_scheme.messages import (
 )
 from tacit.recommenders.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
 from tacit.recommenders.standard_scheme.statistics import Statistics
+from tacit.recommenders.standard_scheme.taste_population import TasteArrays
 from tacit.recommenders.standard_scheme.theory import keep_probability
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,7 @@ class Tables:
     offsets, keep, means   (values, items)
     coupling               (values, items, levels, levels), or None if not asked for
     item_means             (items,) average level over all consenting people
+    taste                  experimental chances, or None; see `taste.py`
     """
 
     values: tuple[str, ...]
@@ -58,20 +60,27 @@ class Tables:
     means: Ints
     coupling: Ints | None
     item_means: Ints
+    taste: TasteArrays | None = None
 
     @classmethod
     def from_arrays(cls, values: Sequence[str], arrays: Mapping[str, Ints | None]) -> Tables:
-        """From arrays by the names in ARRAYS; only `coupling` may be missing."""
-        coupling = arrays["coupling"]
+        """From arrays by the names in `by_name`; only `coupling` and the taste may be missing."""
         given = {key: array for key, array in arrays.items() if array is not None}
         return cls(
             values=tuple(values),
             offsets=given["offsets"],
             keep=given["keep"],
             means=given["means"],
-            coupling=coupling,
+            coupling=given.get("coupling"),
             item_means=given["item_means"],
+            taste=TasteArrays.from_arrays(given),
         )
+
+    def by_name(self) -> dict[str, Ints]:
+        """The arrays that there are, by names for a file."""
+        own = {key: getattr(self, key) for key in ARRAYS}
+        taste = {} if self.taste is None else self.taste.by_name()
+        return {key: array for key, array in (own | taste).items() if array is not None}
 
     def to_message(self, name: str, rule: Rule) -> AttributeTable:
         """What devices need for this rule, and nothing else."""
@@ -83,6 +92,7 @@ class Tables:
             _tuples(self.keep),
             _tuples(self.means) if rule.transform == "attribute-average" else (),
             () if coupling is None else _tuples(coupling),
+            None if self.taste is None else self.taste.to_message(),
         )
 
 

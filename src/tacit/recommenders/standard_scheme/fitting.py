@@ -20,6 +20,7 @@ from tacit.recommenders.standard_scheme.ease import Ease, fit_ease
 from tacit.recommenders.standard_scheme.messages import Rule
 from tacit.recommenders.standard_scheme.population import release
 from tacit.recommenders.standard_scheme.server import Profiles
+from tacit.recommenders.standard_scheme.taste_fitting import with_taste
 from tacit.recommenders.standard_scheme.training import (
     Consenting,
     Factorization,
@@ -52,6 +53,8 @@ def fit(model: StandardScheme, ratings: Ratings, rule: Rule) -> Fitted:
     """Learn with the settings of a model, for devices that follow this rule."""
     people, _ = consenting(ratings, model.attributes)
     tables = _tables(model, people, coupling=rule.transform == "coupling")
+    if model.second_order == "taste":
+        tables = with_taste(people, tables, seed=model.random_state)
     profiles = train_profiles(
         people.levels,
         people.labels,

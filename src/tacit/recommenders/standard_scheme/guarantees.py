@@ -39,6 +39,7 @@ def for_the_person(
     mix: float,
     variant: str,
     measurements: tuple[Measurement, ...],
+    second_order: str = "off",
 ) -> Guarantee:
     """The card of somebody whose device obfuscates. It never prints an epsilon, and without
     measurements not a word on how hard guessing is."""
@@ -64,7 +65,7 @@ def for_the_person(
         delta=None,
         lifetime="each item is decided once and for ever, whatever becomes of its star or of the "
         "tables; letters leave by the calendar",
-        assumptions=_assumptions(hidden, release, mix),
+        assumptions=_assumptions(hidden, release, mix, second_order),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
         claims=_published_claims() if published else (),
@@ -116,7 +117,7 @@ def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
     )
 
 
-def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
+def _assumptions(hidden: str, release: str, mix: float, second_order: str) -> tuple[str, ...]:
     stated = []
     if release.startswith("coupling"):
         stated.append(
@@ -137,6 +138,12 @@ def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
         )
     else:
         stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
+    if second_order == "taste":
+        stated.append(
+            "experimental: the chance to show an item follows what is shown already. It hides what "
+            "goes together only as far as the published model of it is right, and that model says "
+            "more about the people it was fitted to than plain tables do"
+        )
     if mix < 1:
         stated.append(f"a share {1 - mix:.0%} of the ratings is shown as it is, unprotected")
     return tuple(stated)

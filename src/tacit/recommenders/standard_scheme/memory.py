@@ -201,7 +201,7 @@ def _close(state: State, now: int, length: int) -> None:
 
 def _weight(record: Record) -> tuple[bool, bool]:
     """Of several records of one item, the smallest stands."""
-    return record.level is not None, not record.withdrawn
+    return record.level is not None, record.withdrawn
 
 
 def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:

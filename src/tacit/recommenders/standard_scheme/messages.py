@@ -31,6 +31,7 @@ from tacit.recommenders.standard_scheme.canonical import (
     is_table,
     require,
 )
+from tacit.recommenders.standard_scheme.taste_table import Taste
 
 MICRO = 1_000_000
 VERSION = 2
@@ -94,6 +95,7 @@ class AttributeTable:
     means      micro-levels: average level that such people give; () unless the rule needs it
     coupling   [value][item][level]: cumulative parts per million over the released levels; ()
                unless the rule couples
+    taste      experimental: by it, not by `keep`, each item is shown that `keep` has a chance for
     """
 
     name: str
@@ -102,6 +104,7 @@ class AttributeTable:
     keep: tuple[tuple[int, ...], ...]
     means: tuple[tuple[int, ...], ...]
     coupling: tuple[tuple[tuple[tuple[int, ...], ...], ...], ...]
+    taste: Taste | None = None
 
     def check(self, items: int, levels: int, transform: Transform) -> None:
         """MessageError unless the tables are those of the rule and have one entry for each value
@@ -120,6 +123,27 @@ class AttributeTable:
             require(is_table(table, shape, lowest, highest), f"wrong {what}")
         for row in (row for value in self.coupling for item in value for row in item):
             require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
+        if self.taste is not None:
+            require(values == 2, "chances by taste are for two values")
+            self.taste.check(items)
+
+    def to_wire(self) -> dict[str, Any]:
+        content = {
+            "name": self.name,
+            "values": list(self.values),
+            "offsets": self.offsets,
+            "keep": self.keep,
+            "means": self.means,
+            "coupling": self.coupling,
+        }
+        return content if self.taste is None else content | {"taste": self.taste.to_wire()}
+
+    @classmethod
+    def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
+        fields = {key: frozen(value) for key, value in content.items()}
+        if "taste" in content:
+            fields["taste"] = Taste.from_wire(content["taste"])
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
@@ -187,17 +211,7 @@ class Disclosure:
                 "epoch_length": self.epoch_length,
                 "aliases": self.aliases,
                 "item_means": list(self.item_means),
-                "attributes": [
-                    {
-                        "name": table.name,
-                        "values": list(table.values),
-                        "offsets": table.offsets,
-                        "keep": table.keep,
-                        "means": table.means,
-                        "coupling": table.coupling,
-                    }
-                    for table in self.attributes
-                ],
+                "attributes": [table.to_wire() for table in self.attributes],
             }
         )
 
@@ -220,10 +234,7 @@ class Disclosure:
             epoch_length=content["epoch_length"],
             aliases=frozen(content["aliases"]),
             item_means=frozen(content["item_means"]),
-            attributes=tuple(
-                AttributeTable(**{key: frozen(value) for key, value in table.items()})
-                for table in content["attributes"]
-            ),
+            attributes=tuple(map(AttributeTable.from_wire, content["attributes"])),
         )
 
     @cached_property

@@ -8,6 +8,7 @@ Equals      `device.Device.release`, epoch by epoch and rating by rating, when b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from scipy import sparse
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.standard_scheme.disclosure import Tables
 from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, Rule
+from tacit.recommenders.standard_scheme.taste import TURNS
+from tacit.recommenders.standard_scheme.taste_population import Drawn
+from tacit.recommenders.standard_scheme.taste_population import passed as passed_by_taste
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -36,7 +40,8 @@ def release(
     attributes) row of each person in each of the tables.
     """
     decidable = _decidable(levels, labels, tables, rule)
-    released, shown = _decided(levels, labels, tables, rule, n_levels, source, decidable)
+    nothing = _Letter(np.zeros(levels.nnz, dtype=np.int64), np.zeros(levels.nnz, dtype=bool))
+    released, shown = _decided(levels, labels, tables, rule, n_levels, source, decidable, nothing)
     return _entries(levels, released, shown)
 
 
@@ -64,12 +69,21 @@ def over_epochs(
         tables = tables_of_epoch[epoch]
         now = (decided_in < 0) & (epoch_of_rating <= epoch)
         now &= _decidable(levels, labels, tables, rule)
-        made, passed = _decided(levels, labels, tables, rule, n_levels, source, now)
+        earlier = _Letter(released, shown)
+        made, passed = _decided(levels, labels, tables, rule, n_levels, source, now, earlier)
         released[now], shown[now], decided_in[now] = made[now], passed[now], epoch
     return (
         _entries(levels, released, shown),
         _entries(levels, decided_in * MICRO, shown),
     )
+
+
+@dataclass(frozen=True)
+class _Letter:
+    """(ratings,) released micro-levels, and which entries are shown, before an epoch."""
+
+    released: Ints
+    shown: Mask
 
 
 def _decided(
@@ -80,6 +94,7 @@ def _decided(
     n_levels: int,
     source: Source,
     chosen: Mask,
+    earlier: _Letter,
 ) -> tuple[Ints, Mask]:
     """(ratings,) released micro-levels, and which are shown; draws for the chosen ones alone."""
     rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))[chosen]
@@ -88,16 +103,24 @@ def _decided(
     passed = np.ones(len(rows), dtype=bool)
     if rule.selection:
         for position, table in enumerate(tables):
-            passed &= _draw(source, len(rows)) < table.keep[own[:, position], items]
+            dice = _draw(source, len(rows))
+            if tables[0].taste is None:
+                passed &= dice < table.keep[own[:, position], items]
     made = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
         made = _round(made, n_levels, source)
     if rule.mix < MICRO:
         obfuscated = _draw(source, len(rows)) < rule.mix
         made, passed = np.where(obfuscated, made, true), passed | ~obfuscated
-    released = np.zeros(levels.nnz, dtype=np.int64)
+    released = earlier.released.copy()
     shown = np.zeros(levels.nnz, dtype=bool)
     released[chosen], shown[chosen] = made, passed
+    taste = tables[0].taste
+    if taste is not None and rule.selection:
+        drawn = Drawn(np.zeros(levels.nnz, dtype=np.int64), released, np.zeros_like(released))
+        drawn.dice[chosen] = dice
+        drawn.turns[chosen] = integers_below(source, TURNS, len(rows))
+        shown, _ = passed_by_taste(levels, labels[:, 0], taste, drawn, chosen, earlier.shown)
     return released, shown
 
 

@@ -84,6 +84,8 @@ class StandardScheme:
     epoch_length   seconds between two letters of a device, a day at least
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
+    second_order   "off", or "taste" (experimental): the chance to show an item depends on what is
+                   shown already, so that what goes together tells less; see `taste.py`
     random_state   seeds the start of the factorisation and the parts of the cross-validation; no
                    draw of a device and no privacy noise depends on it
     """
@@ -106,6 +108,7 @@ class StandardScheme:
         item_table: bool = False,
         epoch_length: int = WEEK,
         aliases: Mapping[Any, Any] | None = None,
+        second_order: str = "off",
         random_state: int = 0,
     ) -> None:
         self.attributes = tuple(attributes)
@@ -123,6 +126,7 @@ class StandardScheme:
         self.item_table = item_table
         self.epoch_length = epoch_length
         self.aliases = dict(aliases or {})
+        self.second_order = second_order
         self.random_state = random_state
         self.measurements_: tuple[Measurement, ...] = ()
         check_settings(self)
@@ -296,6 +300,7 @@ class StandardScheme:
                 mix=self.mix,
                 variant=self.variant,
                 measurements=self.measurements_,
+                second_order=self.second_order,
             ),
             guarantees.for_the_consenting(
                 epsilon=self.disclosure_epsilon, contributions=self.contributions

@@ -41,6 +41,9 @@ def refuse_unsafe(disclosure: Disclosure) -> None:
     for table in disclosure.attributes:
         if disclosure.rule.selection:
             _check_chances(table)
+        alone = disclosure.rule.selection and len(disclosure.attributes) == 1
+        if table.taste is not None and not alone:
+            raise Refused("chances by taste are for a rule with selection and one attribute")
     if disclosure.rule.transform == "coupling":
         for number in range(len(disclosure.items)):
             _check_couplings(disclosure, number)

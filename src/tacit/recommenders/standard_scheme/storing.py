@@ -50,10 +50,8 @@ def write(model: StandardScheme, path: str | Path) -> None:
         "columns": weights.indptr.astype(np.int64),
     }
     for position, table in enumerate(model.tables_.values()):
-        for name in disclosure.ARRAYS:
-            array = getattr(table, name)
-            if array is not None:
-                arrays[f"{position}.{name}"] = array
+        for name, array in table.by_name().items():
+            arrays[f"{position}.{name}"] = array
     container.write(path, header, arrays)
 
 
@@ -72,7 +70,7 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
     tables = {
         name: disclosure.Tables.from_arrays(
             header["values"][name],
-            {key: arrays.get(f"{position}.{key}") for key in disclosure.ARRAYS},
+            _beginning(arrays, f"{position}."),
         )
         for position, name in enumerate(model.attributes)
     }
@@ -108,6 +106,10 @@ def _ease(arrays: Mapping[str, Any], n_items: int, n_levels: int) -> Ease:
     return Ease(weights, shaped(arrays, "popularity", n_items), n_levels)
 
 
+def _beginning(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+
+
 def _settings(model: StandardScheme) -> dict[str, Any]:
     finite = None if math.isinf(model.disclosure_epsilon) else model.disclosure_epsilon
     return {
@@ -126,5 +128,6 @@ def _settings(model: StandardScheme) -> dict[str, Any]:
         "item_table": model.item_table,
         "epoch_length": model.epoch_length,
         "aliases": [list(pair) for pair in model.aliases.items()],
+        "second_order": model.second_order,
         "random_state": model.random_state,
     }

@@ -1,0 +1,106 @@
+/** The switch that allows letters, beside what they cost and promise. While it is off, none leaves. */
+
+import { Trouble, useDraft } from "../parts/draft";
+import { GuaranteeShown } from "../parts/guarantee";
+import { guaranteeOf, strongest, type Card } from "../service/cards";
+import { hiddenBy } from "./hide";
+import { when } from "./letter";
+import { releasePath } from "./letters";
+import type { Visit } from "./visit";
+
+export function Consent({ visit }: { visit: Visit }) {
+  const { offer, speaking } = visit;
+  const { name } = offer;
+  const on = speaking.allowed === name;
+  const guarantee = useDraft(() => guaranteeOf(`disclosures/${name}`), [name]);
+  const hidden = hiddenBy(offer.disclosure);
+  return (
+    <div class="consent">
+      <h3>What it costs, and what it promises</h3>
+      <p class="who">
+        Only for services that do not otherwise learn what you watched, bought, opened or rated. From
+        ten items known to be rated the value is read with AUC about .95, and so it is with their
+        count.
+      </p>
+      <p>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</p>
+      <ul>
+        <li>
+          <Worst card={guarantee.value?.cards[0]} hidden={hidden} />
+        </li>
+        <li>
+          Clicks on films of a list, looking films up, telling how many you rated, or a film that
+          someone knows you saw: each tells what was held back.
+        </li>
+        <li>The service sees when this page is open, at the time of each letter.</li>
+      </ul>
+      <div class="guarantee">
+        {guarantee.value !== undefined && <GuaranteeShown guarantee={guarantee.value} />}
+        {guarantee.trouble !== undefined && <Trouble>{guarantee.trouble}</Trouble>}
+      </div>
+      <label class="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={on}
+          onChange={(event) => speaking.allow(event.currentTarget.checked)}
+        />
+        <span>Allow this page to send letters with my disguised stars</span>
+      </label>
+      <div role="status" class="schedule">
+        <Schedule visit={visit} on={on} />
+      </div>
+      {speaking.trouble !== undefined && (
+        <Trouble>{`${speaking.trouble} The same letter is tried again while this page is open.`}</Trouble>
+      )}
+    </div>
+  );
+}
+
+/** The figure of the card, whatever it is. */
+function Worst({ card, hidden }: { card: Card | undefined; hidden: string }) {
+  const worst = card === undefined ? undefined : strongest(card);
+  if (worst === undefined) {
+    return <>How well attackers guess your {hidden} from these letters was not measured here.</>;
+  }
+  return (
+    <>
+      The strongest of {worst.attackers} attackers guesses {hidden} from such letters with AUC{" "}
+      {worst.auc.toFixed(3)}, at most {worst.upper.toFixed(3)} by the measurement on {worst.data}.
+      Attackers that were not tried may do better.
+    </>
+  );
+}
+
+function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
+  const { offer, speaking, sent } = visit;
+  const days = Math.round(offer.disclosure.epochLength / 86_400);
+  const last = sent[releasePath(offer.name)];
+  return (
+    <>
+      <p>
+        <strong>{on ? "On." : "Off: nothing leaves."}</strong>{" "}
+        {on && speaking.next !== undefined && (
+          <>
+            The next letter leaves on <time>{when(speaking.next)}</time>, or when this page is next open
+            after that. Until then you can switch it off.
+          </>
+        )}
+        {!on &&
+          (speaking.next === undefined
+            ? "The first letter would leave half an hour after you allow it, the second after a day."
+            : `The next letter would leave on ${when(speaking.next)}, or when you allow it after that.`)}
+      </p>
+      <p>
+        Then one leaves every {days === 7 ? "week" : `${days} days`}, whether or not anything is new,
+        at a time that nothing you rate can change. A letter holds everything that is shown.
+      </p>
+      {last !== undefined && (
+        <p>
+          {last.refused
+            ? `The letter of ${when(last.at)} was not taken.`
+            : `The latest letter left on ${when(last.at)}: ${last.bytes} bytes.`}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,218 @@
+/**
+ * One account on one device: when it speaks, what it trusts, and what it keeps first.
+ *
+ * A device speaks once an epoch, at a moment that no rating moves, whether or not anything is new, and
+ * sends all that it has shown so far. Where it may not decide more (another attribute value, a
+ * disclosure that is not the log's), it does not fall silent, because silence tells: it sends what it
+ * sent before and says so to its owner.
+ *
+ * Mirrors src/tacit/recommenders/standard_scheme/account.py.
+ */
+
+import type { Bytes } from "../bytes.js";
+import type { ItemId } from "../items.js";
+import type { Store } from "../memory.js";
+import type { Secret } from "../randomness.js";
+import { Refused } from "../refused.js";
+import { Device, renamed, standing, type History, type Values } from "./device.js";
+import { calendar, due, end, latestEnded, moment, running } from "./epochs.js";
+import { Release, type Disclosure } from "./messages.js";
+import { refuseUnsafe } from "./refusing.js";
+import { State, type LogEntry } from "./state.js";
+
+/** What the service shows to everybody: its tables, and which tables counted in which epoch. */
+export interface Published {
+  readonly disclosure: Disclosure;
+  readonly log: readonly LogEntry[];
+}
+
+/** All present stars, and the second at which each item was first entered, where it is known. */
+export interface Rated {
+  readonly history: History;
+  readonly entered: ReadonlyMap<ItemId, number>;
+}
+
+/** letter: null where none is due. silence: why nothing new was decided, for the owner. */
+export interface Spoken {
+  readonly letter: Bytes | null;
+  readonly silence?: string;
+}
+
+/** release: null where there is nothing to say again. */
+interface Said {
+  readonly release: Release | null;
+  readonly silence?: string;
+}
+
+const KEPT_AS = "state";
+
+/** store: keeps the state durably under one key; tabs that share it take turns. */
+export class Account {
+  constructor(
+    private readonly store: Store<Bytes>,
+    private readonly secret: Secret,
+  ) {}
+
+  /** What is remembered; undefined before the account has begun. */
+  async state(): Promise<State | undefined> {
+    const kept = (await this.store.read()).get(KEPT_AS);
+    return kept === undefined ? undefined : State.decode(kept);
+  }
+
+  /** Begin with this state, unless the account has begun. */
+  begin(state: State): Promise<void> {
+    return this.store.turn(async () => {
+      if ((await this.state()) === undefined) await this.keep(state);
+    });
+  }
+
+  /** The second from which on the next letter may leave: it may have passed. */
+  async next(now: number, { epochLength: length }: Disclosure): Promise<number | undefined> {
+    const state = await this.state();
+    if (state === undefined) return undefined;
+    const reckoning = { created: state.created, length };
+    const ended = latestEnded(now, reckoning);
+    const waits = ended !== undefined && ended > state.lastEpoch;
+    return moment(waits ? ended : running(now, reckoning), reckoning, this.secret);
+  }
+
+  /**
+   * The letter that is due, kept before it is returned. Asked again in the same epoch, it returns the
+   * same bytes. RangeError for stars off the scale.
+   */
+  speak(published: Published, values: Values, rated: Rated, now: number): Promise<Spoken> {
+    return this.store.turn(async () => {
+      const state = await this.state();
+      if (state === undefined) return { letter: null };
+      const asked = await followed(state, published, rated, now);
+      note(state, asked, now);
+      const spoken = await this.due(state, asked, { ...published, values, now });
+      await this.keep(state);
+      return spoken;
+    });
+  }
+
+  private async due(state: State, asked: Followed, turn: Published & Now): Promise<Spoken> {
+    const reckoning = { created: state.created, length: turn.disclosure.epochLength };
+    if (latestEnded(turn.now, reckoning) === state.lastEpoch) return { letter: state.letter };
+    const epoch = await due(state.lastEpoch, turn.now, reckoning, this.secret);
+    if (epoch === undefined) return { letter: null };
+    const over = end(epoch, reckoning);
+    const { release, ...silence } = await this.said(state, asked, { ...turn, epoch, over });
+    if (release === null) return { letter: null, ...silence };
+    state.letter = release.encode();
+    state.lastEpoch = epoch;
+    state.spoken = epoch;
+    return { letter: state.letter, ...silence };
+  }
+
+  /** What would be said if the running epoch ended now. Nothing of it is kept. */
+  async draft(published: Published, values: Values, rated: Rated, now: number): Promise<Said> {
+    const state = (await this.state()) ?? new State({ created: now });
+    const asked = await followed(state, published, rated, now);
+    const epoch = running(now, { created: state.created, length: published.disclosure.epochLength });
+    return this.said(state, asked, { ...published, values, now, epoch, over: Infinity });
+  }
+
+  private async said(state: State, asked: Followed, turn: Turn): Promise<Said> {
+    const { history, distrust } = asked;
+    const { disclosure, values, epoch, over } = turn;
+    state.withdraw(history);
+    if (distrust !== undefined) return { release: again(state, epoch), silence: distrust };
+    const arrived = (item: ItemId) => (state.arrivals.get(item) ?? -1) < over;
+    const ended = new Map([...history].filter(([item]) => arrived(item)));
+    try {
+      const device = await Device.of(disclosure, values, state, this.secret);
+      return { release: await device.release(ended, epoch) };
+    } catch (error) {
+      const silence = refusal(error);
+      return { release: await standing(state, disclosure, epoch), silence };
+    }
+  }
+
+  private keep(state: State): Promise<void> {
+    return this.store.write(new Map([[KEPT_AS, state.encode()]]));
+  }
+}
+
+/** distrust: why the disclosure is not to be followed, in anything. */
+interface Followed extends Rated {
+  readonly distrust?: string;
+}
+
+interface Now {
+  readonly values: Values;
+  readonly now: number;
+}
+
+/** over: the second before which items were entered that are decided. */
+interface Turn extends Published, Now {
+  readonly epoch: number;
+  readonly over: number;
+}
+
+/** The ratings under the names of a disclosure that may be followed; as they are otherwise. */
+async function followed(
+  state: State,
+  published: Published,
+  rated: Rated,
+  now: number,
+): Promise<Followed> {
+  const { disclosure } = published;
+  try {
+    state.log = await checked(published, state.log, calendar(now, disclosure.epochLength));
+    refuseUnsafe(disclosure);
+  } catch (error) {
+    return { ...rated, distrust: refusal(error) };
+  }
+  state.follow(disclosure.aliases);
+  const [history, entered] = [renamed(rated.history, disclosure), renamed(rated.entered, disclosure)];
+  return { history, entered };
+}
+
+/** When each undecided item arrived; what was deleted before it was decided is forgotten. */
+function note(state: State, { history, entered }: Rated, now: number): void {
+  const earlier = new Map(state.arrivals);
+  state.arrivals.clear();
+  for (const item of history.keys()) {
+    if (!state.undecided(item)) continue;
+    state.arrivals.set(item, Math.min(earlier.get(item) ?? now, entered.get(item) ?? now));
+  }
+}
+
+/** The last letter's set, less what its owner deleted, for the disclosure of that letter. */
+function again(state: State, epoch: number): Release | null {
+  if (state.letter === null) return null;
+  const last = Release.decode(state.letter);
+  const shown = state.shown();
+  return new Release(last.disclosure, epoch, last.ratings.filter(([item]) => shown.has(item)));
+}
+
+/**
+ * The log, if it may be followed in this calendar epoch; Refused otherwise.
+ *
+ * It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now is
+ * the disclosure's.
+ */
+async function checked(
+  { disclosure, log }: Published,
+  seen: readonly LogEntry[],
+  epoch: number,
+): Promise<readonly LogEntry[]> {
+  const same = seen.every(([number, digest], at) => log[at]?.[0] === number && log[at]?.[1] === digest);
+  if (!same) throw new Refused("the service's log of disclosures is not the one it showed before");
+  if (log.some(([number], at) => at > 0 && number <= (log[at - 1]?.[0] as number))) {
+    throw new Refused("the service's log has two disclosures in one epoch");
+  }
+  const counting = log.filter(([number]) => number <= epoch).at(-1);
+  if (counting?.[1] !== (await disclosure.digest())) {
+    throw new Refused("the service shows a disclosure that its log does not have for this epoch");
+  }
+  return log;
+}
+
+/** Why nothing new is decided; any other error goes on. */
+function refusal(error: unknown): string {
+  if (error instanceof Refused) return `Nothing new is decided: ${error.message}.`;
+  throw error;
+}

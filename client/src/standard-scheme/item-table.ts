@@ -1,0 +1,110 @@
+/**
+ * Lists at home from true stars: item-item weights that a recommender publishes, and nothing sent.
+ *
+ * Runs at     the person's own device.
+ * Sees        the person's true stars and the published table, the same for everybody.
+ * Releases    nothing.
+ * Guarantee   none for the people whose ratings the table was fitted to: it goes out with their
+ *             consent only.
+ *
+ * Mirrors src/tacit/recommenders/standard_scheme/item_table.py. All numbers are integers, so that
+ * two languages rank alike.
+ */
+
+import type { Bytes } from "../bytes.js";
+import type { ItemId } from "../items.js";
+import { require } from "../malformed.js";
+import { content, decode, encode, fieldsOf, isInteger, isTable, type Json } from "./canonical.js";
+import { VERSION } from "./messages.js";
+import { small } from "./tables.js";
+
+/** What a star in the top two fifths of the scale counts for, at most. */
+const LIKED = 10;
+const LARGEST_COLUMN = 256;
+const LARGEST_WEIGHT = 1_000_000_000;
+
+/** Numbers of other items, going up, and their weights in 1/100,000. */
+export type Column = readonly [rows: readonly number[], weights: readonly number[]];
+
+/** An item with what it is ranked by, in millionths. */
+export type Preferred = readonly [item: ItemId, preference: number];
+
+/**
+ * Which items go with which.
+ *
+ * disclosure: digest of the disclosure whose items, in its order, the columns belong to. liked: what
+ * each whole level counts for, from the lowest up. A column is empty for an item that is left out.
+ */
+export class ItemTable {
+  constructor(
+    readonly disclosure: string,
+    readonly liked: readonly number[],
+    readonly columns: readonly Column[],
+  ) {
+    require(typeof disclosure === "string", "an item table names a disclosure");
+    const counts = Array.isArray(liked) && isTable(liked, [liked.length], 0, LIKED);
+    require(counts && liked.length > 1, "an item table says what a level counts for");
+    require(Array.isArray(columns), "an item table has a column for each item");
+    for (const [number, column] of columns.entries()) checkColumn(column, number, columns.length);
+  }
+
+  encode(): Bytes {
+    const { disclosure, liked, columns } = this;
+    const fields = { version: VERSION, message: "item-table", disclosure, liked, columns };
+    return encode(content(fields));
+  }
+
+  static decode(data: Uint8Array): ItemTable {
+    return decode(data, "item-table", VERSION, (whole) => {
+      const names = ["disclosure", "liked", "columns", "message", "version"];
+      const [disclosure, liked, columns] = fieldsOf(whole, "item table", ...names);
+      return new ItemTable(
+        disclosure as string,
+        small(liked) as number[],
+        small(columns as Json) as Column[],
+      );
+    });
+  }
+
+  /**
+   * Unseen items with their preference, best first; ties in the order of `items`.
+   *
+   * items: those of the disclosure, in its order. levels: the person's own whole levels, from 0;
+   * unknown items count for nothing. Items that the table leaves out come last. RangeError for other
+   * items or levels than the table's.
+   */
+  rank(items: readonly ItemId[], levels: ReadonlyMap<ItemId, number>): Preferred[] {
+    if (items.length !== this.columns.length) {
+      throw new RangeError("this item table was made for another disclosure");
+    }
+    const fits = [...levels.values()].every((level) => isInteger(level, 0, this.liked.length - 1));
+    if (!fits) throw new RangeError("a level lies off the scale of this item table");
+    const own = items.map((item) => this.liked[levels.get(item) ?? -1]);
+    const unseen = [...items.keys()].filter((number) => own[number] === undefined);
+    const preferences = new Map(unseen.map((number) => [number, this.preference(number, own)]));
+    const leftOut = (number: number) => Number(this.columns[number]?.[0].length === 0);
+    const preference = (number: number) => preferences.get(number) as number;
+    unseen.sort(
+      (one, other) => leftOut(one) - leftOut(other) || preference(other) - preference(one),
+    );
+    return unseen.map((number) => [items[number] as ItemId, preference(number)]);
+  }
+
+  private preference(item: number, own: readonly (number | undefined)[]): number {
+    const [rows, weights] = this.columns[item] as Column;
+    return rows.reduce((sum, row, at) => sum + (own[row] ?? 0) * (weights[at] as number), 0);
+  }
+}
+
+function checkColumn(column: Column, number: number, items: number): void {
+  require(Array.isArray(column) && column.length === 2, "a column has items and weights");
+  const [rows, weights] = column;
+  const size = Array.isArray(rows) ? rows.length : -1;
+  require(size <= LARGEST_COLUMN, "an item has too many weights");
+  const known = isTable(rows, [size], 0, items - 1);
+  const rises = known && rows.every((row, at) => at === 0 || (rows[at - 1] as number) < row);
+  require(rises, "items of a column go up");
+  require(!rows.includes(number), "an item has no weight for itself");
+  const bounded = isTable(weights, [size], -LARGEST_WEIGHT, LARGEST_WEIGHT);
+  require(bounded && !weights.includes(0), "an item has a weight for each item of its column");
+}

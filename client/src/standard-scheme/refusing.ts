@@ -1,0 +1,95 @@
+/**
+ * Disclosures that no device follows: their rule or their numbers would tell the attribute.
+ *
+ * A device checks what can be checked without the consenting people's ratings: that no decision it
+ * can make is a certificate. Whether the numbers are honest it cannot know. Every check looks at all
+ * values of an attribute at once, so that a refusal tells nothing about the owner's.
+ *
+ * Mirrors src/tacit/recommenders/standard_scheme/refusing.py.
+ */
+
+import { Refused } from "../refused.js";
+import { DAY, type Disclosure } from "./messages.js";
+import { MICRO, type AttributeTable, type Rule } from "./tables.js";
+
+/**
+ * Parts per million: the largest chance to show an item. Below 1 for every value, so that no item
+ * known to be rated and not shown is a certificate.
+ */
+export const CAP = 950_000;
+/** Parts per million: an item that any value would show with less is decided for nobody. */
+const FLOOR = 20_000;
+/** Micro-levels, summed over the attributes. */
+const MOST_OFFSET = MICRO / 2;
+
+/** Refused unless a device may follow this disclosure. */
+export function refuseUnsafe(disclosure: Disclosure): void {
+  const { rule, attributes, epochLength, items } = disclosure;
+  checkRule(rule);
+  if (epochLength < DAY) throw new Refused("the disclosure asks for more than one message a day");
+  if (rule.transform === "scheme") checkOffsets(disclosure);
+  if (rule.selection) attributes.forEach(checkChances);
+  if (rule.transform === "coupling") {
+    for (const number of items.keys()) checkCouplings(disclosure, number);
+  }
+}
+
+function checkRule(rule: Rule): void {
+  if (rule.transform === "scheme" && !rule.rounding) {
+    throw new Refused(
+      "unrounded releases tell the attribute exactly: the stars people give end after a " +
+        "digit or two, and the released value plus or minus the public offset does for the " +
+        "true value only",
+    );
+  }
+  if (rule.transform === "none" || rule.mix < MICRO) {
+    throw new Refused("the disclosure asks for true stars");
+  }
+}
+
+function checkOffsets({ items, attributes }: Disclosure): void {
+  const largest = (table: AttributeTable, number: number) =>
+    Math.max(...table.offsets.map((row) => Math.abs(row[number] as number)));
+  for (const number of items.keys()) {
+    const moved = attributes.reduce((sum, table) => sum + largest(table, number), 0);
+    if (moved > MOST_OFFSET) {
+      throw new Refused("the disclosure would move a star by more than half a level");
+    }
+  }
+}
+
+function checkChances({ keep }: AttributeTable): void {
+  for (const number of keep[0]?.keys() ?? []) {
+    const chances = keep.map((row) => row[number] as number);
+    const decided = Math.max(...chances) === CAP && Math.min(...chances) >= FLOOR;
+    if (chances.some((chance) => chance > 0) && !decided) {
+      throw new Refused(
+        "the disclosure's chances to show an item are not those of the rule: the largest " +
+          `is ${CAP} and none is below ${FLOOR}, or all are 0`,
+      );
+    }
+  }
+}
+
+/** Whatever the owner's values, the same levels can be released for an item. */
+function checkCouplings({ levels, attributes }: Disclosure, number: number): void {
+  let reached = Array.from({ length: levels }, (_, level) => level);
+  for (const { coupling } of attributes) {
+    const ways = coupling.map((value) =>
+      [...new Set(reached.flatMap((level) => possible(value[number]?.[level] ?? [])))].sort(
+        (one, other) => one - other,
+      ),
+    );
+    reached = ways[0] as number[];
+    if (ways.some((way) => way.join() !== reached.join())) {
+      throw new Refused("the disclosure's couplings release levels that only one value can give");
+    }
+  }
+}
+
+/** The levels of positive chance. */
+function possible(cumulative: readonly number[]): number[] {
+  return [...cumulative.keys()].filter(
+    (level) => (cumulative[level - 1] ?? 0) < (cumulative[level] as number),
+  );
+}

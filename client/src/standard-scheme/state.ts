@@ -1,0 +1,291 @@
+/**
+ * What a device remembers: one record for each item it decided. It stays where the stars are.
+ *
+ * No true star and no die is in it: neither is used again. Its canonical bytes are those of a message
+ * that is never sent. Whatever changes a state has to be kept durably before a letter leaves.
+ * Mirrors src/tacit/recommenders/standard_scheme/memory.py.
+ */
+
+import { compare, utf8, type Bytes } from "../bytes.js";
+import { isId, type ItemId } from "../items.js";
+import { require } from "../malformed.js";
+import { content, decode, encode, fieldsOf, isInteger, type Json } from "./canonical.js";
+import { latestEnded } from "./epochs.js";
+import { DAY, VERSION, type Alias } from "./messages.js";
+import { small } from "./tables.js";
+
+/**
+ * What was decided about one item, for ever.
+ *
+ * level: the released micro-levels; null: held back. digest: of the disclosure that decided. epoch:
+ * label of the letter that was made then. withdrawn: its owner deleted the rating, so that it is not
+ * in the letters until it is rated again.
+ */
+export interface Record {
+  readonly level: number | null;
+  readonly digest: string;
+  readonly epoch: number;
+  readonly withdrawn: boolean;
+}
+
+/** Calendar epoch, and the digest of the disclosure that counts from then on. */
+export type LogEntry = readonly [epoch: number, digest: string];
+
+export interface StateFields {
+  /** Second of the account's creation. */
+  readonly created: number;
+  /** Names the rule and the values that the records were made under; "" at first. */
+  readonly binding?: string;
+  readonly records?: Iterable<readonly [ItemId, Record]>;
+  /** Items that are never decided nor sent, because another memory may have decided them. */
+  readonly frozen?: Iterable<ItemId>;
+  /** Undecided items: the second at which each was first seen rated. */
+  readonly arrivals?: Iterable<readonly [ItemId, number]>;
+  /** The latest epoch that is closed, -1 at first. */
+  readonly lastEpoch?: number;
+  /** The bytes that were made for that epoch, if any were. */
+  readonly letter?: Bytes | null;
+  /** The latest epoch that a letter was made for, -1 at first; kept beside the secret as well. */
+  readonly spoken?: number;
+  /** The service's log as far as this device has seen it. */
+  readonly log?: readonly LogEntry[];
+}
+
+/** An account on one device. */
+export class State {
+  readonly created: number;
+  binding: string;
+  readonly records: Map<ItemId, Record>;
+  readonly frozen: Set<ItemId>;
+  readonly arrivals: Map<ItemId, number>;
+  lastEpoch: number;
+  letter: Bytes | null;
+  spoken: number;
+  log: readonly LogEntry[];
+
+  constructor(fields: StateFields) {
+    this.created = fields.created;
+    this.binding = fields.binding ?? "";
+    this.records = new Map(fields.records);
+    this.frozen = new Set(fields.frozen);
+    this.arrivals = new Map(fields.arrivals);
+    this.lastEpoch = fields.lastEpoch ?? -1;
+    this.letter = fields.letter ?? null;
+    this.spoken = fields.spoken ?? -1;
+    this.log = fields.log ?? [];
+    this.check();
+  }
+
+  /** Whether nothing was or may have been decided about it. */
+  undecided(item: ItemId): boolean {
+    return !this.records.has(item) && !this.frozen.has(item);
+  }
+
+  /** Move what is known about an old id to its new one; held back wins over shown. */
+  follow(aliases: Iterable<Alias>): void {
+    for (const [old, now] of aliases) {
+      if (this.frozen.delete(old)) this.frozen.add(now);
+      const second = this.arrivals.get(old);
+      if (second !== undefined) {
+        this.arrivals.delete(old);
+        this.arrivals.set(now, Math.min(second, this.arrivals.get(now) ?? second));
+      }
+      const moved = this.records.get(old);
+      if (moved !== undefined) {
+        this.records.delete(old);
+        this.records.set(now, standsOf(this.records.get(now) ?? moved, moved));
+      }
+    }
+  }
+
+  /** Mark the shown items whose rating was deleted, and unmark those rated again. */
+  withdraw(rated: { has(item: ItemId): boolean }): void {
+    for (const [item, record] of this.records) {
+      const withdrawn = !rated.has(item);
+      if (record.level !== null && record.withdrawn !== withdrawn) {
+        this.records.set(item, { ...record, withdrawn });
+      }
+    }
+  }
+
+  /** Released micro-levels of the items that letters hold. */
+  shown(): Map<ItemId, number> {
+    const found = new Map<ItemId, number>();
+    for (const [item, { level, withdrawn }] of this.records) {
+      if (level !== null && !withdrawn && !this.frozen.has(item)) found.set(item, level);
+    }
+    return found;
+  }
+
+  encode(): Bytes {
+    const records = inOrder(this.records).map(([item, { level, digest, epoch, withdrawn }]) => [
+      ...[item, level, digest, epoch, withdrawn],
+    ]);
+    const frozen = inOrder(new Map([...this.frozen].map((item) => [item, null])));
+    return encode(
+      content({
+        version: VERSION,
+        message: "memory",
+        created: this.created,
+        binding: this.binding,
+        records,
+        frozen: frozen.map(([item]) => item),
+        arrivals: inOrder(this.arrivals),
+        last_epoch: this.lastEpoch,
+        letter: this.letter === null ? null : new TextDecoder().decode(this.letter),
+        spoken: this.spoken,
+        log: this.log,
+      }),
+    );
+  }
+
+  static decode(data: Uint8Array): State {
+    return decode(data, "memory", VERSION, (whole) => {
+      const [created, binding, records, frozen, arrivals, lastEpoch, letter, spoken, log] = fieldsOf(
+        whole,
+        "memory",
+        ...["created", "binding", "records", "frozen", "arrivals", "last_epoch", "letter"],
+        ...["spoken", "log", "message", "version"],
+      );
+      require(letter === null || typeof letter === "string", "a letter is a text");
+      return new State({
+        created: small(created) as number,
+        binding: binding as string,
+        records: rowsOf(records, 5).map(([item, ...rest]) => [item as ItemId, recordOf(rest)]),
+        frozen: listOf(frozen) as ItemId[],
+        arrivals: rowsOf(arrivals, 2) as unknown as [ItemId, number][],
+        lastEpoch: small(lastEpoch) as number,
+        letter: letter === null ? null : utf8(letter),
+        spoken: small(spoken) as number,
+        log: rowsOf(log, 2) as unknown as LogEntry[],
+      });
+    });
+  }
+
+  private check(): void {
+    require(isInteger(this.created, 0), "a memory has the second of its creation");
+    const epochs = isInteger(this.lastEpoch, -1) && isInteger(this.spoken, -1);
+    require(epochs, "an epoch is a whole number");
+    require(typeof this.binding === "string", "a binding is a text");
+    for (const [item, record] of this.records) {
+      require(isId(item) && isRecord(record), "an item and what was decided about it");
+    }
+    for (const [item, second] of this.arrivals) {
+      require(isId(item) && isInteger(second), "an item and the second of its arrival");
+    }
+    require([...this.frozen].every(isId), "an item that is frozen");
+    const logged = this.log.every(([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string");
+    require(logged, "a log of digests");
+  }
+}
+
+/** What is known of the time and of the account when a device starts. */
+export interface Start {
+  readonly now: number;
+  /** The disclosure's epoch length. */
+  readonly length: number;
+  /** The latest epoch that the account spoke in, as kept beside the secret; -1 where it never did. */
+  readonly spoken: number;
+}
+
+/**
+ * The state to go on with, when a device starts. spoken: null where this device did not make the
+ * secret. A secret that spoke and has no memory, or an older one, may have decided anything rated.
+ */
+export function opened(
+  state: State | undefined,
+  rated: Iterable<ItemId>,
+  { now, length, spoken }: Omit<Start, "spoken"> & { readonly spoken: number | null },
+): State {
+  if (state !== undefined) {
+    if (spoken !== null && spoken > state.spoken) restore(state, rated, { now, length, spoken });
+    return state;
+  }
+  if (spoken === -1) return new State({ created: now });
+  return lost(rated, { now, length, spoken: spoken ?? -1 });
+}
+
+/** The state of an account whose memory is lost: what is rated by now is never decided. */
+export function lost(rated: Iterable<ItemId>, { now, length, spoken }: Start): State {
+  const state = new State({ created: Math.max(0, now - DAY), frozen: rated, spoken });
+  close(state, now, length);
+  return state;
+}
+
+/**
+ * The state that goes on from a memory of version 1, which kept dice and moved chances: everything
+ * that it decided is held back. (Python also takes over what the last release showed, where the
+ * disclosure of that release is still known.)
+ */
+export function migrated(decided: Iterable<ItemId>, now: number, length: number): State {
+  const state = lost([], { now, length, spoken: -1 });
+  const epoch = Math.max(0, state.lastEpoch);
+  for (const item of decided) {
+    state.records.set(item, { level: null, digest: "", epoch, withdrawn: false });
+  }
+  return state;
+}
+
+/**
+ * The state for a new account, with a new secret, after "forget me". Every item that the old account
+ * may have decided stays frozen; no star is kept.
+ */
+export function forgotten(state: State, rated: Iterable<ItemId>, now: number): State {
+  const { frozen, records, arrivals, log } = state;
+  const decided = [...frozen, ...records.keys(), ...arrivals.keys(), ...rated];
+  return new State({ created: now, frozen: decided, log });
+}
+
+/** Take an older copy of the memory as lost for everything that it has no record of. */
+function restore(state: State, rated: Iterable<ItemId>, { now, length, spoken }: Start): void {
+  for (const item of [...rated, ...state.arrivals.keys()]) {
+    if (!state.records.has(item)) state.frozen.add(item);
+  }
+  state.arrivals.clear();
+  state.letter = null;
+  state.spoken = spoken;
+  close(state, now, length);
+}
+
+/** What ended before now is over: another letter of those epochs may have left. */
+function close(state: State, now: number, length: number): void {
+  const ended = latestEnded(now, { created: state.created, length }) ?? -1;
+  state.lastEpoch = Math.max(state.lastEpoch, state.spoken, ended);
+}
+
+/** Of two records of one item, the one that stands; the first of two that weigh the same. */
+function standsOf(one: Record, other: Record): Record {
+  const weight = (record: Record) => (record.level === null ? 0 : 2) + (record.withdrawn ? 0 : 1);
+  return weight(other) < weight(one) ? other : one;
+}
+
+/** By the bytes of the item's JSON. */
+function inOrder<V>(rows: ReadonlyMap<ItemId, V>): [ItemId, V][] {
+  const spelled = [...rows].map(([item, value]) => {
+    const text = typeof item === "string" ? JSON.stringify(item) : String(item);
+    return { key: new TextEncoder().encode(text), row: [item, value] as [ItemId, V] };
+  });
+  return spelled.sort((one, other) => compare(one.key, other.key)).map(({ row }) => row);
+}
+
+function isRecord({ level, digest, epoch, withdrawn }: Record): boolean {
+  const leveled = level === null || isInteger(level);
+  const flagged = typeof withdrawn === "boolean" && !(withdrawn && level === null);
+  return leveled && typeof digest === "string" && isInteger(epoch, 0) && flagged;
+}
+
+function recordOf([level, digest, epoch, withdrawn]: Json[]): Record {
+  return { level, digest, epoch, withdrawn } as unknown as Record;
+}
+
+function listOf(value: Json | undefined): Json[] {
+  require(Array.isArray(value), "a memory holds lists");
+  return value as Json[];
+}
+
+function rowsOf(value: Json | undefined, width: number): Json[][] {
+  const rows = listOf(value);
+  const fits = rows.every((row) => Array.isArray(row) && row.length === width);
+  require(fits, "a memory holds rows of known length");
+  return (rows as Json[][]).map(([item, ...rest]) => [item as Json, ...rest.map((one) => small(one) as Json)]);
+}

@@ -1,0 +1,91 @@
+/** Disclosures and accounts for tests of the standard scheme. */
+
+import { newSecret, PassingStore, standardScheme, type Bytes } from "../src/index.js";
+import type { ItemId } from "../src/items.js";
+
+const { Account, CAP, Disclosure, State, WEEK } = standardScheme;
+
+export type Device = standardScheme.Device;
+export const SECRET = Uint8Array.from({ length: 32 }, (_, number) => number);
+export const FEMALE = { gender: "F" };
+/** A Wednesday, 10:00 UTC. */
+export const BEGIN = 1_767_780_000;
+
+interface Wanted {
+  readonly items?: readonly ItemId[];
+  /** Of each item the chance under the first value; the other one has the CAP. */
+  readonly chance?: (number: number) => number;
+  readonly offset?: (number: number) => number;
+  readonly aliases?: readonly standardScheme.Alias[];
+  readonly rule?: Partial<standardScheme.Rule>;
+  readonly epochLength?: number;
+}
+
+/** Whole stars from 1 to 5, one attribute of two values. */
+export function disclosureOf(wanted: Wanted = {}): standardScheme.Disclosure {
+  const items = wanted.items ?? Array.from({ length: 60 }, (_, number) => number);
+  const { chance = () => 500_000, offset = () => 250_000 } = wanted;
+  const each = (make: (number: number) => number) => items.map((_, number) => make(number));
+  return new Disclosure({
+    rule: { transform: "scheme", selection: true, rounding: true, mix: 1_000_000, ...wanted.rule },
+    minimum: 1,
+    step: 1,
+    levels: 5,
+    items,
+    epochLength: wanted.epochLength ?? WEEK,
+    aliases: wanted.aliases ?? [],
+    itemMeans: [],
+    attributes: [
+      {
+        name: "gender",
+        values: ["F", "M"],
+        offsets: [each(offset), each((number) => -offset(number))],
+        keep: [each(chance), each((number) => (chance(number) === 0 ? 0 : CAP))],
+        means: [],
+        coupling: [],
+      },
+    ],
+  });
+}
+
+/** An account that is spoken for through the years; all stars count as entered when first seen. */
+export class Person {
+  readonly store: PassingStore<Bytes>;
+  readonly account: standardScheme.Account;
+  readonly log: [number, string][] = [];
+  silence: string | undefined;
+
+  constructor(
+    private readonly values: standardScheme.Values = FEMALE,
+    secret: Bytes = newSecret(),
+    store: PassingStore<Bytes> = new PassingStore<Bytes>(),
+  ) {
+    this.store = store;
+    this.account = new Account(store, secret);
+  }
+
+  async begin(): Promise<this> {
+    await this.account.begin(new State({ created: BEGIN }));
+    return this;
+  }
+
+  /** What leaves at this second, if anything does; the log is the service's. */
+  async speak(
+    disclosure: standardScheme.Disclosure,
+    history: standardScheme.History,
+    now: number,
+    values = this.values,
+  ): Promise<standardScheme.Release | undefined> {
+    await this.serve(disclosure, now);
+    const rated = { history, entered: new Map([...history.keys()].map((item) => [item, BEGIN])) };
+    const published = { disclosure, log: [...this.log] };
+    const { letter, silence } = await this.account.speak(published, values, rated, now);
+    this.silence = silence;
+    return letter === null ? undefined : standardScheme.Release.decode(letter);
+  }
+
+  private async serve(disclosure: standardScheme.Disclosure, now: number): Promise<void> {
+    const epoch = standardScheme.calendar(now, disclosure.epochLength);
+    if (this.log.at(-1)?.[0] !== epoch) this.log.push([epoch, await disclosure.digest()]);
+  }
+}

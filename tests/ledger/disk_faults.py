@@ -1,0 +1,83 @@
+"""Run under LD_PRELOAD: each call of a release fails once, in a process of its own.
+
+python disk_faults.py FOLDER ERRNO
+
+Prints a line of JSON for each call: which one failed, what two releases told, and what a new
+process finds afterwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from itertools import count
+from pathlib import Path
+
+from tacit.errors import TacitError
+from tacit.ledger import Cap, open_ledger
+from tacit.testing.ledgers import FILMS, ask
+
+faults = ctypes.CDLL(os.environ["LD_PRELOAD"])
+faults.failed_call.restype = ctypes.c_char_p
+
+
+def asked(ledger, key):
+    """None where it was acknowledged, else the kind of error and its sentence."""
+    try:
+        ask(ledger, key, FILMS)
+    except TacitError as error:
+        return [type(error).__name__, str(error)]
+    return None
+
+
+def in_a_process(work):
+    """What `work` gives, from a fork."""
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(writer, json.dumps(work()).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as told:
+        found = told.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return json.loads(found)
+
+
+def with_fault(path, number, error):
+    """Two releases, with one failed call within the first."""
+    with open_ledger(path) as ledger:
+        faults.fail_call(number, error)
+        first = asked(ledger, "a")
+        failed = faults.failed_call().decode()
+        faults.fail_call(-1, 0)
+        return {"failed": failed, "first": first, "second": asked(ledger, "b")}
+
+
+def afterwards(path):
+    """What is on disk, and whether asking again is safe."""
+    with open_ledger(path, create=False) as ledger:
+        sound, spent = ledger.verify().sound, ledger.balance(FILMS).spent
+        repeated = [ask(ledger, key, FILMS).repeated for key in "ab"]
+        return {"sound": sound, "spent": spent, "repeated": repeated,
+                "then": ledger.balance(FILMS).spent}  # fmt: skip
+
+
+def made(path):
+    with open_ledger(path) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+
+
+def main(folder, error):
+    for number in count():
+        path = folder / f"{number}.db"
+        in_a_process(lambda path=path: made(path))
+        found = in_a_process(lambda path=path, n=number: with_fault(path, n, error))
+        found |= in_a_process(lambda path=path: afterwards(path))
+        sys.stdout.write(json.dumps(found) + "\n")
+        if not found["failed"]:  # there are no more calls
+            return
+
+
+main(Path(sys.argv[1]), int(sys.argv[2]))
