@@ -136,6 +136,19 @@ def catalogue() -> Vector:
     return life.vector("catalogue")
 
 
+def merging() -> Vector:
+    """Records of one item: held back, deleted and shown ones meet."""
+    life = Life()
+    life.on(monday(1), some(10))
+    gone = (*ITEMS[:2], *ITEMS[7:9])
+    life.on(monday(2), {item: stars for item, stars in some(10).items() if item not in gone})
+    merged = tuple(zip(ITEMS[:4], ITEMS[5:9], strict=True))
+    life.refit(disclosure(RULE, items=ITEMS[4:], aliases=merged), FIRST + 3)
+    life.on(monday(3), {item: stars for item, stars in some(10).items() if item not in gone})
+    life.on(monday(4), some(10))
+    return life.vector("merging")
+
+
 def memories() -> list[Vector]:
     """Lost, old and foreign memories; a program that starts again; "forget me"."""
     whole = Life()
@@ -268,5 +281,5 @@ def migrations() -> list[Vector]:
 
 
 def content() -> dict[str, list[Any]]:
-    lives = [calm(), catalogue(), *memories(), *silences(), *map(lived, range(12))]
+    lives = [calm(), catalogue(), merging(), *memories(), *silences(), *map(lived, range(12))]
     return {"lives": lives, "migrations": migrations()}

@@ -255,7 +255,7 @@ function close(state: State, now: number, length: number): void {
 
 /** Of two records of one item, the one that stands; the first of two that weigh the same. */
 function standsOf(one: Record, other: Record): Record {
-  const weight = (record: Record) => (record.level === null ? 0 : 2) + (record.withdrawn ? 0 : 1);
+  const weight = (record: Record) => (record.level === null ? 0 : 2) + (record.withdrawn ? 1 : 0);
   return weight(other) < weight(one) ? other : one;
 }
 
