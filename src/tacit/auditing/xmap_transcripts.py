@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.tap import Asked, Bulk, tapped
-from tacit.data.ratings import Ratings
+from tacit.auditing.tap import Answer, Asked, Bulk, tapped
 
 Released = Mapping[str, NDArray[Any]]
-Fit = Callable[[Ratings], Released]
+Fit = Callable[[Any], Released]
+"""What a table, or any other input, has released."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +53,12 @@ class Compared:
         return math.inf if self.differences else math.sqrt(sum(move**2 for move in self.moves))
 
 
-def recorded(fit: Fit, table: Ratings) -> Transcript:
-    """One fit with noise of the shipped samplers."""
-    noise, answers = Bulk(1), []
+def recorded(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
+    """One fit. noise: what is answered; None: noise of the shipped samplers."""
+    drawn, answers = noise or Bulk(1).answer, []
 
     def answer(asked: Asked) -> NDArray[np.int64]:
-        answers.append(noise.answer(asked))
+        answers.append(drawn(asked))
         return answers[-1]
 
     with tapped(answer) as heard:
@@ -66,7 +66,7 @@ def recorded(fit: Fit, table: Ratings) -> Transcript:
     return Transcript(tuple(heard), tuple(answers), released)
 
 
-def compared(fit: Fit, first: Transcript, table: Ratings) -> Compared:
+def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
     """The same fit on another table, with the first one's answers."""
     left = list(first.answers)
     refused: list[str] = []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,21 +24,27 @@ app = typer.Typer()
 
 ALL = "mechanisms"
 SKETCHES = "sketches"
+EVERYTHING = (ALL, "sizes", SKETCHES, "prec", "pdap", "xmap")
 
 
 @app.command()
 def audit(
     what: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            help="'mechanisms' for all, the name of one, or a design: xmap, sketches, prec, pdap."
+            help="'mechanisms' for all, the name of one, a design (xmap, sketches, prec, pdap), or "
+            "'sizes': every released artefact at random sizes."
         ),
-    ],
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of them, one after the other.")
+    ] = False,
     samples: Annotated[
         int | None,
         typer.Option(
             help="Releases of each neighbour; slow ones get a share. "
-            "By default 1,000,000, xmap 200,000, sketches and prec 10,000, pdap 5,000."
+            "By default 1,000,000, xmap 200,000, sketches and prec 10,000, pdap 5,000. "
+            "Of sizes: cases of each artefact."
         ),
     ] = None,
     variant: Annotated[
@@ -54,16 +64,65 @@ def audit(
     audited through the code of the device. Of prec the published line is to be refuted, too, and
     transcripts and whole views are computed. Of pdap the published lines are to be refuted.
     """
-    from tacit.cli import audit_pdap, audit_prec, audit_xmap
+    from tacit.cli import audit_pdap, audit_prec
 
+    if everything:
+        if what is not None or variant is not None or samples is not None:
+            raise ConfigError("--all audits everything as it is by default: leave out the rest.")
+        audit_all(planted=planted, as_json=as_json)
+        return
+    if what is None:
+        raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
     if variant is not None and what not in (audit_prec.NAME, audit_pdap.NAME):
         raise ConfigError(f"--variant is for prec and pdap; '{what}' has none to choose.")
+    _audit(what, samples, variant, planted=planted, as_json=as_json)
+
+
+def audit_all(*, planted: bool, as_json: bool) -> None:
+    """Every audit in turn, and how long it took; exit code 1 if one of them failed."""
+    results, failed, began = {}, [], time.perf_counter()
+    for what in EVERYTHING:
+        if not as_json:
+            output.console.rule(what)
+        started, said = time.perf_counter(), io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said) if as_json else contextlib.nullcontext():
+                _audit(what, None, None, planted=planted, as_json=as_json)
+        except typer.Exit:
+            failed.append(what)
+        found = json.loads(said.getvalue()) if as_json else {}
+        results[what] = {"seconds": time.perf_counter() - started, **found}
+    result = {"audits": results, "failed": failed, "seconds": time.perf_counter() - began}
+    output.emit(result, as_json=as_json, render=_show_all)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _show_all(result: dict[str, Any]) -> None:
+    output.table(
+        "",
+        ("audit", "seconds", "result"),
+        [
+            (what, one["seconds"], "FAILED" if what in result["failed"] else "as it should be")
+            for what, one in result["audits"].items()
+        ],
+    )
+    output.console.print(f"{result['seconds']:.0f} seconds in all.")
+
+
+def _audit(
+    what: str, samples: int | None, variant: str | None, *, planted: bool, as_json: bool
+) -> None:
+    from tacit.cli import audit_pdap, audit_prec, audit_sizes, audit_xmap
+
     if what == audit_prec.NAME:
         audit_prec.audit_prec(samples, variant, planted=planted, as_json=as_json)
     elif what == audit_pdap.NAME:
         audit_pdap.audit_pdap(samples, variant, planted=planted, as_json=as_json)
     elif what == audit_xmap.NAME:
         audit_xmap.audit_xmap(samples, planted=planted, as_json=as_json)
+    elif what == audit_sizes.NAME:
+        audit_sizes.audit_sizes(samples, planted=planted, as_json=as_json)
     elif what == SKETCHES:
         _audit_sketches(samples, planted=planted, as_json=as_json)
     else:
