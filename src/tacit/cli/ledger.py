@@ -10,7 +10,7 @@ import typer
 
 from tacit.cli import output
 from tacit.cli.ledger_changes import advance, create, open_budget, token
-from tacit.cli.ledger_rows import Second, Where, budget_row, show_budgets
+from tacit.cli.ledger_rows import Second, Where, budget_row, emit, show_budgets
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError, PrivacyError
 
@@ -36,7 +36,7 @@ def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
     found = _inspected(where, second)
     budgets = [budget_row(balance) for balance in found.balances]
     result = {**_summary(found), "budgets": budgets, "states": found.states}
-    output.emit(result, as_json=as_json, render=_show)
+    emit(result, where, second, as_json=as_json, render=_show)
 
 
 @app.command()
@@ -47,7 +47,7 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     Exit code 5 if anything is wrong.
     """
     result = _summary(_inspected(where, second))
-    output.emit(result, as_json=as_json, render=_report)
+    emit(result, where, second, as_json=as_json, render=_report)
     if not result["sound"]:
         raise typer.Exit(PrivacyError.exit_code)
 
@@ -72,10 +72,10 @@ def export(
 
         write_whole(to, (json.dumps(output.plain(document), indent=1) + "\n").encode())
         document = {**_summary(found), "written": to}
-    output.emit(document, as_json=as_json, render=_wrote)
+    emit(document, where, second, as_json=as_json, render=_wrote)
 
 
-def _inspected(where: str, second: Path | None) -> Inspection:
+def _inspected(where: str, second: str | None) -> Inspection:
     from tacit.ledger import inspect_ledger
 
     return inspect_ledger(where, second=second)

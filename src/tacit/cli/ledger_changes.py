@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import output
-from tacit.cli.ledger_rows import Second, Where, again, budget_row, show_budgets
+from tacit.cli.ledger_rows import Second, Where, again, budget_row, emit, show_budgets
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError, OutputError
 
@@ -38,8 +38,10 @@ def create(
     operator = None if key is None else anchor_of(key)
     with open_ledger(where, second=second, operator=operator) as ledger:
         result = {"ledger": ledger.head.ledger, "head": ledger.head.hash, "epochs": key is not None}
-    output.emit(
+    emit(
         {**result, "operator_key": operator_key, "new_key": new},
+        where,
+        second,
         as_json=as_json,
         render=lambda found: _show_created(found, again(where, second)),
     )
@@ -73,8 +75,10 @@ def open_budget(
         for holder in holders:
             ledger.open_budget(holder, cap)
         budgets = [budget_row(ledger.balance(holder)) for holder in holders]
-    output.emit(
+    emit(
         {"budgets": budgets},
+        where,
+        second,
         as_json=as_json,
         render=lambda found: _show_opened(found, again(where, second)),
     )
@@ -101,8 +105,10 @@ def advance(
         if operator_key is not None:
             token = token_of(_key(operator_key), ledger.epoch + 1)
         result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
-    output.emit(
+    emit(
         result,
+        where,
+        second,
         as_json=as_json,
         render=lambda found: output.console.print(f"Epoch {found['epoch']} has begun."),
     )
@@ -123,7 +129,7 @@ def token(
     output.emit(result, as_json=as_json, render=lambda found: typer.echo(found["token"]))
 
 
-def _exists(where: str, second: Path | None) -> bool:
+def _exists(where: str, second: str | None) -> bool:
     from tacit.ledger import inspect_ledger
 
     try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,8 +16,11 @@ Where = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://HOST/DATABASE.")
 ]
 Second = Annotated[
-    Path | None,
-    typer.Option(help="The second place of the chain's head; by default LEDGER.head for a file."),
+    str | None,
+    typer.Option(
+        help="The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by "
+        "default LEDGER.head for a file."
+    ),
 ]
 
 
@@ -53,10 +55,29 @@ def show_budgets(title: str, budgets: Iterable[dict[str, Any]]) -> None:
     output.table(title, columns, rows)
 
 
-def again(where: str, second: Path | None) -> str:
+def again(where: str, second: str | None) -> str:
     """The ledger as it is typed in the next command; an address may hold a password."""
     shown = where if "://" not in where else "LEDGER"
-    return f"{shown} --second {second}" if second is not None else shown
+    if second is None:
+        return shown
+    return f"{shown} --second {second if '://' not in second else 'SECOND'}"
+
+
+def emit(
+    result: dict[str, Any],
+    where: str,
+    second: str | None,
+    *,
+    as_json: bool,
+    render: Callable[[dict[str, Any]], None],
+) -> None:
+    """A command's result, with a warning where one restore moves store and second place back."""
+    from tacit.ledger.places import TOGETHER, together
+
+    warnings = [TOGETHER] if together(where, second) else []
+    for warning in () if as_json else warnings:  # with --json they stand in the object
+        typer.echo(f"Warning: {warning}", err=True)
+    output.emit({**result, "warnings": warnings}, as_json=as_json, render=render)
 
 
 def _amount(steps: int | None, delta: int = 0) -> str | None:

@@ -37,8 +37,11 @@ def serve(
         typer.Option(help="The ledger: a file, or postgresql://HOST/DATABASE [FOLDER/budgets.db]."),
     ] = None,
     second: Annotated[
-        Path | None,
-        typer.Option(help="The second place of the ledger's head; PostgreSQL needs one."),
+        str | None,
+        typer.Option(
+            help="The second place of the ledger's head: a file on another device, or "
+            "postgresql://HOST/DATABASE; PostgreSQL needs one named [FOLDER/budgets.db.head]."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that answer [1].")] = None,
     visitors: Annotated[
@@ -103,8 +106,16 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
 
 def _warnings(settings: Settings) -> Iterator[str]:
     """What is served all the same."""
+    from tacit.ledger.places import TOGETHER, together
     from tacit.service.deployment import charged_by_name
 
+    if together(settings.ledger, settings.second):
+        yield TOGETHER
+    if settings.behind_tls:
+        yield (
+            "behind a proxy every connection comes from its address, so no sender is held to a "
+            "share of them here. Let the proxy bound the connections of each address."
+        )
     if settings.open_to_others:
         yield (
             "keys travel in the clear to whoever listens beyond this machine. Put a proxy that "

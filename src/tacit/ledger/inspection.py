@@ -13,6 +13,7 @@ from tacit.errors import ConfigError
 from tacit.ledger.budget_rows import balances
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import HeadStore, check_known
+from tacit.ledger.heads_postgres import give_back
 from tacit.ledger.opening import found_at
 from tacit.ledger.refusals import LedgerRefused
 from tacit.ledger.replaying import Verification, replay
@@ -47,7 +48,7 @@ def inspect_ledger(
     except SQLAlchemyError as error:
         raise explained(error) from None
     finally:
-        engine.dispose()
+        give_back(engine, heads)
 
 
 def _inspected(engine: Engine, heads: HeadStore) -> Inspection:

@@ -8,8 +8,8 @@ import os
 import secrets
 from pathlib import Path
 
-from sqlalchemy import URL, Engine, insert, make_url, select, text
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy import Engine, insert, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError
 from tacit.ledger import postgres, sqlite
@@ -17,7 +17,9 @@ from tacit.ledger.chain import START, Head, body_of, link
 from tacit.ledger.checkpoints import newest
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import FileHead, HeadStore, check_known
+from tacit.ledger.heads_postgres import PostgresHead, give_back
 from tacit.ledger.history import Told
+from tacit.ledger.places import address, beside
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
 from tacit.ledger.replaying import follow
 from tacit.ledger.schema import head, log, migrate, steps, version
@@ -37,9 +39,10 @@ def open_ledger(
 ) -> Ledger:
     """Open the ledger at a path (SQLite) or at a postgresql:// address; make it if it is new.
 
-    second: where the chain's head is kept besides; for SQLite by default PATH.head, better on
-    another disk; PostgreSQL needs it named. operator: `anchor_of(key)`, for a new ledger with
-    epochs. create: whether a new one may be made. patience: seconds to wait for others.
+    second: where the chain's head is kept besides: a path, a postgresql:// address or any
+    HeadStore; for SQLite by default PATH.head, better elsewhere; PostgreSQL needs it named.
+    operator: `anchor_of(key)`, for a new ledger with epochs. create: whether a new one may be made.
+    patience: seconds to wait for others.
     LedgerRefused: an older or second copy, damage, unsafe settings. LedgerUnavailable: try later.
     """
     engine, heads, path = found_at(where, second, patience=patience)
@@ -50,10 +53,10 @@ def open_ledger(
         _bring_up(engine, heads, operator=operator, create=create)
         return _opened(engine, heads, patience)
     except SQLAlchemyError as error:
-        engine.dispose()
+        give_back(engine, heads)
         raise explained(error) from None
     except BaseException:
-        engine.dispose()
+        give_back(engine, heads)
         raise
 
 
@@ -61,16 +64,16 @@ def found_at(
     where: str | Path, second: str | Path | HeadStore | None, *, patience: float
 ) -> tuple[Engine, HeadStore, Path | None]:
     """The store, its second place, and its file if it is one. Connects to nothing yet."""
-    url, path = _address(where)
+    url, path = address(where)
     if path is not None:
-        heads = _heads(second if second is not None else path.with_name(path.name + ".head"))
+        heads = _heads(beside(path) if second is None else second, patience)
         return sqlite.engine(path, patience=patience), heads, path
     if second is None:
         raise ConfigError(
             "A ledger in PostgreSQL needs a second place for its head, such as a file on another "
-            "disk:  second=PATH."
+            "disk or another server of PostgreSQL:  second=PATH."
         )
-    return postgres.engine(url, patience=patience), _heads(second), None
+    return postgres.engine(url, patience=patience), _heads(second, patience), None
 
 
 def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
@@ -146,21 +149,8 @@ def _make_file(path: Path) -> None:
         raise LedgerUnavailable(f"The ledger's file cannot be made: {error.strerror}.") from None
 
 
-def _heads(second: str | Path | HeadStore) -> HeadStore:
-    return FileHead(second) if isinstance(second, str | Path) else second
-
-
-def _address(where: str | Path) -> tuple[URL, Path | None]:
-    """The address, and the file if it is one. The address may hold a password: never echoed."""
-    if isinstance(where, Path) or "://" not in where:
-        return make_url("sqlite://"), Path(where)
-    try:
-        url = make_url(where)
-    except ArgumentError:
-        raise ConfigError("The ledger's address cannot be read as a path or a URL.") from None
-    kind = url.get_backend_name()
-    if kind == "sqlite" and url.database and url.database != ":memory:":
-        return url, Path(url.database)
-    if kind not in ("postgresql", "postgres"):
-        raise ConfigError("A ledger is a file, sqlite:///PATH, or postgresql://HOST/DATABASE.")
-    return url, None
+def _heads(second: str | Path | HeadStore, patience: float) -> HeadStore:
+    if not isinstance(second, str | Path):
+        return second
+    url, path = address(second)
+    return PostgresHead(url, patience=patience) if path is None else FileHead(path)

@@ -26,6 +26,7 @@ from tacit.ledger.chain import Head
 from tacit.ledger.epochs import follows
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import HeadStore
+from tacit.ledger.heads_postgres import give_back
 from tacit.ledger.history import Told
 from tacit.ledger.keeping import Keeping
 from tacit.ledger.refusals import (
@@ -161,7 +162,7 @@ class Ledger:
         if self._stopped is None and os.getpid() == self._process:
             self._keeping.end()
         self._stopped = LedgerRefused("This ledger was closed. Open it again.")
-        self._engine.dispose()
+        give_back(self._engine, self._heads)
 
     def __enter__(self) -> Self:
         return self

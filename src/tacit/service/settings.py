@@ -27,7 +27,8 @@ class Settings:
 
     folder: holds tacit.toml, and by default the keys, the secret and the ledger.
     database: a file, or postgresql://HOST/DATABASE; by default `budgets.db` in the folder.
-    second: the second place of the ledger's head; needed for PostgreSQL.
+    second: the second place of the ledger's head, a file or postgresql://HOST/DATABASE; needed for
+    PostgreSQL.
     port: 0 takes any that is free. workers: processes; each loads what is served.
     behind_tls: a proxy in front speaks TLS and names the sender's address.
     visitors: whether anybody may ask for a person's key (a demonstration), or the operator alone.
@@ -42,7 +43,7 @@ class Settings:
 
     folder: Path
     database: str | None = None
-    second: Path | None = None
+    second: str | None = None
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
@@ -115,8 +116,7 @@ _ABOVE_ZERO = (
     "visitors_per_hour", "changes_per_day",
 )  # fmt: skip
 _KINDS: dict[str, type] = {
-    **dict.fromkeys(("database", "host"), str),
-    "second": Path,
+    **dict.fromkeys(("database", "second", "host"), str),
     **dict.fromkeys(("behind_tls", "visitors"), bool),
     **dict.fromkeys(("per_second", "answer_within", "grid"), float),
     **dict.fromkeys(("port", "workers", "most_body", "burst", "most_waiting", "threads"), int),
@@ -143,10 +143,9 @@ def _in_file(folder: Path) -> dict[str, Any]:
     if not isinstance(section, dict):
         raise ConfigError(f"{FILE}: [{SECTION}] is a section of settings.")
     found = {name: _checked(name, value) for name, value in section.items()}
-    if "second" in found:
-        found["second"] = folder / found["second"]
-    if "://" not in found.get("database", "://"):
-        found["database"] = str(folder / found["database"])
+    for name in ("database", "second"):
+        if "://" not in found.get(name, "://"):
+            found[name] = str(folder / found[name])
     return found
 
 
@@ -154,8 +153,6 @@ def _checked(name: str, value: Any) -> Any:
     kind = _KINDS.get(name)
     if kind is None:
         raise ConfigError(f"{FILE}: [{SECTION}] has no setting '{name}'. See docs/service.md.")
-    if kind is Path and isinstance(value, str):
-        return Path(value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
@@ -163,7 +160,7 @@ def _checked(name: str, value: Any) -> Any:
     return value
 
 
-_SAID = {str: "text", Path: "text", bool: "true or false", float: "number", int: "whole number"}
+_SAID = {str: "text", bool: "true or false", float: "number", int: "whole number"}
 
 
 def _in_environment(environment: Mapping[str, str]) -> dict[str, Any]:

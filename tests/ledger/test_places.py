@@ -1,0 +1,142 @@
+"""Which rollback is noticed, which cannot be, and a second place that a restore does not reach."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.ledger import Cap, LedgerRefused, LedgerUnavailable, open_ledger
+from tacit.ledger.places import together
+from tacit.testing.ledgers import FILMS, ask, refused
+
+MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture(params=["file", "postgres"])
+def second(request, tmp_path):
+    """Where a second place is that nothing restores."""
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres").database()
+    return tmp_path / "elsewhere" / "head"
+
+
+@pytest.fixture
+def spent(tmp_path, second):
+    """A ledger with one release, and a copy of its store from before."""
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "budgets.db"
+    with open_ledger(path, second=second) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.000001"))
+    shutil.copy(path, tmp_path / "older.db")
+    with open_ledger(path, second=second) as ledger:
+        ask(ledger, "a", FILMS)
+    return path
+
+
+def test_a_store_that_was_rolled_back_alone(spent, second, tmp_path):
+    """The second place remembers more than the store: it is refused."""
+    shutil.copy(tmp_path / "older.db", spent)
+    told = refused(LedgerRefused, lambda: open_ledger(spent, second=second))
+    assert "older" in told
+
+
+def test_a_store_that_is_gone(spent, second):
+    """A new ledger beside a second place that remembers one is refused."""
+    spent.unlink()
+    refused(LedgerRefused, lambda: open_ledger(spent, second=second))
+
+
+def test_a_second_place_of_another_ledger(spent, second, tmp_path):
+    """It is refused, and stays what it was."""
+    other = tmp_path / "other.db"
+    open_ledger(other).close()
+    refused(LedgerRefused, lambda: open_ledger(other, second=second))
+    open_ledger(spent, second=second).close()
+
+
+def test_both_rolled_back_together(tmp_path):
+    """What the documentation says cannot be noticed: the budget is there again."""
+    path, head = tmp_path / "budgets.db", tmp_path / "budgets.db.head"
+    with open_ledger(path) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.000001"))
+    for file in (path, head):
+        shutil.copy(file, f"{file}.older")
+    with open_ledger(path) as ledger:
+        ask(ledger, "a", FILMS)
+    for file in (path, head):
+        shutil.copy(f"{file}.older", file)
+    with open_ledger(path) as ledger:
+        assert ledger.balance(FILMS).spent == 0
+
+
+def test_both_rolled_back_while_open(tmp_path):
+    """A process that has the ledger open remembers its newest entry, and refuses."""
+    path, head = tmp_path / "budgets.db", tmp_path / "budgets.db.head"
+    with open_ledger(path) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        for file in (path, head):
+            shutil.copy(file, f"{file}.older")
+        ask(ledger, "a", FILMS)
+        for file in (path, head):
+            file.write_bytes(Path(f"{file}.older").read_bytes())
+        refused(LedgerRefused, lambda: ask(ledger, "b", FILMS))
+
+
+def test_a_second_place_that_is_away(postgres, tmp_path):
+    """Nothing is released while it does not answer; afterwards the same key is charged once."""
+    with open_ledger(tmp_path / "a.db", second=postgres.database(), patience=2) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        postgres.stop()
+        try:
+            told = refused(LedgerUnavailable, lambda: ask(ledger, "a", FILMS))
+        finally:
+            postgres.start()
+        assert "second place" in told
+        ask(ledger, "a", FILMS)
+        assert ledger.balance(FILMS).spent == 1
+
+
+def test_one_device_is_noticed(tmp_path):
+    """Two files of one device are together, also where a folder is not made yet; so are two
+    databases of one server. A file and a server are apart."""
+    path = tmp_path / "a.db"
+    assert together(path, None)
+    assert together(path, tmp_path / "new" / "folder" / "head")
+    assert together(str(path), f"sqlite:///{tmp_path}/head")
+    one, other = "postgresql://u:p@one/a", "postgresql://u@other/a"
+    assert together(one, "postgresql://x@one:5432/b")
+    assert not together(one, other)
+    assert not together(one, path)
+    assert not together(path, one)
+
+
+def test_two_devices_are_apart(tmp_path):
+    """A file system of its own is another device."""
+    if not MEMORY.is_dir() or MEMORY.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("no second file system here")
+    assert not together(tmp_path / "a.db", MEMORY / "a.head")
+
+
+@pytest.mark.parametrize("words", [("show",), ("verify",), ("verify", "--json")])
+def test_the_commands_warn(tmp_path, capsys, words):
+    """`tacit ledger` says that both lie on one device, with --json in the object."""
+    path = tmp_path / "a.db"
+    open_ledger(path).close()
+    assert main(["ledger", words[0], str(path), *words[1:]]) == 0
+    told = capsys.readouterr()
+    where = told.out if "--json" in words else told.err
+    assert "one device" in where
+    assert "Warning" not in told.out
+
+
+def test_a_password_is_not_shown(postgres, tmp_path, capsys):
+    """The next command that is proposed names no address."""
+    where = postgres.database().replace("tacit@", "tacit:c4n4ry@")
+    assert main(["ledger", "create", str(tmp_path / "a.db"), "--second", where]) == 0
+    told = capsys.readouterr()
+    assert "c4n4ry" not in told.out + told.err
+    assert "--second SECOND" in told.out
+    assert "Warning" not in told.err
