@@ -64,7 +64,7 @@ def test_fit_measures_what_the_card_prints(folder, as_json):
 def test_guarantee_of_a_design_needs_no_model(as_json):
     """A design's card can be read before anything is fitted; published ones show the verdict."""
     sound, consenting = as_json("guarantee", "standard-scheme")["guarantees"]
-    assert (sound["basis"], consenting["basis"]) == ("measured", "none")
+    assert (sound["basis"], consenting["basis"]) == ("unmeasured", "none")
     published = as_json("guarantee", "standard-scheme", "--variant", "published")["guarantees"][0]
     assert published["basis"] == "refuted"
     assert published["claims"]
