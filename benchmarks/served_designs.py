@@ -61,15 +61,16 @@ def kinds(running: Service) -> dict[str, Ask]:
     disclosure = running.deployment.all(ServedDisclosure)["gender"]
     clients = running.deployment.all(ServedRounds)["films"].settings.clients or 1
     items = dict.fromkeys(disclosure.disclosure.items[:40], 4.0)
-    release = disclosure.model.device({"gender": "F"}).release(items).encode()
+    device = disclosure.model.device({"gender": "F"})
+    made = device.release(items, 0).encode()
 
     def report(number: int) -> Response:
         bits = secrets.randbits(campaign.questions)
         sent = Report(campaign.id, secrets.randbits(63) + 1, bits).encode()
         return campaigns.reports(running, person(f"p{number}"), key(), "taste", sent)
 
-    def profile(number: int) -> Response:
-        return disclosures.profiles(running, person(f"p{number}"), key(), "gender", release)
+    def letter(number: int) -> Response:
+        return disclosures.letters(running, person(f"p{number}"), key(), "gender", made)
 
     def vote(number: int) -> Response:
         body = rounds.Vote(candidate=1 + number % 3)
@@ -80,7 +81,7 @@ def kinds(running: Service) -> dict[str, Ask]:
 
     return {
         "reports of new people": report,
-        "profiles": profile,
+        "letters": letter,
         "votes": vote,
         "recommendations": recommendation,
     }

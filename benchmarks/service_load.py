@@ -31,9 +31,8 @@ from typing import Any
 
 import uvloop
 
+from tacit.recommenders.files import load_model
 from tacit.recommenders.sketches import Campaign, Device, new_secret
-from tacit.service.deployment import Section
-from tacit.service.disclosures import ServedDisclosure
 from tacit.service.keys import KeyRing
 
 WARM_UP = 10.0
@@ -317,7 +316,7 @@ def mix(folder: Path) -> Iterator[Request]:
         "guarantees": (5, guarantees),
         "budget": (5, budget),
         "feedback": (15, feedback),
-        "profile": (12, profiles(folder)),
+        "letter": (12, letters(folder)),
         "report": (5, reports(folder)),
         "vote": (8, vote),
     }
@@ -358,13 +357,13 @@ def vote(number: int) -> Request:
     return Request("vote", "POST", path, anybody(), json.dumps(choice).encode())
 
 
-def profiles(folder: Path) -> Callable[[int], Request]:
-    """A device's obfuscated profile, of which there are some."""
-    section = Section("demo", "gender", folder, {"file": "gender.tacit"})
-    device = ServedDisclosure.from_section(section).model.device({"gender": "F"})
-    made = [device.release(dict.fromkeys(range(1, 12 + n), 4.0)).encode() for n in range(20)]
-    path, kind = "/api/disclosures/gender/profiles", "application/octet-stream"
-    return lambda number: Request("profile", "POST", path, anybody(), made[number % 20], kind)
+def letters(folder: Path) -> Callable[[int], Request]:
+    """The first letter of somebody new each time: one is taken of each epoch."""
+    model = load_model(folder / "gender.tacit")
+    histories = [dict.fromkeys(range(1, 12 + n), 4.0) for n in range(20)]
+    made = [model.device({"gender": "F"}).release(one, 0).encode() for one in histories]
+    path, kind = "/api/disclosures/gender/letters", "application/octet-stream"
+    return lambda number: Request("letter", "POST", path, f"w-{number}", made[number % 20], kind)
 
 
 def reports(folder: Path) -> Callable[[int], Request]:
