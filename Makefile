@@ -16,7 +16,7 @@ ifneq ($(TACIT_DATA),)
   export TACIT_DATA
 endif
 
-.PHONY: help setup page demo test test-long check bench docs lock clean
+.PHONY: help setup page demo test test-long mutants check bench docs lock clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
@@ -38,6 +38,9 @@ test: setup ## set up, then run the whole test suite
 
 test-long: setup ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
+
+mutants: setup ## change the formulas one step at a time and see that a test fails (hours)
+	@$(BIN)/python tools/mutants.py $(ARGS)
 
 check: setup ## lint, format, types, import layers, dead links in the documentation
 	@failed=0; \

@@ -175,6 +175,19 @@ def test_indistinct_clusters_need_infinitely_many():
     assert theory.clt_users(200, 20, 1.0, 1.0, 0.0, 0.5, 0.1) == math.inf
 
 
+def test_people_that_are_enough_for_maxsense():
+    """Theorem 5.1 and its normal approximation at round numbers: N 10, w 2, theta 1/2, D 1/4, and
+    eps ln 3, of which rho is 1/2, so that theta w rho^2 D^2 is 1/64."""
+    world = {"N": 10, "w": 2, "eps": math.log(3), "theta": 0.5, "D": 0.25, "eta": 0.1}
+    assert theory.rho(world["eps"]) == pytest.approx(0.5)
+    bound = theory.theorem_5_1(**world)
+    assert bound == pytest.approx(64 * 48 * 100 * math.log(200))
+    assert theory.theorem_5_1(**world, questions=4) == pytest.approx(bound / 4)
+    near = theory.clt_users(**world, s=0.25)
+    assert near == pytest.approx(64 * 8 * (3 / 16) * 100 * math.log(100))
+    assert theory.clt_users(**world, s=0.25, questions=4) == pytest.approx(near / 4)
+
+
 def test_best_theta_for_one_class():
     """1 / (2 bbar) beats its neighbours in sqrt(theta) e^(-theta bbar)."""
     best = theory.best_theta_one_class(0.4)

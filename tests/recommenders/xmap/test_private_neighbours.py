@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.randomness import replay, simulation
+from tacit.auditing.pdap_laws import law
+from tacit.randomness import replay, secure, simulation
 from tacit.recommenders.xmap import theory
 from tacit.recommenders.xmap.baseliner import baseline
 from tacit.recommenders.xmap.generator import Profiles
@@ -72,6 +73,25 @@ def test_draws_follow_their_chances():
         found = ((items[:, 0] == 10 + first) & (items[:, 1] == 10 + second)).mean()
         assert abs(found - chance) < 5 * math.sqrt(chance / DRAWS) + 1e-4
     assert abs(expected[0, 1] - 1 / 12) > 0.02  # uniform draws would fail
+
+
+@pytest.mark.parametrize("kept", ["theory", "shipped"])
+def test_similarities_below_the_truncation_count_as_it(kept):
+    """Chances of one neighbour of five follow from max(Sim, Sim_k - w), computed here by hand:
+    w = 4 k SS / epsilon' ln(k (n - k) / rho) = 0.02 ln 40, so that three of them are raised."""
+    similarities, sensitivity, epsilon = np.array([0.9, 0.88, 0.5, 0.3, 0.2]), 0.01, 2.0
+    raised = np.maximum(similarities, 0.9 - 0.02 * math.log(40))
+    assert (raised > similarities).sum() == 3
+    weights = np.exp(epsilon * (raised - 0.9) / (4 * sensitivity))
+    expected = weights / weights.sum()
+    if kept == "theory":
+        exponents = theory.neighbour_exponents(similarities, sensitivity, 1, epsilon, 0.1)
+        found = {chosen[0]: p for chosen, p in theory.neighbour_chances(exponents, 1).items()}
+    else:
+        one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
+        drawn = law(lambda: int(drawn_neighbours([one], 1, Budget(epsilon), secure())[0][0, 0]))
+        found = {place: float(chance) for place, chance in drawn.items()}
+    assert [found[place] for place in range(5)] == pytest.approx(expected.tolist(), rel=1e-6)
 
 
 def test_no_neighbour_twice():
