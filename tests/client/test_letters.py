@@ -226,6 +226,13 @@ def test_no_scores_yet(service, client):
             asked("gender", {})
 
 
+def test_a_star_between_two_levels_counts_as_the_higher(service, client):
+    """Half a level is rounded up, as the TypeScript client and the recommender do."""
+    device = client()
+    halves = {FILMS[3]: 3.0, FILMS[9]: 3.5}
+    assert device.at_device("gender", halves, n=2, now=NOW) == [FILMS[10], FILMS[4]]
+
+
 def test_lists_at_the_device(service, client):
     """Lists from true stars need no letter, and the table is fetched once an epoch."""
     device = client()

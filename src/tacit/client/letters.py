@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import floor
 
 from tacit.client.account import Account, mark_of
 from tacit.client.fetching import Public, decoded, quoted
@@ -259,7 +260,8 @@ def _unanswered(kept: Kept) -> bool:
 
 
 def _level(disclosure: Disclosure, stars: float) -> int:
-    return round((stars - disclosure.minimum) / disclosure.step)
+    """The nearest whole level; of two, the higher, as in every language."""
+    return floor((stars - disclosure.minimum) / disclosure.step + 0.5)
 
 
 def _check_scores(disclosure: Disclosure, scores: Scores) -> None:

@@ -63,7 +63,7 @@ class Exchange:
 
 
 class StandardScheme:
-    """Hide an attribute of the person who asks, by what her device sends.
+    """Hide an attribute of the person who asks, by what their device sends.
 
     attributes     names in `ratings.user_attributes` that people want to hide; each has two or more
                    values
@@ -79,8 +79,8 @@ class StandardScheme:
                    then counts with
     service_sees_items   whether the service that asks for releases learns otherwise what people
                    watched, bought, opened or rated; the sound variant is fitted where it does not
-    item_table     whether the consenting people agreed that `item_table_` is published: which items
-                   they rated together, for lists at home from true stars
+    item_table     whether the consenting people agreed that `item_table_` is published, for lists
+                   at home from true stars
     epoch_length   seconds between two letters of a device, a day at least
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
@@ -191,8 +191,7 @@ class StandardScheme:
             sent = device.release(checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
-        answer = self.server_.score(Release.decode(sent)).encode()
-        scores = Scores.decode(answer)
+        scores = Scores.decode(self.server_.score(Release.decode(sent)).encode())
         ranked = self.ranked(scores, history, n=n, exclude=exclude, candidates=candidates)
         return Exchange(Release.decode(sent), scores, ranked)
 
@@ -206,9 +205,9 @@ class StandardScheme:
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
         """The list that a device makes of the scores of its last letter."""
-        preference = {item: thousandths for item, _, thousandths in scores.scores}
+        known = {item: preference for item, _, preference in scores.scores}
         return top_n(
-            np.array([preference.get(item, -LARGEST) for item in self.item_ids_.tolist()]) / SERVED,
+            np.array([known.get(item, -LARGEST) for item in self.item_ids_.tolist()]) / SERVED,
             self.item_ids_,
             n=n,
             user=None,
@@ -228,19 +227,17 @@ class StandardScheme:
     ) -> Recommendations:
         """The n best unseen items for somebody with this history.
 
-        With `attributes` the list is made from the obfuscated release, as a recommender far away
-        would make it. Without, it is made here from the true stars and the same weights: nothing
-        would be sent. The model keeps no person, so a bare `user` gets the list of somebody without
-        ratings.
+        With `attributes` it is made from the obfuscated release, as a recommender far away would
+        make it. Without, it is made here from the true stars, and nothing would be sent. The model
+        keeps no person: a bare `user` gets the list of a person without ratings.
         """
         self._fitted()
         own = history or {}
         if attributes is not None:
-            made = self.exchange(
-                own, attributes, n=n, exclude=exclude, candidates=candidates
-            ).recommendations
-            rows = tuple(replace(row, user_id=user) for row in made)
-            return Recommendations(rows)
+            made = self.exchange(own, attributes, n=n, exclude=exclude, candidates=candidates)
+            return Recommendations(
+                tuple(replace(row, user_id=user) for row in made.recommendations)
+            )
         levels = self._levels(own)
         if self.item_table and levels.nnz:
             return self.recommend_at_device(
