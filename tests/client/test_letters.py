@@ -159,18 +159,45 @@ def test_a_letter_that_was_lost(service, client):
     assert letters(service) == [expected()] * 2
 
 
-@pytest.mark.parametrize("status", [409, 422])
-def test_a_letter_that_is_refused(service, client, status):
-    """A letter that the service refuses is not sent again; the next epoch's is."""
+def refuse(service, shown, status):
+    """The next visit fetches these tables and their log, and then the letter is refused."""
+    public = [(200, {}, shown.encode()), (200, {}, log(DISCLOSURE.digest))]
+    service.failures.extend([*public, (status, {}, b"{}")])
+
+
+def test_a_second_letter_is_not_tried_again(service, client):
+    """Where the service has another letter of the epoch, this one leaves once."""
     device = client()
     device.speak("gender", OWN, STARS, NOW)
-    public = [(200, {}, DISCLOSURE.encode()), (200, {}, log(DISCLOSURE.digest))]
-    service.failures.extend([*public, (status, {}, b"{}")])
-    with pytest.raises(ServiceError, match=str(status)):
+    refuse(service, DISCLOSURE, 409)
+    with pytest.raises(ServiceError, match="409"):
         device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
-    device.speak("gender", OWN, STARS, NOW + HALF_HOUR + DAY // 2)
-    device.speak("gender", OWN, STARS, NOW + DAY)
+    for now in (NOW + DAY // 2, NOW + DAY):
+        device.speak("gender", OWN, STARS, now)
     assert [letter.epoch for letter in letters(service)] == [0, 1]
+
+
+def test_a_letter_that_came_too_early_by_the_services_clock(service, client):
+    """A letter that is refused under the tables of now leaves again, with the same bytes."""
+    device = client()
+    device.speak("gender", OWN, STARS, NOW)
+    refuse(service, DISCLOSURE, 422)
+    with pytest.raises(ServiceError, match="422"):
+        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    device.speak("gender", OWN, {}, NOW + HALF_HOUR + 600)
+    assert letters(service) == [expected()] * 2
+
+
+def test_a_letter_under_old_tables_is_not_tried_again(service, client):
+    """A set that is sent on under the tables before may be refused; then the epoch is over."""
+    device = spoken_once(client)
+    other = disclosure(shift=1)
+    refuse(service, other, 422)
+    with pytest.raises(ServiceError, match="422"):
+        device.speak("gender", OWN, STARS, NOW + DAY)
+    before = list(service.asked)
+    device.speak("gender", OWN, STARS, NOW + DAY + 3600)
+    assert service.asked == before
 
 
 def test_two_programs_with_one_memory(service, client, tmp_path):

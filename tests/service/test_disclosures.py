@@ -341,6 +341,12 @@ def test_the_promise_is_stated(folder):
         open_section(folder, service_sees_items=True)
 
 
+def test_settings_are_true_or_false(folder):
+    """A setting that is neither true nor false is refused by its name."""
+    with pytest.raises(ConfigError, match=r"gender\.item_table is missing or is not true or false"):
+        open_section(folder, item_table="yes")
+
+
 def test_the_item_table_is_not_published_unasked(demo, folder, shops):
     """Without the setting, the table of a model whose people consented is not there."""
     toml = folder / FILE

@@ -18,7 +18,7 @@ from tacit.client.transport import ServiceError, Transport
 from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.standard_scheme import account as scheme
 from tacit.recommenders.standard_scheme import epochs
-from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.device import Device, renamed
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State, forgotten, lost, opened
 from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId, Release, Scores
@@ -90,8 +90,9 @@ class Letters:
                 kept.tables = disclosure.encode()
             kept.name = name
             letter = None if kept.settled >= state.last_epoch else letter
+            tables = kept.tables
         if letter is not None:
-            self._send(name, letter, state.spoken)
+            self._send(name, letter, tables, shown=disclosure.digest)
         with self._memory.turn() as kept:
             due = _due(kept, self._account.secret, now)
         return Spoken(letter, due, " ".join(notices))
@@ -100,7 +101,8 @@ class Letters:
         """See `Client.recommend_from_letter`."""
         disclosure, scores = self._answer(name)
         order = disclosure.item_number
-        rows = [row for row in scores.scores if row[0] not in history]
+        rated = renamed(history, disclosure)
+        rows = [row for row in scores.scores if row[0] not in rated]
         rows.sort(key=lambda row: (-row[2], order[row[0]]))
         return [item for item, *_ in rows[:n]]
 
@@ -118,10 +120,9 @@ class Letters:
     ) -> list[ItemId]:
         """See `Client.at_device`."""
         disclosure, table = self._table(name, int(time.time()) if now is None else now)
-        known = disclosure.item_number
-        levels = {
-            item: _level(disclosure, stars) for item, stars in history.items() if item in known
-        }
+        rated = renamed(history, disclosure)
+        known = (item for item in disclosure.items if item in rated)
+        levels = {item: _level(disclosure, rated[item]) for item in known}
         try:
             return [item for item, _ in table.rank(disclosure.items, levels)[:n]]
         except ValueError as error:
@@ -191,18 +192,22 @@ class Letters:
             kept.state = State(created=self._account.created or now)
         return kept.state
 
-    def _send(self, name: str, letter: bytes, epoch: int) -> None:
-        """The memory holds the letter already; the account's file is next, and then it leaves."""
+    def _send(self, name: str, letter: bytes, tables: bytes, *, shown: str) -> None:
+        """The memory holds the letter already; the account's file is next, and then it leaves.
+
+        tables: those that the letter was made for. shown: the digest of those of now.
+        """
+        content = Release.decode(letter)
+        epoch = content.epoch
         if self._account.spoken < epoch:
             self._account.speaks(epoch)
         try:
             answer = self._service.post(f"/api/disclosures/{quoted(name)}/letters", letter)
         except ServiceError as error:
-            if error.status in (409, 422):
+            old = error.status == 422 and content.disclosure != shown
+            if old or error.status == 409:  # it will not be accepted later either
                 self._settle(epoch)
             raise
-        with self._memory.turn() as kept:
-            tables = kept.tables
         scores = decoded(Scores.decode, answer)
         _check_scores(Disclosure.decode(tables), scores)
         self._settle(epoch, (tables, answer))
