@@ -139,6 +139,15 @@ def test_a_table_has_no_epsilon():
         StandardScheme(item_table=True, disclosure_epsilon=20.0, **SMALL)
 
 
+def test_the_card_names_the_table(model, ratings):
+    """The consenting people's card says that the table is published, where it may be."""
+    without = StandardScheme(**SMALL).fit(ratings)
+    named, unnamed = (" ".join(m.guarantees()[1].not_covered) for m in (model, without))
+    assert "item table" in named
+    assert "item table" not in unnamed
+    assert "treat everything you rate as published" in model.guarantees()[1].sentence
+
+
 def test_model_file(model, history, tmp_path):
     """Saved and loaded, weights, order and table are the same to the last bit."""
     model.save(tmp_path / "m")

@@ -31,6 +31,11 @@ _NOT_COVERED = (
     "stronger attackers than those measured",
 )
 
+_ITEM_TABLE = (
+    "the published item table: items with fewer than 10 raters are left out, weights are rounded, "
+    "and at most 256 of an item are in it, none of which is a guarantee"
+)
+
 
 def for_the_person(
     *,
@@ -73,8 +78,13 @@ def for_the_person(
     )
 
 
-def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
-    """The card of the people whose ratings and attributes train the recommender."""
+def for_the_consenting(
+    *, epsilon: float, contributions: int, item_table: bool = False
+) -> Guarantee:
+    """The card of the people whose ratings and attributes train the recommender.
+
+    item_table: they agreed that it is published, which items they like together.
+    """
     private = not math.isinf(epsilon)
     return Guarantee(
         name="consenting people, in what devices are told about items",
@@ -84,6 +94,12 @@ def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
             if private
             else "People whose ratings train the recommender are not protected: they agreed to "
             "show ratings and attribute."
+            + (
+                " They agreed, too, that the table of items liked together is published: treat "
+                "everything you rate as published."
+                if item_table
+                else ""
+            )
         ),
         protects="one consenting person's ratings and attribute, in the disclosure",
         adjacency=Adjacency("user", "add or remove"),
@@ -109,6 +125,7 @@ def for_the_consenting(*, epsilon: float, contributions: int) -> Guarantee:
             "item profiles and the scores made from them, fitted to exact ratings",
             "the recommender itself, which holds the ratings",
             "attacks measured on these people and printed on a card, from their exact ratings",
+            *((_ITEM_TABLE,) if item_table else ()),
         ),
         sources=(
             "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",

@@ -235,9 +235,8 @@ class StandardScheme:
         own = history or {}
         if attributes is not None:
             made = self.exchange(own, attributes, n=n, exclude=exclude, candidates=candidates)
-            return Recommendations(
-                tuple(replace(row, user_id=user) for row in made.recommendations)
-            )
+            rows = (replace(row, user_id=user) for row in made.recommendations)
+            return Recommendations(tuple(rows))
         levels = self._levels(own)
         if self.item_table and levels.nnz:
             return self.recommend_at_device(
@@ -265,13 +264,12 @@ class StandardScheme:
         """The list that a device makes from true stars and the published item table alone."""
         if self.item_table_ is None:
             raise PrivacyError(
-                "A list at the device needs the model's item table, which may be published only "
-                "with the consent of the people it was fitted to: fit it with item_table=True "
-                "(--item-table) if they agreed."
+                "A list at the device needs the item table, which is published with the consent of "
+                "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
         ranked = ranked_at_home(self.item_table_, self.disclosure_, self._levels(history))
-        rows = best_of(ranked, n=n, user=user, left_out={*history, *exclude}, only=candidates)
-        return Recommendations(rows)
+        left_out = {*history, *exclude}
+        return Recommendations(best_of(ranked, n=n, user=user, left_out=left_out, only=candidates))
 
     @property
     def item_table_(self) -> ItemTable | None:
@@ -300,7 +298,9 @@ class StandardScheme:
                 second_order=self.second_order,
             ),
             guarantees.for_the_consenting(
-                epsilon=self.disclosure_epsilon, contributions=self.contributions
+                epsilon=self.disclosure_epsilon,
+                contributions=self.contributions,
+                item_table=self.item_table,
             ),
         )
 
