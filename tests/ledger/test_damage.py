@@ -73,6 +73,35 @@ def test_a_long_log_is_read_while_it_grows(spent, ledger_at, monkeypatch):
         assert found.entries == ledger.head.sequence
 
 
+def test_large_answers_are_read_in_portions(quick_folder, ledger_at, monkeypatch):
+    """What is read at once is bounded in bytes: no portion holds more, but for a single answer."""
+    monkeypatch.setattr(replaying, "BYTES_AT_ONCE", 50_000)
+    portions = []
+    for name in ("entries", "entries_at_once"):
+        real = getattr(replaying, name)
+
+        def noted(*given, real=real):
+            rows = real(*given)
+            portions.append([len(row.answer or b"") for row in rows])
+            return rows
+
+        monkeypatch.setattr(replaying, name, noted)
+    path = quick_folder / "budgets.db"
+    with ledger_at(path) as ledger:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        for number in range(12):
+            size = 120_000 if number == 5 else 20_000
+            ask(ledger, str(number), FILMS, draw=lambda _, size=size: bytes(size))
+        assert ledger.verify().sound
+    engine = sqlite_store.engine(path, patience=5)
+    with reading(engine) as connection:
+        for last in (0, 6, 7, 9):
+            replaying.entries_at_once(connection, last, 1000)
+    engine.dispose()
+    assert sum(map(len, portions)) >= 12
+    assert all(sum(sizes) <= 50_000 or sizes == [120_000] for sizes in portions)
+
+
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
 def test_an_edited_store_is_found(spent, edit, ledger_at, statement):
     """Whatever is edited by hand, `verify` sees it and the ledger does not open again."""

@@ -287,12 +287,29 @@ def test_methods(shared_shop, operations):
     paths = {operation.path for operation in operations}
     for path in paths:
         taken = {operation.method for operation in operations if operation.path == path}
+        taken |= {"HEAD"} if "GET" in taken else set()
         for method in {"HEAD", "OPTIONS", "PUT", "PATCH", "TRACE", "C4N4RY", "GET", "POST"} - taken:
             answer = shared_shop.client.request(method, path.replace("{", "").replace("}", ""))
             assert answer.status_code == 405
-            assert set(answer.headers["allow"].split(", ")) <= taken
+            assert set(answer.headers["allow"].split(", ")) == taken, path
             if method != "HEAD":
                 check(answer, (405,))
+
+
+def test_head(shared_shop, operations, valid):
+    """HEAD is answered wherever GET is, with the same status and kind of content and no body."""
+    for operation in operations:
+        if operation.method != "GET" or operation.path == "/metrics":
+            continue
+        request = valid(operation.name)
+        got, head = (
+            shared_shop.ask("operator", method, request.path, **request.given)
+            for method in ("GET", "HEAD")
+        )
+        assert head.content == b""
+        assert head.status_code == got.status_code
+        for name in ("content-type", "content-length"):
+            assert head.headers[name] == got.headers[name], operation.name
 
 
 def test_nothing_of_it_was_kept(shared_shop):

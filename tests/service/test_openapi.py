@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import urllib.request
 import warnings
 from collections import Counter
@@ -139,6 +140,34 @@ def test_keys_are_asked_for(interface, shared_shop, operations, valid):
                 operation.method, request.path, headers=headers, **given
             )
             assert answer.status_code == 401, operation.name
+
+
+def test_what_is_refused_is_in_the_document(shared_shop):
+    """Control characters, names of visitors, and requests without a key: the document says it."""
+    document = shared_shop.app.openapi()
+    schemas = document["components"]["schemas"]
+    for text in ("control", "NFC", "64 bits", "HEAD"):
+        assert text in document["info"]["description"]
+    name = schemas["Person"]["properties"]["name"]
+    assert name["not"] == {"pattern": "^visitor-"}
+    assert "visitor-" in name["description"]
+    (history,) = [schemas["History"]["properties"]["history"]]
+    item = schemas["Rating"]["properties"]["item"]
+    for pattern in (item["pattern"], *history["patternProperties"]):
+        assert not re.match(pattern, "a\u0007")
+        assert re.match(pattern, "caf\u00e9")
+    once = document["paths"]["/api/recommend"]["post"]
+    assert once["security"] == [{"key": []}]
+    assert "needs no key" not in once["description"]
+    assert "needs the key of a person" in " ".join(once["description"].split())
+
+
+@pytest.mark.parametrize("text", ["a\u0007", "a\u200b", "e\u0301"])
+def test_texts_that_are_refused(shared_shop, text):
+    """Control and format characters, and what is not composed, are refused with 400."""
+    body = {"model": "films", "history": {text: 3.0}}
+    answer = shared_shop.post("subject", "/api/recommend", json=body)
+    assert answer.status_code == 400
 
 
 def test_the_document(shared_shop):

@@ -114,7 +114,7 @@ class DiscreteGaussianVector(Event):
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Event):
-    """One choice by the exponential mechanism or by report noisy max. epsilon: its pure loss, nats.
+    """One choice by the exponential mechanism. epsilon: its pure loss, nats.
 
     permute_and_flip: the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), equal to
     noisy max with exponential noise; it has the same pure loss, but not the bounded range on which

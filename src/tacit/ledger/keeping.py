@@ -105,7 +105,7 @@ class Keeping:
                 rows = next_ones(connection, told.last, PORTION)
             for row in rows:
                 told.entry(row)
-            if len(rows) < PORTION or told.problems:
+            if not rows or told.problems:
                 return told
             if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
                 return None
@@ -116,9 +116,7 @@ class Keeping:
         """Write it, if it is worth it and nobody else did since `before`."""
 
         def write(place: Place) -> bool:
-            rows: Sequence[Any] = [None] * PORTION
-            while len(rows) == PORTION:
-                rows = entries_at_once(place.connection, told.last, PORTION)
+            while rows := entries_at_once(place.connection, told.last, PORTION):
                 for row in rows:
                     told.entry(row)
             at_its_end = (told.sequence, told.hash) == (place.sequence, place.hash)

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, case, func, select
@@ -32,6 +33,8 @@ from tacit.ledger.states import list_states
 
 _AT_ONCE = 1000
 """Entries of one transaction."""
+BYTES_AT_ONCE = 16 * 2**20
+"""Of entries and answers that are read together: so much memory, or that of one answer."""
 Read = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that changes nothing and sees one moment."""
 
@@ -73,13 +76,14 @@ def hear(connection: Connection, told: Told, most: int) -> bool:
     rows = entries(connection, told.last, most)
     for row in rows:
         told.entry(row)
-    return len(rows) == most
+    return bool(rows)
 
 
 def entries(connection: Connection, last: int, most: int) -> Sequence[Any]:
-    """The next ones, each beside the request and the answer of the same number."""
-    question = _beside_each_other().where(log.c.sequence > last)
-    return connection.execute(question.order_by(log.c.sequence).limit(most)).all()
+    """The next ones, each beside the request and the answer of the same number: at most so many,
+    and fewer where they are large; none if there are no more."""
+    question = _beside_each_other().where(log.c.sequence > last).order_by(log.c.sequence)
+    return connection.execute(question.limit(_fitting(connection, last, most))).all()
 
 
 def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[Any]:
@@ -91,7 +95,8 @@ def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[An
     if connection.dialect.name != "sqlite":
         return entries(connection, last, most)
     found = _beside_each_other().where(log.c.sequence > last)
-    each = found.order_by(log.c.sequence).limit(most).subquery()
+    fitting = _fitting(connection, last, most)
+    each = found.order_by(log.c.sequence).limit(fitting).subquery()
     answer = case((each.c.answer.is_(None), None), else_=func.hex(each.c.answer))
     columns = [answer if name == "answer" else each.c[name] for name in _Row._fields]
     told = connection.scalar(select(func.json_group_array(func.json_array(*columns))))
@@ -100,6 +105,15 @@ def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[An
         row if row.answer is None else row._replace(answer=bytes.fromhex(row.answer))
         for row in sorted(rows)
     ]
+
+
+def _fitting(connection: Connection, last: int, most: int) -> int:
+    """How many of the next entries have `BYTES_AT_ONCE` together; at least one."""
+    size = func.length(log.c.body) + func.coalesce(func.length(answers.c.answer), 0)
+    beside = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
+    question = select(size).select_from(beside).where(log.c.sequence > last)
+    sizes: Sequence[int] = connection.scalars(question.order_by(log.c.sequence).limit(most)).all()
+    return max(1, sum(total <= BYTES_AT_ONCE for total in accumulate(sizes)))
 
 
 def _compared(connection: Connection, told: Told) -> Verification:

@@ -30,13 +30,15 @@ _ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 class Answer:
     """Sends at most one answer, and remembers its status. grid: seconds, or 0 for at once.
+    bodiless: the answer to HEAD, which is that to GET without its body.
 
     With a grid an answer starts at a multiple of it after the request began, so that how long the
     work took shows in these steps only.
     """
 
-    def __init__(self, send: Send, grid: float) -> None:
+    def __init__(self, send: Send, grid: float, *, bodiless: bool = False) -> None:
         self._send = send
+        self._bodiless = bodiless
         self._grid = grid
         self._given_up = False
         self.started = time.perf_counter()
@@ -72,6 +74,8 @@ class Answer:
                 *(header for header in _ENCODED if header[0] not in present),
                 (b"x-request-id", self.request_id.encode()),
             ]
+        elif self._bodiless:
+            message = {**message, "body": b""}
         await self._send(message)
 
 

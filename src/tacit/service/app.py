@@ -29,6 +29,16 @@ RESOURCES = (
 """Files of tacit.service.resources; each has a `router`."""
 
 
+READ = (
+    "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
+    "that is given twice, whole numbers beyond 64 bits, more than 32 levels, and texts beyond "
+    "4,096 characters, outside of Unicode's composed form (NFC), or with control, format, "
+    "private-use or unassigned characters. A field or a query parameter that is not in this "
+    "document is refused with 422. HEAD is answered wherever GET is."
+)
+"""For all operations, in the OpenAPI document."""
+
+
 def create_app(
     service: Service, *, log: Logger | None = None, ready: Callable[[], None] = lambda: None
 ) -> FastAPI:
@@ -54,6 +64,7 @@ def create_app(
     app = FastAPI(
         title="tacit",
         summary="Recommendations without telling.",
+        description=READ,
         version=__version__,
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page fetches scripts from elsewhere

@@ -48,7 +48,9 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = Answer(send, self._settings.grid)
+        answer = Answer(send, self._settings.grid, bodiless=scope["method"] == "HEAD")
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
         try:
             caller = self._admitted(scope)
             body = await arriving.body_of(scope, receive, self._settings.most_body)

@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
 from tacit.ledger import (
@@ -163,9 +164,10 @@ def install(app: FastAPI, log: Logger, names: Collection[str]) -> None:
         return response_of(problem)
 
     @app.exception_handler(HTTPException)
-    async def _routing(_: Request, error: HTTPException) -> JSONResponse:
+    async def _routing(request: Request, error: HTTPException) -> JSONResponse:
         found = Problem(error.status_code, _ROUTING.get(error.status_code, "This is not read."))
-        found.headers.update(error.headers or {})
+        if error.status_code == 405:
+            found.headers["Allow"] = ", ".join(sorted(_methods(request)))
         return response_of(found)
 
     @app.exception_handler(RequestValidationError)
@@ -178,6 +180,17 @@ def install(app: FastAPI, log: Logger, names: Collection[str]) -> None:
         if found.status == 500:
             log.fault("", error)
         return response_of(found)
+
+
+def _methods(request: Request) -> set[str]:
+    """All that an address takes: each operation of it is a route of its own. HEAD where GET is."""
+    found = {
+        method
+        for route in request.app.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in route.methods
+    }
+    return found | {"HEAD"} if "GET" in found else found
 
 
 _ROUTING = {

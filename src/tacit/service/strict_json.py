@@ -20,6 +20,8 @@ LARGEST = 2**63 - 1
 SMALLEST = sys.float_info.min
 """Of full precision; nearer to zero is zero."""
 LONGEST_TEXT = 4096
+PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
+"""What the interface's document says of a text: no control characters. More is refused here."""
 _BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 """A text as one piece, or a bracket. From every quote it finds an end, so it never goes back."""
 

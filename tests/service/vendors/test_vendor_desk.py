@@ -238,6 +238,31 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
         vendor.check_kept({vendor.state: change(kept)}.get)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"version": 9}, "of version 9, and this tacit goes on with version 1"),
+        ({"version": None, "since": None}, "of a version before 1"),
+        ({"since": None}, "damaged"),
+    ],
+)
+def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
+    """A state of a later or an earlier version is refused with the version."""
+    vendor = served(tmp_path / NAMES[0])
+    numbers, arrays = unpack(Desk(settings.vendor()).encode(settings.told))
+    changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
+    with pytest.raises(ConfigError, match=said):
+        vendor.check_kept({vendor.state: pack(changed, arrays)}.get)
+
+
+def test_a_state_without_a_version_goes_on(settings, tmp_path):
+    """What this version kept before it wrote the number is whole, and is gone on from."""
+    vendor = served(tmp_path / NAMES[0])
+    numbers, arrays = unpack(Desk(settings.vendor()).encode(settings.told))
+    del numbers["version"]
+    vendor.check_kept({vendor.state: pack(numbers, arrays)}.get)
+
+
 def renamed(tmp_path):
     """A worker of the first of two vendors, and one that found another video there later."""
     folder = folders(tmp_path)[0]

@@ -22,7 +22,15 @@ VISITOR = "visitor-"
 class Person(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: Annotated[str, Field(pattern=PATTERN, description="A pseudonym: it stands in logs.")]
+    name: Annotated[
+        str,
+        Field(
+            pattern=PATTERN,
+            description="A pseudonym: it stands in logs. Names that begin with 'visitor-' are "
+            "those of visitors, and are refused.",
+            json_schema_extra={"not": {"pattern": f"^{VISITOR}"}},
+        ),
+    ]
 
 
 class PersonKey(BaseModel):

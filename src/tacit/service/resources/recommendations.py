@@ -16,11 +16,12 @@ from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN, Named, model_of
 from tacit.service.running import Service
+from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, tags=["recommendations"])
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
-ItemId = Annotated[str, Field(min_length=1, max_length=200)]
+ItemId = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
 Stars = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -71,7 +72,8 @@ def recommend(
 
 @router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
 def recommend_once(service: Here, asked: History) -> Response:
-    """A list from a history that comes with the question. It changes nothing and needs no key."""
+    """A list from a history that comes with the question. It changes nothing, so it takes no
+    Idempotency-Key; it needs the key of a person or of the operator in Authorization."""
     served = model_of(service, asked.model)
     check_ratings(served, asked.history)
     return _listed(served, asked.history, asked.n)

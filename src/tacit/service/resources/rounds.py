@@ -17,12 +17,13 @@ from tacit.service.replies import Step, step
 from tacit.service.rounds import ServedRounds
 from tacit.service.running import Service
 from tacit.service.salted_steps import salting
+from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 Candidate = (
     Annotated[int, Field(ge=-(2**53), le=2**53)]
-    | Annotated[str, Field(min_length=1, max_length=64)]
+    | Annotated[str, Field(min_length=1, max_length=64, pattern=PRINTABLE)]
 )
 Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=1000)]
 Voter = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]

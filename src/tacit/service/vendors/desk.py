@@ -35,6 +35,8 @@ from tacit.recommenders.pdap.policy import Choice
 from tacit.recommenders.pdap.vendor import Vendor, Visit
 from tacit.service.vendors.packing import pack, unpack
 
+VERSION = 1
+"""Of a kept state, which holds it. One that holds none is read if nothing else is missing."""
 KEPT = 2048
 """Of so many last visits, and guests, a word may be told."""
 _VISIT = np.dtype(
@@ -112,7 +114,7 @@ class Desk:
     def encode(self, settings: str) -> bytes:
         """settings: what must be the same for whoever goes on from here."""
         numbers, arrays = storing.saved(self.vendor)
-        numbers |= {"settings": settings, "since": self.since}
+        numbers |= {"version": VERSION, "settings": settings, "since": self.since}
         numbers |= {"names": self.names, "guests": self.guests_so_far}
         rows = {"visit_rows": _bytes(self.visits), "guest_rows": _bytes(self.guests)}
         return pack(numbers, arrays | rows)
@@ -283,6 +285,11 @@ class Desk:
             number=number,
             came=bool(row["came"]),
         )
+
+
+def version_of(kept: bytes) -> int:
+    """Of a kept state; 0 where it says none. The same errors as `settings_of`."""
+    return int(unpack(kept)[0].get("version", 0))
 
 
 def settings_of(kept: bytes) -> str:

@@ -22,7 +22,7 @@ from tacit.service.people import state_named
 from tacit.service.replies import Reply, Step, refusal
 from tacit.service.settings import FILE
 from tacit.service.vendors.calls import Calls
-from tacit.service.vendors.desk import Desk, settings_of
+from tacit.service.vendors.desk import VERSION, Desk, settings_of, version_of
 from tacit.service.vendors.peers import Neighbour
 from tacit.service.vendors.reach import Reach
 from tacit.service.vendors.settings import VendorSettings, peers_of
@@ -87,14 +87,18 @@ class ServedVendor:
         """ConfigError where its state was kept under other settings, or cannot be gone on from."""
         if (found := kept(self.state)) is None:
             return
+        known = None
         try:
+            known = version_of(found)
+            if known > VERSION:
+                raise ValueError  # whatever it holds
             others = self.settings.others_than(settings_of(found))
             if not others:
                 Desk.decode(found, self.settings.vendor(), self.settings.told)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
-                f"{FILE}: vendors.{self.name} cannot be gone on from: what was kept of it is of "
-                "another version of tacit, or damaged. Take another name for the vendor."
+                f"{FILE}: vendors.{self.name} cannot be gone on from: {_kept_as(known)}. Take "
+                "another name for the vendor."
             ) from None
         if others:
             raise ConfigError(
@@ -153,6 +157,14 @@ class ServedVendor:
             "neighbours": sorted(self.neighbours),
             "forward_epsilon": self.settings.forward_epsilon if self.neighbours else None,
         }
+
+
+def _kept_as(version: int | None) -> str:
+    """What is wrong with a state that cannot be read. None: it has no version, being damaged."""
+    if version is None or version == VERSION:
+        return "what was kept of it is damaged"
+    said = f"version {version}" if version else f"a version before {VERSION}"
+    return f"what was kept of it is of {said}, and this tacit goes on with version {VERSION}"
 
 
 class Keeper:
