@@ -50,7 +50,10 @@ _FIRST_LINES = {
 
 @dataclass(frozen=True)
 class Measurement:
-    """How well an attacker did. AUC: 0.5 is guessing, and the distance from it is what counts."""
+    """How well an attacker did. AUC: 0.5 is guessing, and the distance from it is what counts.
+
+    people, rarest: how many were attacked, and how many of them hold the rarest value.
+    """
 
     attack: str
     trained_on: str
@@ -59,6 +62,8 @@ class Measurement:
     low: float
     high: float
     data: str
+    people: int = 0
+    rarest: int = 0
 
     def __str__(self) -> str:
         return (

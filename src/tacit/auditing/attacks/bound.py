@@ -9,7 +9,7 @@ fewer than 5 folds the standard deviation between folds is added in quadrature.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -71,18 +71,28 @@ class Bound(Generic[Key]):
 
 
 def simultaneous(
-    labels: Ints, scores: Mapping[Key, Floats], fold_of: Ints, *, draws: int = DRAWS, seed: int = 0
+    labels: Ints,
+    scores: Mapping[Key, Floats],
+    fold_of: Ints,
+    *,
+    target: Callable[[Key], int] = lambda _: 1,
+    draws: int = DRAWS,
+    seed: int = 0,
 ) -> Bound[Key]:
-    """labels 0 and 1, scores and folds of the same people: (people,) each."""
+    """labels, scores and folds of the same people: (people,) each.
+
+    target: the label that an attacker's scores speak of.
+    """
     if not scores:
         raise DataError("a bound needs the scores of at least one attacker")
+    ones = {key: (labels == target(key)).astype(np.int64) for key in scores}
     ranks = {key: pooled_ranks(each, fold_of) for key, each in scores.items()}
-    areas = {key: auc(labels, each) for key, each in ranks.items()}
+    areas = {key: auc(ones[key], each) for key, each in ranks.items()}
     generator = np.random.default_rng(seed)
     people = len(labels)
     weights = generator.multinomial(people, np.full(people, 1 / people), size=draws)
-    drawn = {key: _weighted_aucs(labels, each, weights) for key, each in ranks.items()}
-    deviations = {key: _deviation(labels, scores[key], fold_of, drawn[key]) for key in ranks}
+    drawn = {key: _weighted_aucs(ones[key], each, weights) for key, each in ranks.items()}
+    deviations = {key: _deviation(ones[key], scores[key], fold_of, drawn[key]) for key in ranks}
     largest = np.max(
         [np.abs(drawn[key] - areas[key]) / max(deviations[key], 1e-12) for key in ranks], axis=0
     )
@@ -102,8 +112,9 @@ def _deviation(labels: Ints, scores: Floats, fold_of: Ints, drawn: Floats) -> fl
     variance = float(np.var(drawn, ddof=1))
     folds = np.unique(fold_of)
     if 1 < len(folds) < ENOUGH_FOLDS:
-        by_fold = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in folds]
-        variance += float(np.var(by_fold, ddof=1))
+        both = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
+        by_fold = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in both]
+        variance += float(np.var(by_fold, ddof=1)) if len(both) > 1 else 0.0
     return float(np.sqrt(variance))
 
 

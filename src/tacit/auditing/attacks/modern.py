@@ -108,7 +108,7 @@ class OnFeatures:
             raise not_fitted(self.name)
         check_ratings(seen.ratings, self._n_items)
         features = self._standard(self._columns(self._space.blocks(seen)))
-        scores: Floats = np.mean([_log_odds(each, features) for each in self._models], axis=0)
+        scores: Floats = np.mean([log_odds(each, features) for each in self._models], axis=0)
         return scores
 
     def _standard(self, features: Floats) -> Floats:
@@ -190,7 +190,7 @@ def logistic_svd() -> OnFeatures:
 
 def boosting_meta() -> OnFeatures:
     """Gradient boosted trees on summaries."""
-    return OnFeatures("boosting-meta", Blocks.summaries, _boosting)
+    return OnFeatures("boosting-meta", Blocks.summaries, boosting)
 
 
 def boosting_svd() -> OnFeatures:
@@ -199,7 +199,7 @@ def boosting_svd() -> OnFeatures:
     def columns(blocks: Blocks) -> Floats:
         return np.hstack([blocks.directions(30, 30), blocks.summaries()])
 
-    return OnFeatures("boosting-svd", columns, _boosting)
+    return OnFeatures("boosting-svd", columns, boosting)
 
 
 def mlp() -> OnFeatures:
@@ -258,7 +258,8 @@ def _everything(blocks: Blocks) -> Floats:
     return np.hstack([blocks.directions(60, 60), blocks.summaries()])
 
 
-def _boosting(labels: Labels) -> list[Any]:
+def boosting(labels: Labels) -> list[Any]:
+    """One unfitted classifier of boosted trees, with leaves that suit so many people."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return [
@@ -274,10 +275,11 @@ def _boosting(labels: Labels) -> list[Any]:
     ]
 
 
-def _log_odds(model: Any, features: Floats) -> Floats:
+def log_odds(model: Any, features: Floats) -> Floats:
+    """(people,) log odds of 1 of a fitted scikit-learn classifier."""
     if hasattr(model, "decision_function"):
         odds: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
         return odds
     chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
-    log_odds: Floats = np.log(chance / (1 - chance))
-    return log_odds
+    logit: Floats = np.log(chance / (1 - chance))
+    return logit
