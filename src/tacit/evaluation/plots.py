@@ -17,7 +17,7 @@ import vl_convert
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from tacit.evaluation.hiding import MixPoint
+from tacit.evaluation.hiding_table import MixPoint
 from tacit.evaluation.sketch_needs import Needs
 
 ATTACK_COLOURS = ("var(--a1)", "var(--a2)", "var(--a3)", "var(--a4)")
@@ -94,7 +94,7 @@ def fold_spread(groups: Sequence[tuple[str, str, str, Sequence[float]]]) -> str:
             ends.encode(alt.X("min(auc):Q"), alt.X2("max(auc):Q")),
             base.mark_circle(size=34, opacity=0.6).encode(x),
             mean,
-        ).properties(width=320, height=max(120, 76 * len(attacks)))
+        ).properties(width=320, height=max(120, 48 * len(attacks)))
     )
 
 

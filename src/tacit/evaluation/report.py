@@ -6,18 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.evaluation.hiding import MIXED_RELEASE, AttackRow, HidingTable
-from tacit.evaluation.intervals import Interval
-from tacit.evaluation.verdict import (
-    ATTACK_NAMES,
-    NEAR,
-    Strongest,
-    rate,
-    recommended,
-    shown_distance,
-    strongest,
-    verdict,
-)
+from tacit.evaluation.hiding_table import HidingTable, TimeRow
+from tacit.evaluation.verdict import ATTACK_NAMES, NEAR, shown_distance, verdict
 from tacit.writing import check_writable, write_whole
 
 RELEASE_NAMES = {
@@ -60,7 +50,6 @@ def render(table: HidingTable, manifest: Mapping[str, Any]) -> str:
     """The page as HTML: no script, no address, every word of the data escaped."""
     filters = {
         "level": _level,
-        "right": rate,
         "leak": lambda area: LEVELS[_level(area)][1],
         "change": lambda share: f"{share:+.1%}".replace("-", "\N{MINUS SIGN}"),
     }
@@ -83,42 +72,67 @@ def fill(template: str, facts: Mapping[str, Any], filters: Mapping[str, Callable
 
 
 def _facts(table: HidingTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    found = strongest(table)
     attacks = list(dict.fromkeys(row.attack for row in table.rows))
-    releases = list(dict.fromkeys(row.release for row in table.rows))
+    judged = table.judged or "none"
     return {
         "table": table,
         "verdict": verdict(table),
-        "recommended": recommended(table),
-        "tiles": _tiles(found),
+        "judged": judged,
+        "tiles": _tiles(table, judged),
         "attacks": {attack: ATTACK_NAMES.get(attack, attack) for attack in attacks},
-        "trained_on": [
-            kind
-            for kind in ("raw", "released")
-            if any(row.trained_on == kind for row in table.rows)
-        ],
-        "cells": {(row.release, row.attack, row.trained_on): row for row in table.rows},
-        "releases": releases,
+        "columns": _columns(table, judged),
+        "cells": {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows},
+        "control": {row.attack: row for row in table.control},
+        "watched": _watched(table),
         "meanings": RELEASE_NAMES,
         "accuracy": {row.release: row for row in table.accuracy},
-        "read": [name for name in releases if _level(table.fractions.get(name, 0.5)) == TOP],
+        "worst": {row.release: row for row in table.worst},
+        "read": [name for name, area in table.fractions.items() if _level(area) == TOP],
         "levels": LEVELS,
-        "near": NEAR,
-        "mixed_release": MIXED_RELEASE,
-        "control": [(row, _holds_half(row.low, row.high)) for row in table.control],
         "folds": max(len(row.folds) for row in table.rows),
         "manifest": list(flat(manifest)),
         "date": manifest.get("date"),
     } | _plots(table, attacks)
 
 
-def _tiles(found: Strongest) -> list[tuple[str, AttackRow]]:
-    named = {
-        "Without obfuscation": found.before,
-        "Obfuscated, attacker trained on true ratings": found.frozen,
-        "Obfuscated, attacker who knows the method": found.retrained,
+def _tiles(table: HidingTable, judged: str) -> list[tuple[str, float, float, str]]:
+    """Name, AUC, bound and a note of the figure, its control, and the same on true stars."""
+    found = {row.release: row for row in table.worst}
+    tiles = []
+    for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
+        if release in found:
+            row = found[release]
+            name = "True stars" if release == "none" else name
+            note = f"{ATTACK_NAMES.get(row.attack, row.attack)}, strongest of {row.attackers}"
+            tiles.append((name, row.auc, row.upper, note))
+    row = found[judged]
+    if row.control is not None and row.control_upper is not None:
+        note = "as expected" if row.control_holds else "not within its bound: read with care"
+        tiles.append(("Permuted labels: nothing to find", row.control, row.control_upper, note))
+    return tiles
+
+
+def _columns(table: HidingTable, judged: str) -> list[tuple[str, tuple[str, str, str]]]:
+    """Headings of the panel's table, and release, view and training of the cells below."""
+    wanted = {
+        "true stars": ("none", "union", "raw"),
+        "frozen": (judged, "union", "raw"),
+        "retrained": (judged, "union", "released"),
+        "retrained, with weeks": (judged, "epochs", "released"),
     }
-    return [(name, row) for name, row in named.items() if row is not None]
+    there = {(row.release, row.view, row.trained_on) for row in table.rows}
+    if judged == "none":
+        return [("true stars", wanted["true stars"])]
+    return [(name, place) for name, place in wanted.items() if place in there]
+
+
+def _watched(table: HidingTable) -> dict[str, list[TimeRow]]:
+    """Rows over time by schedule, the strongest first."""
+    by_schedule: dict[str, list[TimeRow]] = {}
+    for row in sorted(table.over_time, key=lambda row: -abs(row.auc - 0.5)):
+        by_schedule.setdefault(row.schedule, []).append(row)
+    names = dict.fromkeys(row.schedule for row in table.over_time)
+    return {name: by_schedule[name] for name in names}
 
 
 def _plots(table: HidingTable, attacks: list[str]) -> dict[str, Any]:
@@ -140,13 +154,15 @@ def _plots(table: HidingTable, attacks: list[str]) -> dict[str, Any]:
 def _groups(
     table: HidingTable, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
-    cells = {(row.release, row.attack, row.trained_on): row for row in table.rows}
-    release = recommended(table)
+    cells = {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
+    places = {
+        "before": ("none", "union", "raw"),
+        "frozen": (table.judged, "union", "raw"),
+        "retrained": (table.judged, "union", "released"),
+    }
     for attack, name in names.items():
-        before = cells.get(("none", attack, "raw")) or cells.get(("none", attack, "released"))
-        frozen = cells.get((release or "", attack, "raw"))
-        retrained = cells.get((release or "", attack, "released"))
-        for group, row in (("before", before), ("frozen", frozen), ("retrained", retrained)):
+        for group, place in places.items():
+            row = cells.get((*place, attack))  # type: ignore[arg-type]  # nothing judged: no row
             if row is not None:
                 yield name, group, f"var(--{group})", row.folds
 
@@ -155,8 +171,8 @@ def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, l
     """The frozen attack that sees most in true ratings, and `tenths` before and after."""
     from tacit.evaluation.plots import tenths
 
-    names = [name for name in ("none", recommended(table)) if name is not None]
-    raw = {(row.release, row.attack): row for row in table.rows if row.trained_on == "raw"}
+    names = [name for name in ("none", table.judged) if name is not None]
+    raw = {(r.release, r.attack): r for r in table.rows if r.trained_on == "raw"}
     for release in names:
         able = [a for a in attacks if (release, a) in table.scores and (release, a) in raw]
         if able:
@@ -178,10 +194,6 @@ def _target(table: HidingTable) -> int:
 def _level(area: float) -> int:
     away = shown_distance(area)
     return next(number for number, (end, _) in enumerate(LEVELS) if away <= end)
-
-
-def _holds_half(low: float, high: float) -> bool:
-    return Interval(0.5, low, high).holds(0.5)
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
