@@ -29,8 +29,10 @@ def standard_scheme(
     release: Annotated[
         str, typer.Option(help="What devices send; 'none' attacks true stars.")
     ] = "scheme+selection+rounding",
+    panel: options.Panel = "quick",
     attack: Annotated[
-        list[str] | None, typer.Option(help="Only this attack; repeat for several.")
+        list[str] | None,
+        typer.Option(help="This attacker in place of the panel; repeat for several."),
     ] = None,
     variant: options.Variant = "sound",
     folds: options.Folds = 10,
@@ -42,7 +44,7 @@ def standard_scheme(
 
     Unknown is their attribute; they are attacked fold by fold.
     """
-    from tacit.auditing.attacks import ATTACKS, distance
+    from tacit.auditing.attacks import distance
     from tacit.evaluation.hiding import evaluate_hiding, steps
     from tacit.evaluation.manifest import manifest
 
@@ -53,7 +55,8 @@ def standard_scheme(
             attribute,
             folds=folds,
             releases=tuple(dict.fromkeys(["none", release])),
-            attacks=attack or tuple(ATTACKS),
+            panel=panel,
+            attacks=attack,
             variant=variant,
             seed=seed,
             workers=workers,
@@ -62,6 +65,7 @@ def standard_scheme(
     rows = [
         {
             "release": row.release,
+            "view": row.view,
             "attack": row.attack,
             "trained_on": row.trained_on,
             "auc": row.auc,
@@ -76,6 +80,8 @@ def standard_scheme(
         "attribute": attribute,
         "values": list(table.values),
         "people": table.people,
+        "worst": table.to_dict()["worst"],
+        "sentence": table.sentence(release),
         "rows": rows,
         "control": table.to_dict()["control"],
         "manifest": manifest(
@@ -87,6 +93,7 @@ def standard_scheme(
 
 def _show(result: dict[str, Any]) -> None:
     output.console.print(f"Guessing {result['attribute']} of {result['people']:,} people.")
-    hiding_tables.intervals(result["rows"])
+    output.console.print(result["sentence"], soft_wrap=True, markup=False)
+    hiding_tables.attacks(result["rows"])
     hiding_tables.control(result["control"])
     output.next_step("Next:  tacit evaluate standard-scheme RATINGS --report out.html")

@@ -65,6 +65,7 @@ def standard_scheme(
     measure: Annotated[
         bool, typer.Option(help="Attack the model on its own training people for its card.")
     ] = True,
+    panel: options.Panel = "quick",
     seed: options.Seed = 0,
     workers: options.Workers = 0,
     as_json: JSON = False,
@@ -73,6 +74,7 @@ def standard_scheme(
 
     What hides it is what their devices send.
     """
+    from tacit.privacy import figure
     from tacit.recommenders.standard_scheme import StandardScheme
 
     model = StandardScheme(
@@ -92,7 +94,7 @@ def standard_scheme(
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings)
     if measure and len(attribute) == 1 and mix == 1:
-        _measure(model, ratings, seed=seed, workers=workers, quiet=as_json)
+        _measure(model, ratings, panel=panel, seed=seed, workers=workers, quiet=as_json)
     model.save(out)
     result = summary("standard-scheme", out, ratings) | {
         "attributes": list(model.attributes),
@@ -101,13 +103,14 @@ def standard_scheme(
         "release": release,
         "training_people": model.n_consenting_,
         "item_table": model.item_table,
+        "figure": figure(model.measurements_),
         "measurements": [vars(measured) for measured in model.measurements_],
     }
     output.emit(result, as_json=as_json, render=_show)
 
 
 def _measure(
-    model: StandardScheme, ratings: Ratings, *, seed: int, workers: int, quiet: bool
+    model: StandardScheme, ratings: Ratings, *, panel: str, seed: int, workers: int, quiet: bool
 ) -> None:
     from tacit.evaluation.hiding import evaluate_hiding, steps
 
@@ -117,6 +120,7 @@ def _measure(
             model.attributes[0],
             folds=MEASURING_FOLDS,
             releases=tuple(dict.fromkeys(["none", model.release])),
+            panel=panel,
             variant=model.variant,
             factors=model.factors,
             disclosure_epsilon=model.disclosure_epsilon,
@@ -139,7 +143,8 @@ def _show(result: dict[str, Any]) -> None:
         markup=False,
     )
     if result["measurements"]:
-        output.console.print(f"How well attackers guess {hidden} of these people, fold by fold:")
+        output.console.print(f"How well attackers guess {hidden} of these people:")
+        output.console.print(result["figure"], soft_wrap=True, markup=False)
         hiding_tables.intervals(result["measurements"])
     name, values = next(iter(result["values"].items()))
     how = "--at-device" if result["item_table"] else f"--about {name}={values[0]}"

@@ -34,6 +34,9 @@ SourceDomains = Annotated[
 TargetDomains = Annotated[
     list[str], typer.Option("--target", help="Domains to recommend from, with commas.")
 ]
+Panel = Annotated[
+    str, typer.Option(help="Attackers: 'quick', or 'full' for all eleven and those of packages.")
+]
 Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]
 
 

@@ -20,6 +20,8 @@ from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.errors import ConfigError
 from tacit.evaluation.hiding_experiment import (
+    DEFAULT_RELEASE,
+    QUICK_SCHEDULES,
     SCHEDULES,
     WEEKLY,
     Experiment,
@@ -29,7 +31,8 @@ from tacit.evaluation.hiding_experiment import (
 )
 from tacit.evaluation.hiding_fold import run_fold
 from tacit.evaluation.hiding_lists import best_penalty
-from tacit.evaluation.hiding_table import HidingTable, table_of
+from tacit.evaluation.hiding_pooled import table_of
+from tacit.evaluation.hiding_table import HidingTable
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.recommenders.standard_scheme.messages import RELEASES, Rule
 from tacit.recommenders.standard_scheme.training import (
@@ -47,10 +50,10 @@ def evaluate_hiding(
     attribute: str,
     *,
     folds: int = 10,
-    releases: Sequence[str] = tuple(RELEASES),
-    attacks: Sequence[str] | None = None,
+    releases: Sequence[str] = ("none", DEFAULT_RELEASE),
     panel: str = "quick",
-    schedules: Sequence[str] = SCHEDULES,
+    attacks: Sequence[str] | None = None,
+    schedules: Sequence[str] | None = None,
     variant: str = "sound",
     disclosure_epsilon: float = math.inf,
     contributions: int = 50,
@@ -62,13 +65,16 @@ def evaluate_hiding(
     """Attack every release, folds by user. `steps(folds)` says how far progress counts.
 
     attacks: names of attackers in place of those of the panel. schedules: how the release that is
-    judged is also watched over time.
+    judged is also watched over time; by default all of them with the full panel, and two with the
+    quick one.
 
     Results depend on the seed and the data only, not on the number of workers; with a finite
     `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
     is a real release.
     """
     names = panel_names(panel) if attacks is None else checked(attacks)
+    if schedules is None:
+        schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
     if ratings.timestamps is None:
         schedules = [schedule for schedule in schedules if schedule != WEEKLY]
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
@@ -156,6 +162,3 @@ def _item_features(ratings: Ratings) -> tuple[Floats, Floats]:
         else np.full(ratings.n_items, np.nan)
     )
     return genres.reshape(ratings.n_items, len(names)), years
-
-
-__all__ = ["HidingTable", "evaluate_hiding", "steps"]

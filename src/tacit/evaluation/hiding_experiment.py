@@ -14,7 +14,7 @@ from scipy import sparse
 from tacit.data.ratings import Ratings
 from tacit.randomness import replay, secure
 from tacit.recommenders.standard_scheme.disclosure import Tables
-from tacit.recommenders.standard_scheme.epochs import FIRST_END, calendar
+from tacit.recommenders.standard_scheme.epochs import FIRST_END, start
 from tacit.recommenders.standard_scheme.messages import DAY, RELEASES, WEEK, Rule
 from tacit.recommenders.standard_scheme.population import over_epochs, release
 from tacit.recommenders.standard_scheme.training import (
@@ -46,6 +46,7 @@ UNION, EPOCHS = "union", "epochs"
 WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
 EACH_RATING = "each rating"
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS, EACH_RATING)
+QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
 REFUSED = (EACH_RATING,)
 """A device speaks by the calendar; measured all the same, as if it did not."""
 REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
@@ -226,7 +227,7 @@ def weeks_of(ratings: Ratings) -> sparse.csr_array | None:
         return None
     times = ratings.timestamps.astype(np.int64)
     created = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))[ratings.users]
-    label = np.where(times < created + DAY, 1, np.maximum(2, calendar(times, WEEK)))
+    label = np.where(times < created + DAY, 1, np.maximum(2, (times - start(0, WEEK)) // WEEK))
     label[times < created + FIRST_END] = 0
     return with_data(ratings.matrix, 1 + label)
 

@@ -27,7 +27,7 @@ from tacit.auditing.attacks import (
     readers_of_epochs,
     stacked,
 )
-from tacit.auditing.attacks.outside import KnownCount, changes, known_items
+from tacit.auditing.attacks.outside import KnownCount, known_items, vanished
 from tacit.evaluation.hiding_experiment import (
     REFITTED,
     UNION,
@@ -49,6 +49,8 @@ Ints = NDArray[np.int64]
 
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
+VANISH = "vanish or appear"
+"""An attacker without training."""
 
 
 @dataclass
@@ -60,7 +62,7 @@ class FoldResult:
     known_count   scores of the attacker who knows how many items were rated
     fractions     release -> AUC of a look at the released fractions, see `fraction_scores`
     mixed         mix -> (frozen attack -> AUC, RMSE)
-    changed       schedule -> how many items of a letter were missing or changed in a later one
+    lost          schedule -> how many items of a letter were missing or changed in a later one
     """
 
     scores: dict[Key, Floats] = field(default_factory=dict)
@@ -71,7 +73,7 @@ class FoldResult:
     fractions: dict[str, float] = field(default_factory=dict)
     accuracy: dict[str, Accuracy] = field(default_factory=dict)
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
-    changed: dict[str, int] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
 
 
 def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
@@ -142,7 +144,7 @@ class _Fold:
             return
         for schedule in self.experiment.schedules:
             views = (
-                [self._refitted(folds, name, schedule, train.public) for folds in self._sides()]
+                [self._refitted(f, name, schedule, target, train.public) for f in self._sides()]
                 if schedule in REFITTED
                 else [self._labelled(seen, schedule) for seen in (train, test)]
             )
@@ -158,7 +160,9 @@ class _Fold:
         epochs = self.experiment.epochs(schedule)[people]
         return replace(seen, epochs=at_entries(seen.ratings, epochs))
 
-    def _refitted(self, folds: Sequence[int], name: str, schedule: str, public: Public) -> Seen:
+    def _refitted(
+        self, folds: Sequence[int], name: str, schedule: str, target: int, public: Public
+    ) -> Seen:
         parts = []
         for other in folds:
             people = self.experiment.inside(other)
@@ -168,8 +172,9 @@ class _Fold:
                 for until in (range(REFITTED[schedule]) if other == self.fold else (None,))
             ]
             if other == self.fold:
-                stars = [levels for levels, _ in letters]
-                self.found.changed[schedule] = int(changes(stars).sum())
+                lost = vanished([levels for levels, _ in letters], public.log_keep[0])
+                self.found.lost[schedule] = int(lost.events.sum())
+                self._add(name, schedule, "nothing", target, {VANISH: lost.scores})
             levels, labels = letters[-1]
             table = np.full(len(people), self._row(other))
             parts.append(Seen(self.experiment.stars(levels), public, table, labels))

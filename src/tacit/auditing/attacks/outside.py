@@ -51,9 +51,9 @@ def known_items(
     undecided = keep[:, items].max(axis=0) == 0  # never shown, whoever rated it
     ratio = np.where(undecided & ~there, 0.0, ratio)
     finite = np.clip(ratio, -SURE, SURE)
-    sums: Floats = np.bincount(rows, finite, minlength=rated.shape[0])
+    sums = np.bincount(rows, finite, minlength=rated.shape[0])
     certain = np.bincount(rows[np.abs(finite) == SURE], minlength=rated.shape[0]) > 0
-    return KnownItems(sums, certain)
+    return KnownItems(sums.astype(np.float64), certain)
 
 
 class KnownCount:
@@ -85,17 +85,30 @@ class KnownCount:
         return np.hstack([np.stack(columns, axis=1), self._space.blocks(seen).summaries()])
 
 
-def changes(letters: Sequence[sparse.csr_array]) -> Ints:
-    """(people,) how many items of a letter are missing from a later one, or have another star.
+@dataclass(frozen=True)
+class Vanished:
+    """What vanished: (people,) events, and scores, higher = more likely label 1."""
 
-    Under the rule none ever is. `letters`: (people, items) CSR each, in order of time.
+    events: Ints
+    scores: Floats
+
+
+def vanished(letters: Sequence[sparse.csr_array], log_keep: Floats) -> Vanished:
+    """Items of a letter that are missing from a later one, or have another star there.
+
+    letters: (people, items) CSR each, in order of time. log_keep: (items,) log of the chance to be
+    shown under label 1 over that under label 0. An item vanishes where its chance is low, so each
+    speaks for the label with the lower one. Under the rule none ever vanishes.
     """
-    found = np.zeros(letters[0].shape[0], dtype=np.int64)
+    people = letters[0].shape[0]
+    events, scores = np.zeros(people, dtype=np.int64), np.zeros(people)
     for before, after in pairwise(letters):
-        rows = np.repeat(np.arange(before.shape[0]), np.diff(before.indptr))
-        stars = _values(after, rows, before.indices)
-        found += np.bincount(rows, stars != before.data, minlength=len(found)).astype(np.int64)
-    return found
+        rows = np.repeat(np.arange(people), np.diff(before.indptr))
+        gone = _values(after, rows, before.indices) != before.data
+        events += np.bincount(rows[gone], minlength=people)
+        signs = np.sign(log_keep[before.indices[gone]])
+        scores -= np.bincount(rows[gone], signs, minlength=people)
+    return Vanished(events, scores)
 
 
 def _drawn(rated: sparse.csr_array, number: int, seed: int) -> tuple[Ints, Ints]:
