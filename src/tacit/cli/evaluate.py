@@ -46,6 +46,9 @@ def standard_scheme(
     contributions: Annotated[
         int, typer.Option(min=1, help="Ratings a person counts with, if that epsilon is finite.")
     ] = 50,
+    second_order: Annotated[
+        str, typer.Option(help="'off', or 'taste': experimental chances that depend on taste.")
+    ] = "off",
     factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
     report: Report = None,
     seed: options.Seed = 0,
@@ -78,6 +81,7 @@ def standard_scheme(
             variant=variant,
             disclosure_epsilon=disclosure_epsilon,
             contributions=contributions,
+            second_order=second_order,
             factors=factors,
             seed=seed,
             workers=workers,
@@ -88,6 +92,7 @@ def standard_scheme(
         seed=seed,
         command=_command(),
         folds=folds,
+        second_order=second_order,
         panel=panel if attack is None else attack,
         variant=variant,
         disclosure_epsilon=disclosure_epsilon,

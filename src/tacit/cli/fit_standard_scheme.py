@@ -125,6 +125,7 @@ def _measure(
             factors=model.factors,
             disclosure_epsilon=model.disclosure_epsilon,
             contributions=model.contributions,
+            second_order=model.second_order,
             seed=seed,
             workers=workers,
             progress=advance,

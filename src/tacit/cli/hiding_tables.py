@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from tacit.evaluation.hiding_table import AccuracyRow, HidingTable
 
 Row = Mapping[str, Any]
+TITLES = {
+    "raw": "Frozen attackers, trained on true stars: AUC (0.5 is guessing)",
+    "released": "Retrained attackers, who know the method: AUC",
+}
 VIEWS = {
     ("union", "raw"): "frozen",
     ("union", "released"): "retrained",
@@ -92,21 +96,22 @@ def fractions(areas: Mapping[str, float]) -> None:
 
 
 def intervals(rows: Sequence[Row]) -> None:
-    """Few releases, each figure with its 95 % interval; a line per attacker."""
-    output.table(
-        "AUC (0.5 is guessing)",
-        ("release", "attacker", "trained on", "AUC", "95 % interval"),
-        [
-            (
-                row["release"],
-                row["attack"],
-                row["trained_on"],
-                row["auc"],
-                f"{row['low']:.2f} to {row['high']:.2f}",
-            )
-            for row in rows
-        ],
-    )
+    """Few releases, each figure with its 95 % interval; a table per kind of attacker."""
+    for trained_on, title in TITLES.items():
+        output.table(
+            title,
+            ("release", "attacker", "AUC", "95 % interval"),
+            [
+                (
+                    row["release"],
+                    row["attack"],
+                    row["auc"],
+                    f"{row['low']:.2f} to {row['high']:.2f}",
+                )
+                for row in sorted(rows, key=lambda row: str(row["attack"]))
+                if row["trained_on"] == trained_on
+            ],
+        )
 
 
 def accuracy(rows: Sequence[AccuracyRow]) -> None:

@@ -57,6 +57,7 @@ def evaluate_hiding(
     variant: str = "sound",
     disclosure_epsilon: float = math.inf,
     contributions: int = 50,
+    second_order: str = "off",
     factors: int = 20,
     seed: int = 0,
     workers: int = 0,
@@ -79,7 +80,7 @@ def evaluate_hiding(
         schedules = [schedule for schedule in schedules if schedule != WEEKLY]
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
         releases = [name for name in releases if _known(name).transform != "coupling"]
-    _check(folds, releases, variant)
+    _check(folds, releases, variant, second_order)
     people, numbers = consenting(ratings, [attribute])
     weekly = weeks_of(ratings)
     genres, years = _item_features(ratings)
@@ -98,6 +99,7 @@ def evaluate_hiding(
         shrink=variant == "sound",
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
+        second_order=second_order,
         releases=tuple(releases),
         attacks=names,
         schedules=tuple(schedules),
@@ -126,7 +128,7 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
         return table_of(experiment, pool.run(run_fold, tasks, advance))
 
 
-def _check(folds: int, releases: Sequence[str], variant: str) -> None:
+def _check(folds: int, releases: Sequence[str], variant: str, second_order: str) -> None:
     if folds < 3:
         # A retrained attacker learns from releases of tables without its people and the attacked.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
@@ -134,6 +136,8 @@ def _check(folds: int, releases: Sequence[str], variant: str) -> None:
         _known(name)
     if variant not in ("sound", "published"):
         raise ConfigError(f"No variant '{variant}'. Known: sound, published.")
+    if second_order not in ("off", "taste"):
+        raise ConfigError(f"second_order is 'off' or 'taste'; got '{second_order}'.")
 
 
 def _known(release: str) -> Rule:

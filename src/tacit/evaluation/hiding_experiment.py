@@ -17,6 +17,7 @@ from tacit.recommenders.standard_scheme.disclosure import Tables
 from tacit.recommenders.standard_scheme.epochs import FIRST_END, start
 from tacit.recommenders.standard_scheme.messages import DAY, RELEASES, WEEK, Rule
 from tacit.recommenders.standard_scheme.population import over_epochs, release
+from tacit.recommenders.standard_scheme.taste_fitting import with_taste
 from tacit.recommenders.standard_scheme.training import (
     Consenting,
     Factorization,
@@ -88,6 +89,7 @@ class Experiment:
     shrink: bool
     disclosure_epsilon: float
     contributions: int
+    second_order: str
     releases: tuple[str, ...]
     attacks: tuple[str, ...]
     schedules: tuple[str, ...]
@@ -158,6 +160,8 @@ def _estimated(experiment: Experiment, numbers: Ints) -> Tables:
             contributions=experiment.contributions,
             coupling=coupling,
         )
+    if experiment.second_order == "taste":
+        made = with_taste(people, made, seed=experiment.seed)
     return made[people.names[0]]
 
 
