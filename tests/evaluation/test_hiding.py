@@ -290,7 +290,7 @@ def test_whole_stars_tell_exactly(ratings, name, told):
 
 
 def test_planted_leak_is_seen(ratings, monkeypatch):
-    """With offsets of the wrong sign the experiment reports a leak, and a far smaller one without.
+    """With twice the offsets, of the wrong sign, the experiment reports a leak, and a far smaller one without.
 
     Both attackers see it, the frozen and the retrained.
     """
@@ -298,7 +298,7 @@ def test_planted_leak_is_seen(ratings, monkeypatch):
     sound = evaluate_hiding(ratings, "gender", **SMALL, releases=(name,))
 
     def turned(levels, labels, tables, rule, **how):
-        wrong = [replace(made, offsets=-made.offsets) for made in tables]
+        wrong = [replace(made, offsets=-2 * made.offsets) for made in tables]
         return release(levels, labels, wrong, rule, **how)
 
     monkeypatch.setattr(hiding_experiment, "release", turned)

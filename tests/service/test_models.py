@@ -145,7 +145,7 @@ def test_a_constant_x_map_of_an_older_file_is_refused(tmp_path):
 )
 def test_a_standard_scheme_is_refused(tmp_path, ratings, variant, said):
     """Its people send obfuscated ratings, and here they would send true ones."""
-    model = StandardScheme(variant=variant, factors=2).fit(ratings)
+    model = StandardScheme(variant=variant, factors=2, service_sees_items=False).fit(ratings)
     with pytest.raises(ConfigError, match=said):
         ServedModel.from_section(saved(tmp_path, model))
 
