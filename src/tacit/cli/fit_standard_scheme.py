@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from tacit.cli import hiding_tables, options, output
 from tacit.cli.fitted import Out, summary
 from tacit.cli.output import JSON
+from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -49,6 +51,16 @@ def standard_scheme(
     contributions: Annotated[
         int, typer.Option(min=1, help="Ratings a person counts with, if that epsilon is finite.")
     ] = 50,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public list of items: columns item, domain, title. Others are left out."
+        ),
+    ] = None,
+    values: Annotated[
+        list[str],
+        typer.Option(help="Public values of an attribute, such as gender=F,M."),
+    ] = [],  # noqa: B006  # typer copies it
     service_sees_items: Annotated[
         Sees | None,
         typer.Option(
@@ -86,11 +98,12 @@ def standard_scheme(
         factors=factors,
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
+        values=_values(values),
         service_sees_items=None if service_sees_items is None else service_sees_items == "yes",
         item_table=item_table,
         random_state=seed,
     )
-    ratings = source.read()
+    ratings = source.read(catalogue=catalogue)
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings)
     if measure and len(attribute) == 1 and mix == 1:
@@ -107,6 +120,14 @@ def standard_scheme(
         "measurements": [vars(measured) for measured in model.measurements_],
     }
     output.emit(result, as_json=as_json, render=_show)
+
+
+def _values(given: list[str]) -> dict[str, list[str]]:
+    """From words such as gender=F,M."""
+    named = [word.partition("=") for word in given]
+    if any(not (name and sign and listed) for name, sign, listed in named):
+        raise ConfigError("--values names an attribute and its values, such as gender=F,M.")
+    return {name: [value.strip() for value in listed.split(",")] for name, _, listed in named}
 
 
 def _measure(

@@ -72,6 +72,12 @@ def check_settings(model: StandardScheme) -> None:
         model.variant == "published" or len(model.attributes) > 1
     ):
         raise ConfigError("A private disclosure needs the sound variant and one attribute.")
+    for name, values in model.values.items():
+        if name not in model.attributes or len(set(values)) < 2:
+            raise ConfigError(
+                "values are two or more, each once, of an attribute that is hidden, such as "
+                f"gender=F,M; got {len(values)} for '{name}'."
+            )
     if model.profiles not in PROFILES:
         raise ConfigError(f"Profiles are one of {', '.join(PROFILES)}; got {model.profiles!r}.")
     if model.item_table and not math.isinf(model.disclosure_epsilon):

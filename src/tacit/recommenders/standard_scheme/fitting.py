@@ -51,7 +51,7 @@ class Fitted:
 
 def fit(model: StandardScheme, ratings: Ratings, rule: Rule) -> Fitted:
     """Learn with the settings of a model, for devices that follow this rule."""
-    people, _ = consenting(ratings, model.attributes)
+    people, _ = consenting(ratings, model.attributes, model.values)
     tables = _tables(model, people, coupling=rule.transform == "coupling")
     if model.second_order == "taste":
         tables = with_taste(people, tables, seed=model.random_state)

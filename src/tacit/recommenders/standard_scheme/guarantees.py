@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust
+from tacit.recommenders.public import assumed, condition
 from tacit.recommenders.standard_scheme.theory import (
     log_ratio,
     rating_distribution,
@@ -79,11 +80,12 @@ def for_the_person(
 
 
 def for_the_consenting(
-    *, epsilon: float, contributions: int, item_table: bool = False
+    *, epsilon: float, contributions: int, item_table: bool = False, taken: Sequence[str] = ()
 ) -> Guarantee:
     """The card of the people whose ratings and attributes train the recommender.
 
-    item_table: they agreed that it is published, which items they like together.
+    item_table: they agreed that it is published, which items they like together. taken: what was
+    read off them and not given, names of `public.TAKEN`.
     """
     private = not math.isinf(epsilon)
     return Guarantee(
@@ -91,6 +93,7 @@ def for_the_consenting(
         sentence=(
             f"Everything devices are told about items is {epsilon:g}-differentially private for "
             "each person whose ratings trained it; the recommender's own item profiles are not."
+            + condition(taken)
             if private
             else "People whose ratings train the recommender are not protected: they agreed to "
             "show ratings and attribute."
@@ -105,7 +108,7 @@ def for_the_consenting(
         adjacency=Adjacency("user", "add or remove"),
         against="everybody who reads the disclosure",
         trust=Trust.PLATFORM,
-        basis=Basis.PROVED if private else Basis.NONE,
+        basis=_basis(private, taken),
         epsilon=epsilon if private else None,
         delta=0.0 if private else None,
         lifetime="per disclosure: fitting again on the same people spends again",
@@ -116,7 +119,7 @@ def for_the_consenting(
                     "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
                     "noise from the operating system's generator, through OpenDP"
                 ),
-                "the scale of stars, the items and the attribute's values are public",
+                *assumed("the scale of stars, the items and the attribute's values", taken),
             )
             if private
             else ()
@@ -132,6 +135,12 @@ def for_the_consenting(
             "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the sampler",
         ),
     )
+
+
+def _basis(private: bool, taken: Sequence[str]) -> Basis:
+    if not private:
+        return Basis.NONE
+    return Basis.CONDITIONAL if taken else Basis.PROVED
 
 
 def _assumptions(hidden: str, release: str, mix: float, second_order: str) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from tacit.recommenders.base import (
     top_n,
 )
 from tacit.recommenders.files import Titles, titles_of
+from tacit.recommenders.public import TAKEN, taken_for_public
 from tacit.recommenders.standard_scheme import disclosure, guarantees, storing
 from tacit.recommenders.standard_scheme.at_home import best_of, ranked_at_home, true_levels
 from tacit.recommenders.standard_scheme.canonical import LARGEST
@@ -77,6 +78,8 @@ class StandardScheme:
     disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
                    about items; infinity: exact statistics. `contributions`: most ratings a person
                    then counts with
+    values         public values of attributes, by name; others are read off the consenting people,
+                   and a private disclosure is then proved on condition that they are public
     service_sees_items   whether the service that asks for releases learns otherwise what people
                    watched, bought, opened or rated; the sound variant is fitted where it does not
     item_table     whether the consenting people agreed that `item_table_` is published, for lists
@@ -104,6 +107,7 @@ class StandardScheme:
         sweeps: int | None = None,
         disclosure_epsilon: float = math.inf,
         contributions: int = 50,
+        values: Mapping[str, Sequence[str]] | None = None,
         service_sees_items: bool | None = None,
         item_table: bool = False,
         epoch_length: int = WEEK,
@@ -122,6 +126,8 @@ class StandardScheme:
         self.sweeps = sweeps
         self.disclosure_epsilon = disclosure_epsilon
         self.contributions = contributions
+        self.values = {name: tuple(sorted(given)) for name, given in (values or {}).items()}
+        self.taken_: tuple[str, ...] = tuple(TAKEN)
         self.service_sees_items = service_sees_items
         self.item_table = item_table
         self.epoch_length = epoch_length
@@ -135,6 +141,8 @@ class StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known."""
         check_use(self)
         fitted = fit(self, ratings, self.rule(ratings.scale))
+        unlisted = set(self.attributes) - set(self.values)
+        self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
         self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
         return self
 
@@ -301,6 +309,7 @@ class StandardScheme:
                 epsilon=self.disclosure_epsilon,
                 contributions=self.contributions,
                 item_table=self.item_table,
+                taken=self.taken_,
             ),
         )
 

@@ -14,6 +14,7 @@ from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.privacy import Measurement
 from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
+from tacit.recommenders.public import TAKEN
 from tacit.recommenders.standard_scheme import disclosure
 from tacit.recommenders.standard_scheme.ease import Ease
 from tacit.recommenders.standard_scheme.fitting import Fitted
@@ -38,6 +39,7 @@ def write(model: StandardScheme, path: str | Path) -> None:
         "ridge": model.profiles_.ridge,
         "levels": model.ease_.n_levels,
         "people": model.n_consenting_,
+        "taken": list(model.taken_),
         "measurements": [vars(measured) for measured in model.measurements_],
     }
     weights = model.ease_.weights
@@ -74,6 +76,7 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
         )
         for position, name in enumerate(model.attributes)
     }
+    model.taken_ = tuple(name for name in TAKEN if name in header.get("taken", TAKEN))
     items = ids_from_header(header["items"])
     for position, table in enumerate(tables.values()):
         shaped(arrays, f"{position}.item_means", len(items))
@@ -124,6 +127,7 @@ def _settings(model: StandardScheme) -> dict[str, Any]:
         "sweeps": model.sweeps,
         "disclosure_epsilon": finite,
         "contributions": model.contributions,
+        "values": model.values,
         "service_sees_items": model.service_sees_items,
         "item_table": model.item_table,
         "epoch_length": model.epoch_length,

@@ -11,7 +11,7 @@ Deviations  alternating ridge regressions where the patent uses 20 rounds of gra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -86,16 +86,30 @@ def to_levels(ratings: Ratings) -> sparse.csr_array:
     )
 
 
-def consenting(ratings: Ratings, names: Sequence[str]) -> tuple[Consenting, Ints]:
-    """The people with every named attribute, and their numbers in `ratings`."""
+def consenting(
+    ratings: Ratings, names: Sequence[str], given: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Consenting, Ints]:
+    """The people with every named attribute, and their numbers in `ratings`.
+
+    given: an attribute's public values; who has another one is left out. Values of others are read
+    off the people.
+    """
+    public = {name: tuple(sorted(values)) for name, values in (given or {}).items()}
     columns = [ratings.attribute(name) for name in names]
     known = np.flatnonzero(
-        np.all([[entry is not None for entry in column] for column in columns], axis=0)
+        np.all(
+            [
+                [entry is not None and str(entry) in public.get(name, (str(entry),)) for entry in c]
+                for name, c in zip(names, columns, strict=True)
+            ],
+            axis=0,
+        )
     )
     values = []
     labels = np.zeros((len(known), len(names)), dtype=np.int64)
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
-        distinct = tuple(sorted({str(column[number]) for number in known}))
+        read = {str(column[number]) for number in known}
+        distinct = public.get(name) or tuple(sorted(read))
         if len(distinct) < 2:
             raise DataError(
                 f"attribute '{name}' has one value or none among the people with ratings",

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from tacit.data.ratings import Ratings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.recommenders.public import assumed, condition
 from tacit.recommenders.xmap import theory
 from tacit.recommenders.xmap.constant import Plan
 
@@ -21,13 +21,6 @@ _UNIT = Adjacency("user", "add or remove")
 _EXAMPLE = 0.8
 """epsilon' of the counter-examples: the paper's for the item-based recommender."""
 _LIFETIME = "per fit: fitting again on the same people spends again"
-TAKEN = {
-    "catalogue": ("which items somebody rated", "give --catalogue FILE"),
-    "scale": ("the scale detected in the ratings", "give --scale MIN:MAX:STEP"),
-    "filter": ("what a filter by numbers of ratings left out", "leave the filter out"),
-}
-"""What may be read off the ratings, and what to do instead. A private release pays for none of it:
-whoever alone rated an item, or gave the only half star, is told by it."""
 _DRAWN = (
     "the operating system drew, and not a seed, which would protect nobody: this model was drawn "
     "from a seed, or its file is older than what says so"
@@ -60,45 +53,13 @@ def without_noise(variant: str) -> Guarantee:
     )
 
 
-def taken_for_public(ratings: Ratings) -> tuple[str, ...]:
-    """What a private fit would read off these ratings without paying: names of `TAKEN`."""
-    read_off = {
-        "catalogue": not ratings.catalogue_given,
-        "scale": not ratings.scale_given,
-        "filter": ratings.filtered,
-    }
-    return tuple(name for name, is_read in read_off.items() if is_read)
-
-
-def _condition(taken: Sequence[str]) -> str:
-    """What has to be public, and how to be rid of it: a sentence to append, or nothing."""
-    if not taken:
-        return ""
-    what, instead = zip(*(TAKEN[name] for name in taken), strict=True)
-    return (
-        f" This is conditional: {' and '.join(what)} {'is' if len(what) == 1 else 'are'} taken for "
-        f"public. To have it proved, {' and '.join(instead)}."
-    )
-
-
-def _public(taken: Sequence[str]) -> tuple[str, ...]:
-    """Assumptions about what is public."""
-    given = "the catalogue, its domains and the scale of stars are public"
-    if not taken:
-        return (f"{given}: they were given, not read off the ratings",)
-    return (
-        given,
-        *(f"{what} is public: {instead}" for what, instead in (TAKEN[name] for name in taken)),
-    )
-
-
 def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarantee:
-    """One release of noisy sums over people; lists are made from it. taken: see `TAKEN`."""
+    """One release of noisy sums over people; lists are made from it. taken: see `public.TAKEN`."""
     return Guarantee(
         name="X-Map (sound): noisy sums over people",
         sentence=(
             f"Whatever other people get to see is ({epsilon:g}, {delta:g})-differentially private "
-            "for each person's whole profile, in all domains together." + _condition(taken)
+            "for each person's whole profile, in all domains together." + condition(taken)
         ),
         protects="one person's whole profile, present or absent, from other people",
         adjacency=_UNIT,
@@ -112,7 +73,7 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
         delta=delta,
         lifetime=_LIFETIME,
         assumptions=(
-            *_public(taken),
+            *assumed("the catalogue, its domains and the scale of stars", taken),
             (
                 "each sum clips what one person adds to it, all of it together; Gaussian noise "
                 "on integers from the operating system's generator, through OpenDP"
@@ -138,7 +99,7 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
 
 
 def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
-    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `TAKEN`.
+    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `public.TAKEN`.
 
     private: whether it is known that the operating system drew.
     """
@@ -147,7 +108,7 @@ def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> 
         sentence=(
             f"Whatever other people get to see is ({plan.epsilon:g}, {plan.delta:g})-"
             f"differentially private for each person's whole profile. That leaves {plan.each:.2g} "
-            "nats for an image or a neighbour list: draws are close to uniform." + _condition(taken)
+            "nats for an image or a neighbour list: draws are close to uniform." + condition(taken)
         ),
         protects="one person's whole profile, present or absent, from other people",
         adjacency=_UNIT,
@@ -158,7 +119,7 @@ def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> 
         delta=plan.delta,
         lifetime=_LIFETIME,
         assumptions=(
-            *_public(taken),
+            *assumed("the catalogue, its domains and the scale of stars", taken),
             *(() if private else (_DRAWN,)),
             f"{plan.images} images and {plan.tables} neighbour lists are drawn and all counted",
             f"similarities lie in [-1, 1]: one person changes each by at most {theory.SPREAD:g}",

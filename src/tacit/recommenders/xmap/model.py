@@ -33,6 +33,7 @@ from tacit.recommenders.files import (
     titles_from_header,
     titles_of,
 )
+from tacit.recommenders.public import TAKEN, taken_for_public
 from tacit.recommenders.xmap import guarantees, storing
 from tacit.recommenders.xmap.bridge import Because, Bridge, Times
 from tacit.recommenders.xmap.catalogue import Catalogue, catalogue, routes
@@ -132,7 +133,7 @@ class XMap(ItemRecommender):
         self.private_ = self.settings.variant == "sound" or draws is None or draws.private
         self.catalogue_, self.people_, self.scale_ = domains, chosen, chosen.scale
         self.titles_ = titles_of(chosen)
-        self.taken_ = guarantees.taken_for_public(chosen)
+        self.taken_ = taken_for_public(chosen)
         self.item_ids_ = chosen.item_ids
         return self
 
@@ -284,7 +285,7 @@ class XMap(ItemRecommender):
         model.taken_ = tuple(header["taken"])
         drawn = storing.drawn_privately(header)
         model.private_ = drawn or model.settings.variant == "sound"  # which takes no seed
-        if not set(model.taken_) <= set(guarantees.TAKEN):
+        if not set(model.taken_) <= set(TAKEN):
             raise ValueError("it takes something unknown for public")
         width = len(model.item_ids_)
         if model.settings.variant == "sound":
