@@ -1,5 +1,8 @@
 """A real Chromium at a real service: `visit()` opens a browser of its own at the first step.
 
+Its clock goes forward when a test says so: the first letter leaves half an hour after it is
+allowed.
+
     def test_mine(visit):
         person = visit(width=360)
         person.to_the_letters()
@@ -100,9 +103,9 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
     def returning(self, value: str = "F", stars: tuple[int, ...] = STARS, code: str = "") -> None:
-        """At the letters, as somebody who rated and answered at an earlier visit."""
+        """At the letters, as a person who rated and answered at an earlier visit."""
         kept = {
-            "tacit.stars": [[item + 1, given] for item, given in enumerate(stars)],
+            "tacit.stars": [[item + 1, given] for item, given in enumerate(stars) if given],
             "tacit.values": {"gender": {"gender": value}},
         }
         texts = {name: json.dumps(each, separators=(",", ":")) for name, each in kept.items()}
@@ -137,32 +140,41 @@ class Visit:
         self.letters_are_written()
 
     def letters_are_written(self) -> None:
-        """And there is a key to send them with."""
-        for which in ("stars", "answers"):
-            self.letter(which).locator(".bar button:enabled").wait_for()
+        """Both can be read."""
+        self.letter("stars").locator(".balance").wait_for()
+        self.letter("answers").locator(".bar button:enabled").wait_for()
 
     def letter(self, which: str) -> Any:
         """The letter with the stars, or the one with the answers."""
         name = {"stars": "Your stars, disguised", "answers": "A few answers, by coin toss"}[which]
         return self.page.get_by_role("article", name=name)
 
-    def button(self, which: str) -> Any:
-        """What sends a letter."""
-        return self.letter(which).get_by_role("button", name="Send these")
+    def button(self) -> Any:
+        """What sends the answers."""
+        return self.letter("answers").get_by_role("button", name="Send these")
+
+    def allow(self) -> None:
+        """Letters with disguised stars may leave from now on."""
+        self.page.get_by_role("switch").check()
+        self.letter("stars").get_by_text("The next letter leaves on").wait_for()
+
+    def pass_by(self, time: str = "30:01") -> None:
+        """Let time go by, at which whatever is due happens."""
+        self.page.clock.fast_forward(time)
 
     def send(self, which: str) -> Request:
-        """Send a letter; gives the request that carried it."""
-        path = {"stars": "/profiles", "answers": "/reports"}[which]
+        """Send the answers, or wait for the first letter; gives the request that carried it."""
+        if which == "stars" and not self.page.get_by_role("switch").is_checked():
+            self.allow()
+        path = {"stars": "/letters", "answers": "/reports"}[which]
         with self.page.expect_request(lambda request: request.url.endswith(path)) as carried:
-            self.button(which).click()
+            self.pass_by() if which == "stars" else self.button().click()
         request: Request = carried.value
         answer = request.response()
         assert answer is not None
         assert answer.ok
-        if which == "stars":
-            self.page.wait_for_selector(".list")
-        else:
-            self.letter(which).get_by_text("Sent on").wait_for()
+        done = {"stars": "The latest letter left on", "answers": "Sent on"}[which]
+        self.letter(which).get_by_text(done).wait_for()
         return request
 
     def adopt(self, code: str) -> None:
@@ -212,6 +224,7 @@ def _open(context: BrowserContext, address: str, path: str) -> Visit:
     context.set_default_timeout(15_000)
     context.add_init_script(NOTICE)
     page = context.new_page()
+    page.clock.install()
     opened = Visit(page, context, address)
     page.on("request", lambda request: opened.sent.append(request))
     page.on("console", lambda message: opened.complaints.append(message.text))
