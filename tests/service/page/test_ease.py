@@ -56,7 +56,7 @@ def tab_to(person: Any, text: str) -> None:
 
 
 def test_a_visit_needs_no_mouse(visit):
-    """Stars by arrow keys, an answer by the space bar, letters by Enter."""
+    """Stars by arrow keys, an answer and the switch by the space bar, the answers by Enter."""
     person = visit()
     keyboard = person.page.keyboard
     person.page.wait_for_selector(".films")
@@ -69,19 +69,24 @@ def test_a_visit_needs_no_mouse(visit):
             tab_to(person, "1 of 5 stars")
     given = person.page.locator(".stars input:checked")
     assert [given.nth(n).get_attribute("value") for n in range(5)] == list("12345")
-    tab_to(person, "Next: what to hide")
+    tab_to(person, "Next: your list")
+    keyboard.press("Enter")
+    assert headed(person) == "For you"
+    tab_to(person, "what that takes")
     keyboard.press("Enter")
     assert headed(person) == "What should stay yours?"
     tab_to(person, "female")
     keyboard.press("Space")
     tab_to(person, "Next: what leaves")
     keyboard.press("Enter")
-    assert headed(person) == "This is all that leaves"
+    assert headed(person) == "What leaves, if you allow it"
     person.letters_are_written()
+    tab_to(person, "Allow this page")
+    keyboard.press("Space")
+    person.letter("stars").get_by_text("The next letter leaves on").wait_for()
     tab_to(person, "Send these")
     keyboard.press("Enter")
-    person.page.wait_for_selector(".list")
-    assert headed(person) == "For you"
+    person.letter("answers").get_by_text("Sent on").wait_for()
 
 
 def test_stars_can_be_taken_back(visit):
@@ -118,6 +123,9 @@ def everywhere(person: Any, operator: str) -> Any:
     person.step("What leaves")
     person.letters_are_written()
     person.send("stars")
+    yield "sent"
+    person.step("Your list")
+    person.page.wait_for_selector(".by-letter .list")
     person.page.get_by_role("button", name="Show my code").click()
     yield "list"
     person.page.get_by_role("button", name="Delete everything").click()
@@ -166,8 +174,10 @@ def test_nothing_jumps_while_the_page_is_read(visit):
     person.context.add_init_script(MOVED)
     person.page.reload()
     person.to_the_letters()
-    person.send("stars")
     person.page.wait_for_selector(".promise")
+    person.send("stars")
+    person.step("Your list")
+    person.page.wait_for_selector(".by-letter .list")
     assert person.page.evaluate("window.moved") < 0.1
 
 

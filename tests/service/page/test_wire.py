@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
 from typing import Any
 
 import pytest
 
-from tacit.recommenders.standard_scheme.messages import MICRO, Release
+from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.memory import State
+from tacit.recommenders.standard_scheme.messages import MICRO, Disclosure, Release
 
-CODE = "A" * 42 + "o"
-"""A visitor whose device holds films back and moves stars, when she rates as below."""
+CODE = "v" * 42 + "o"
+"""A visitor whose device holds films back and moves stars, when they are rated as below."""
 STARS = (5, 4, 1, 3, 5, 2, 4, 5, 4, 1, 3, 5, 2, 4)
-LETTERS = ("/profiles", "/reports")
+LETTERS = ("/letters", "/reports")
 
 
 def everything(person: Any) -> list[tuple[str, str, str, bytes]]:
@@ -30,21 +34,29 @@ def everything(person: Any) -> list[tuple[str, str, str, bytes]]:
 
 
 def whole_visit(
-    visit: Any, value: str = "F", stars: tuple[int, ...] = STARS, *, counted: bool = True
+    visit: Any, value: str = "F", stars: tuple[int, ...] = STARS, *, scores: bytes | None = None
 ) -> Any:
-    """Loading the page, both letters, the list and the budget, as the visitor of CODE.
+    """Loading the page, both letters, the lists and the budget, as the visitor of CODE.
 
-    counted: whether the report comes to the service, which takes one from each person.
+    scores: the answer to the letter with stars, where it and the report do not come to the service:
+    that takes one of each from each person.
     """
     person = visit()
-    if not counted:
+    if scores is not None:
         person.page.route("**/reports", lambda route: route.fulfill(json={"counted": True}))
+        person.page.route("**/letters", lambda route: route.fulfill(body=scores))
     person.returning(value, stars, CODE)
     person.send("answers")
     person.send("stars")
+    person.step("Your list")
     budget = person.page.locator(".panel", has_text="Your budget")
     budget.locator(".amount, .none").wait_for()
     return person
+
+
+def letter(person: Any) -> Any:
+    """The request that carried the stars."""
+    return next(request for request in person.sent if request.url.endswith("/letters"))
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +76,21 @@ def test_only_the_service_itself_is_asked(person):
     assert {request.url.startswith(person.address + "/") for request in person.sent} == {True}
 
 
-def test_whatever_the_attribute_and_the_stars_all_but_the_letters_is_equal(visit, other_stars):
+@pytest.fixture(scope="module")
+def scores(person: Any) -> bytes:
+    """The service's answer to the letter."""
+    answer = letter(person).response()
+    assert answer is not None
+    body: bytes = answer.body()
+    return body
+
+
+def test_whatever_the_attribute_and_the_stars_all_but_the_letters_is_equal(
+    visit, other_stars, scores
+):
     """Addresses, headers and bodies of all other requests, compared between four visits."""
     visits = [
-        everything(whole_visit(visit, value, stars, counted=False))
+        everything(whole_visit(visit, value, stars, scores=scores))
         for value in ("F", "M")
         for stars in (STARS, other_stars)
     ]
@@ -85,6 +108,42 @@ def test_whatever_the_attribute_and_the_stars_all_but_the_letters_is_equal(visit
     ]
     assert len(heads[0]) == 2
     assert heads[0] == heads[1] == heads[2] == heads[3]
+
+
+def held_back(disclosure: Disclosure) -> set[Any]:
+    """Films that this visitor's device holds back, of all that it may decide."""
+    key = base64.urlsafe_b64decode(CODE + "=")
+    secret = hmac.new(key, b"tacit page standard scheme", hashlib.sha256).digest()
+    state = State(created=0)
+    every = dict.fromkeys(disclosure.items, 3.0)
+    Device(disclosure, {"gender": "F"}, state, secret).release(every, 0)
+    return {item for item, record in state.records.items() if record.level is None}
+
+
+def test_ratings_that_are_held_back_change_no_request_and_no_moment(visit, disclosure, scores):
+    """Bytes of every request, its order and when it leaves, with and without them."""
+    held = held_back(disclosure)
+    few = tuple(0 if item + 1 in held else given for item, given in enumerate(STARS * 3))
+    many = tuple(5 if item + 1 in held else given for item, given in enumerate(STARS * 3))
+    assert sum(map(bool, many)) >= sum(map(bool, few)) + 3, "take another CODE"
+    found = []
+    for stars in (few, many):
+        person = visit()
+        person.page.route("**/letters", lambda route: route.fulfill(body=scores))
+        person.returning("F", stars, CODE)
+        person.send("stars")
+        said = person.letter("stars").locator(".schedule").inner_text()
+        stars_alone = [one for one in everything(person) if not one[1].endswith("/reports")]
+        found.append((stars_alone, len(said)))
+    assert found[0] == found[1]
+
+
+@pytest.fixture(scope="module")
+def disclosure(person: Any) -> Disclosure:
+    asked = next(r for r in person.sent if r.url.endswith("/api/disclosures/gender"))
+    answer = asked.response()
+    assert answer is not None
+    return Disclosure.decode(answer.body())
 
 
 def spellings(secret: bytes) -> set[bytes]:
@@ -126,7 +185,7 @@ def test_neither_the_attribute_nor_the_true_stars_are_in_any_request(person):
 
 def test_the_search_for_true_stars_would_find_them(person):
     """The control: the release itself is found by what it really holds."""
-    body = next(r.post_data_buffer for r in person.sent if r.url.endswith("/profiles"))
+    body = letter(person).post_data_buffer
     shown = json.dumps(Release.decode(body).ratings, separators=(",", ":")).strip("[]").encode()
     padded = b"x" + base64.b64encode(b"ab" + body)
     assert any(spelled in body for spelled in spellings(shown))
@@ -136,23 +195,21 @@ def test_the_search_for_true_stars_would_find_them(person):
 
 def test_films_that_are_held_back_are_in_no_letter(person):
     """This visitor's device holds some back and moves stars: so the tests are about something."""
-    body = next(r.post_data_buffer for r in person.sent if r.url.endswith("/profiles"))
+    body = letter(person).post_data_buffer
     release = dict(Release.decode(body).ratings)
     true = {item + 1: (given - 1) * MICRO for item, given in enumerate(STARS)}
     assert set(release) < set(true), "take another CODE"
     assert any(true[item] != level for item, level in release.items()), "take another CODE"
 
 
-@pytest.mark.parametrize("which", ["stars", "answers"])
-def test_the_next_visit_sends_the_same_bytes(visit, which):
+def test_the_next_visit_sends_the_same_answers(visit):
     """After a reload, under the same key: the service sees a repetition."""
     person = visit()
     person.returning()
-    first = person.send(which)
+    first = person.send("answers")
     person.page.reload()
-    person.step("What leaves")
     person.letters_are_written()
-    second = person.send(which)
+    second = person.send("answers")
     assert second.post_data_buffer == first.post_data_buffer
     assert second.all_headers()["authorization"] == first.all_headers()["authorization"]
     answer = second.response()
@@ -160,19 +217,18 @@ def test_the_next_visit_sends_the_same_bytes(visit, which):
     assert answer.headers["idempotency-replayed"] == "true"
 
 
-@pytest.mark.parametrize("which", ["stars", "answers"])
-def test_another_browser_with_the_code_sends_the_same_bytes(visit, which):
+def test_another_browser_with_the_code_sends_the_same_answers(visit):
     """It has no memory of what was drawn, and rates the same films alike."""
     person = visit()
     person.returning()
-    first = person.send(which)
+    first = person.send("answers")
     person.step("Your list")
     person.page.get_by_role("button", name="Show my code").click()
     code = person.page.locator(".code").inner_text()
     other = visit()
     other.adopt(code)
     other.to_the_letters()
-    second = other.send(which)
+    second = other.send("answers")
     assert second.post_data_buffer == first.post_data_buffer
     assert second.all_headers()["authorization"] == first.all_headers()["authorization"]
 
@@ -187,10 +243,25 @@ def test_another_visitor_with_the_same_stars_draws_other_chances(visit):
     assert len(letters) == 2
 
 
-def test_nothing_is_asked_for_that_depends_on_what_was_rated_before_it_is_sent(visit):
-    """Until a letter is sent, only public things are fetched, and one random number is sent."""
+def test_before_a_letter_leaves_only_public_things_are_fetched(visit):
+    """No visitor's token, no key: the service does not know that the same visitor is back."""
     person = visit()
     person.to_the_letters()
-    changing = [request for request in person.sent if request.method != "GET"]
-    assert [request.url.removeprefix(person.address) for request in changing] == ["/api/visitors"]
-    assert list(json.loads(changing[0].post_data or "")) == ["token"]
+    person.allow()
+    person.step("Your list")
+    person.page.wait_for_selector(".list")
+    assert {request.method for request in person.sent} == {"GET"}
+    headers = [request.all_headers() for request in person.sent]
+    assert not any({"authorization", "cookie"} & set(each) for each in headers)
+
+
+def test_the_token_goes_right_before_the_letter(visit):
+    """And the public tables are fetched without it, also then."""
+    person = visit()
+    person.returning()
+    person.send("stars")
+    paths = [request.url.removeprefix(person.address) for request in person.sent]
+    sent = [path for path, one in zip(paths, person.sent, strict=True) if one.method == "POST"]
+    assert sent == ["/api/visitors", "/api/disclosures/gender/letters"]
+    public = [request for request in person.sent if request.method == "GET"]
+    assert not any("authorization" in request.all_headers() for request in public)
