@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
@@ -211,6 +212,22 @@ def test_two_programs_with_one_memory(service, client, tmp_path):
         for device in devices:
             device.speak("gender", OWN, STARS, now)
     assert [letter.epoch for letter in letters(service)] == [0, 1]
+
+
+def test_programs_that_speak_at_the_same_moment(service, client, tmp_path):
+    """Eight programs that share account and memory, all at once, send the same bytes."""
+    path = tmp_path / "account"
+    made = FileAccount(path, NOW)
+    client(FileMemory(tmp_path / "memory"), made).speak("gender", OWN, STARS, NOW)
+
+    def speak(_):
+        device = client(FileMemory(tmp_path / "memory"), FileAccount(path))
+        return device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(speak, range(8)))
+    assert len(set(letters(service))) == 1
+    assert FileAccount(path).spoken == 0
 
 
 # Lists at home

@@ -199,8 +199,9 @@ class Letters:
         """
         content = Release.decode(letter)
         epoch = content.epoch
-        if self._account.spoken < epoch:
-            self._account.speaks(epoch)
+        with self._memory.turn():  # other programs of this account wait
+            if self._account.spoken < epoch:
+                self._account.speaks(epoch)
         try:
             answer = self._service.post(f"/api/disclosures/{quoted(name)}/letters", letter)
         except ServiceError as error:
