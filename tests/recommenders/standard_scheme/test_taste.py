@@ -252,9 +252,9 @@ def test_what_goes_together_for_one_value_tells_less(monkeypatch):
 
 
 def test_few_people_are_refused():
-    """A fit to fewer than 200 people of a value would plant more than it hides."""
-    few = planted(300, 1)
-    with pytest.raises(ConfigError, match="200 consenting people"):
+    """Fewer than 50 people of a value say too little about what goes together."""
+    few = planted(80, 1)
+    with pytest.raises(ConfigError, match="50 consenting people"):
         taste_fitting.with_taste(few, estimate(few), seed=0)
 
 

@@ -41,7 +41,7 @@ PENALTY, ITEM_PENALTY = 30_000.0, 300.0
 ROUNDS, ITERATIONS = 3, 25
 CASES = 50
 """Ratings of a person that count, at most."""
-FEWEST = 200
+FEWEST = 50
 """People of the rarer value."""
 _LARGEST_GAP = 1.0
 
