@@ -74,6 +74,9 @@ def standard_scheme(
             help="The training people agreed that the item table is published, for lists at home.",
         ),
     ] = False,
+    second_order: Annotated[
+        str, typer.Option(help="'off', or 'taste': experimental chances that depend on taste.")
+    ] = "off",
     measure: Annotated[
         bool, typer.Option(help="Attack the model on its own training people for its card.")
     ] = True,
@@ -101,6 +104,7 @@ def standard_scheme(
         values=_values(values),
         service_sees_items=None if service_sees_items is None else service_sees_items == "yes",
         item_table=item_table,
+        second_order=second_order,
         random_state=seed,
     )
     ratings = source.read(catalogue=catalogue)

@@ -34,12 +34,13 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-MASKS, RESIDUALS, SQUARES = 24, 5, 16
+MASKS, RESIDUALS, SQUARES = 24, 10, 24
 """Directions of what is shown and of how it is rated, and squares of the first ones."""
-PENALTY, ITEM_PENALTY = 30_000.0, 300.0
+PENALTY, ITEM_PENALTY = 60_000.0, 300.0
 """Of the regression's weights, and of each item's own."""
 LIKELY = 0.1
-ROUNDS, ITERATIONS = 3, 25
+"""Part of the penalty for effects that do not depend on taste."""
+ROUNDS, ITERATIONS = 2, 25
 CASES = 50
 """Ratings of a person that count, at most."""
 FEWEST = 50
@@ -253,13 +254,10 @@ class _Regression:
 
 
 def _penalties(states: int, predictors: int, count: int) -> Floats:
-    """(states, predictors) penalties, lower where an effect is likely: of a state's entry on items
-    that make it, of an item or a state alone, and of the number of items."""
+    """(states, predictors) penalties, lower for the effects of an item's features whatever is shown
+    and by how many items; count: the row of the latter."""
     penalties = np.full((states, predictors), PENALTY)
-    likely = np.arange(predictors - 1)
-    penalties[likely, likely + 1] *= LIKELY
     penalties[[count, states - 1]] *= LIKELY
-    penalties[:, 0] *= LIKELY
     return penalties
 
 
