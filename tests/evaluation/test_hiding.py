@@ -290,9 +290,9 @@ def test_whole_stars_tell_exactly(ratings, name, told):
 
 
 def test_planted_leak_is_seen(ratings, monkeypatch):
-    """With twice the offsets, of the wrong sign, the experiment reports a leak, and a far smaller one without.
+    """With twice the offsets, of the wrong sign, the experiment reports a leak.
 
-    Both attackers see it, the frozen and the retrained.
+    It is far smaller without. Both attackers see it, the frozen and the retrained.
     """
     name = "scheme+rounding"
     sound = evaluate_hiding(ratings, "gender", **SMALL, releases=(name,))
