@@ -270,7 +270,10 @@ def test_several_at_once(demo, folder, shops):
 
 
 def open_section(folder, **more) -> ServedDisclosure:
-    return ServedDisclosure.from_section(Section("t", "gender", folder, {**SETTINGS, **more}))
+    """As a service does at its start."""
+    served = ServedDisclosure.from_section(Section("t", "gender", folder, {**SETTINGS, **more}))
+    served.check_kept(lambda _: None)
+    return served
 
 
 def log_of(shop) -> list:
@@ -299,6 +302,15 @@ def test_a_refit_within_an_epoch(demo, folder, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: later)
     digests = [one["digest"] for one in open_section(folder).log.entries()]
     assert digests == [before.disclosure.digest, model.disclosure_.digest]
+
+
+def test_a_service_that_does_not_start_logs_nothing(demo, folder, shops):
+    """Whatever else is wrong in the folder, no digest is in the log that was not served."""
+    toml = folder / FILE
+    toml.write_text(toml.read_text() + '\n[models.other]\nfile = "missing.tacit"\n')
+    with pytest.raises(ConfigError, match="names no file"), shops(demo, folder):
+        pass
+    assert not (folder / "gender.digests").exists()
 
 
 def test_a_log_elsewhere(folder):

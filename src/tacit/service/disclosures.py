@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -72,13 +72,12 @@ class ServedDisclosure:
         _check(section.name, model)
         log = DigestLog(_log_path(section, path), model.disclosure_.epoch_length)
         served = cls(section.name, model, log, section.flag("item_table", otherwise=False))
-        if served.item_table and model.item_table_ is None:
+        if served.item_table and not model.item_table:
             raise ConfigError(
                 f"{FILE}: {section.name}.item_table is true, but the model was fitted without its "
                 "people's consent to publish that table. Fit it with item_table=True, or take the "
                 "line out."
             )
-        served._logged()
         served._warm()
         return served
 
@@ -96,6 +95,10 @@ class ServedDisclosure:
             f"letters of your device to the disclosure {self.name}, if there were any: each was "
             "answered and not kept, but for a keyed hash"
         )
+
+    def check_kept(self, _: Callable[[str], bytes | None]) -> None:
+        """The log goes on with this disclosure, when everything else that is served was read."""
+        self._logged()
 
     def forget(self, user: str) -> Iterable[Kept]:
         """No letter is kept; but a second first letter under the same name could be compared with
@@ -217,9 +220,10 @@ class ServedDisclosure:
         return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
 
     def _warm(self) -> None:
-        """Compile what scores, before the first person waits for it."""
+        """Compile what scores and make what is fetched, before the first person waits for it."""
         shown = tuple((self.disclosure.items[number], 0) for number in sorted(self._shown)[:1])
         self.scores(Release(self.disclosure.digest, 0, shown))
+        _ = self.encoded, self.encoded_item_table, self.most_bytes
 
 
 def _check_promise(section: Section) -> None:
