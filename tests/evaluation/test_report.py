@@ -101,7 +101,13 @@ def table_of(
         for number, release in enumerate(releases)
     ]
     points = [
-        MixPoint(mix, dict.fromkeys(attacks, 0.8 - mix / 4), 0.92 + mix / 100)
+        MixPoint(
+            mix,
+            dict.fromkeys(attacks, 0.8 - mix / 4),
+            0.92 + mix / 100,
+            dict.fromkeys(attacks, (0.7 - mix / 4, 0.9 - mix / 4)),
+            (0.91 + mix / 100, 0.93 + mix / 100),
+        )
         for mix in (0.0, 0.25, 1.0)
     ]
     generator = np.random.default_rng(0)

@@ -49,6 +49,9 @@ def standard_scheme(
     second_order: Annotated[
         str, typer.Option(help="'off', or 'taste': experimental chances that depend on taste.")
     ] = "off",
+    profiles: Annotated[
+        str, typer.Option(help="What describes an item: latent, features (genres, year) or both.")
+    ] = "latent",
     factors: Annotated[int, typer.Option(min=1, help="Length of an item profile.")] = 20,
     report: Report = None,
     seed: options.Seed = 0,
@@ -82,6 +85,7 @@ def standard_scheme(
             disclosure_epsilon=disclosure_epsilon,
             contributions=contributions,
             second_order=second_order,
+            profiles=profiles,  # type: ignore[arg-type]  # checked there
             factors=factors,
             seed=seed,
             workers=workers,
@@ -96,6 +100,7 @@ def standard_scheme(
         panel=panel if attack is None else attack,
         variant=variant,
         disclosure_epsilon=disclosure_epsilon,
+        profiles=profiles,
         factors=factors,
     )
     if report is not None:

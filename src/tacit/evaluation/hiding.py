@@ -36,7 +36,10 @@ from tacit.evaluation.hiding_table import HidingTable
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.recommenders.standard_scheme.messages import RELEASES, Rule
 from tacit.recommenders.standard_scheme.training import (
+    PROFILES,
+    Profile,
     consenting,
+    of_kind,
     published_factorization,
     sound_factorization,
     unit,
@@ -58,6 +61,7 @@ def evaluate_hiding(
     disclosure_epsilon: float = math.inf,
     contributions: int = 50,
     second_order: str = "off",
+    profiles: Profile = "latent",
     factors: int = 20,
     seed: int = 0,
     workers: int = 0,
@@ -80,7 +84,7 @@ def evaluate_hiding(
         schedules = [schedule for schedule in schedules if schedule != WEEKLY]
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
         releases = [name for name in releases if _known(name).transform != "coupling"]
-    _check(folds, releases, variant, second_order)
+    _check(folds, releases, variant, second_order, profiles)
     people, numbers = consenting(ratings, [attribute])
     weekly = weeks_of(ratings)
     genres, years = _item_features(ratings)
@@ -93,9 +97,13 @@ def evaluate_hiding(
         years=years,
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
-        factorization=sound_factorization(people.n_levels, factors=factors, seed=seed)
-        if variant == "sound"
-        else published_factorization(factors=factors, seed=seed),
+        factorization=of_kind(
+            profiles,
+            sound_factorization(people.n_levels, factors=factors, seed=seed)
+            if variant == "sound"
+            else published_factorization(factors=factors, seed=seed),
+            ratings,
+        ),
         shrink=variant == "sound",
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
@@ -128,7 +136,9 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
         return table_of(experiment, pool.run(run_fold, tasks, advance))
 
 
-def _check(folds: int, releases: Sequence[str], variant: str, second_order: str) -> None:
+def _check(
+    folds: int, releases: Sequence[str], variant: str, second_order: str, profiles: str
+) -> None:
     if folds < 3:
         # A retrained attacker learns from releases of tables without its people and the attacked.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
@@ -136,6 +146,8 @@ def _check(folds: int, releases: Sequence[str], variant: str, second_order: str)
         _known(name)
     if variant not in ("sound", "published"):
         raise ConfigError(f"No variant '{variant}'. Known: sound, published.")
+    if profiles not in PROFILES:
+        raise ConfigError(f"Profiles are one of {', '.join(PROFILES)}; got '{profiles}'.")
     if second_order not in ("off", "taste"):
         raise ConfigError(f"second_order is 'off' or 'taste'; got '{second_order}'.")
 

@@ -29,7 +29,7 @@ from tacit.evaluation.hiding_table import (
     TimeRow,
     WorstRow,
 )
-from tacit.evaluation.intervals import mean_interval
+from tacit.evaluation.intervals import auc_interval, mean_interval
 from tacit.evaluation.ranking import RankingMetrics
 from tacit.privacy.panel import too_few
 
@@ -244,6 +244,13 @@ def _accuracy(release: str, results: Sequence[FoldResult]) -> AccuracyRow:
 
 
 def _mix_point(mix: float, results: Sequence[FoldResult]) -> MixPoint:
-    attacks = results[0].mixed[mix][0]
-    aucs = {a: float(np.mean([result.mixed[mix][0][a] for result in results])) for a in attacks}
-    return MixPoint(mix, aucs, float(np.mean([result.mixed[mix][1] for result in results])))
+    points = [result.mixed[mix] for result in results]
+    areas = {a: auc_interval([aucs[a] for aucs, _ in points]) for a in points[0][0]}
+    error = mean_interval([rmse for _, rmse in points])
+    return MixPoint(
+        mix,
+        {attack: area.mean for attack, area in areas.items()},
+        error.mean,
+        {attack: (area.low, area.high) for attack, area in areas.items()},
+        (error.low, error.high),
+    )

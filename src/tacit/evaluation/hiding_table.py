@@ -93,11 +93,16 @@ class KnownRow:
 
 @dataclass(frozen=True)
 class MixPoint:
-    """Frozen attacks and error when a share of the ratings is obfuscated."""
+    """Frozen attacks and error when a share of the ratings is obfuscated.
+
+    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
+    """
 
     mix: float
     aucs: dict[str, float]
     rmse: float
+    auc_ranges: dict[str, tuple[float, float]]
+    rmse_range: tuple[float, float]
 
 
 @dataclass(frozen=True)
