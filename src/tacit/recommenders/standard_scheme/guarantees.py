@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
 from tacit.recommenders.public import assumed, condition
 from tacit.recommenders.standard_scheme.theory import (
     log_ratio,
@@ -22,14 +22,28 @@ _SOURCES = (
         "analytics, SIGMETRICS 2014"
     ),
 )
+ONLY_FOR = (
+    "Only for services that do not otherwise learn what you watched, bought, opened or rated. From "
+    "ten items known to be rated the value is read with AUC about .95, and so it is with their "
+    "count."
+)
 _NOT_COVERED = (
-    "whether you use the recommender, when, and how many ratings you show",
-    ("items given or withheld together: the model takes each choice to rate as independent"),
+    "anything that gives away the number of your ratings or of the held-back ones",
+    "items that are known to be rated by you, and true stars that are known beside their release",
+    "clicks on, searches for and page views of items that your device held back",
+    (
+        "a second device, or one that lost its memory, if it is not one of this project: each item is "
+        "decided once, and devices of this project freeze what was rated before"
+    ),
+    "when your device is on: if you open it only to rate, that is a count of your sessions",
+    "items that are rated together: the model takes each choice to rate as independent",
     "anything about you except the named attributes; your taste is meant to be seen",
-    "a second decision about the same item: your device must keep its memory",
     "consenting people, whose ratings train the recommender in the clear",
-    "a recommender that makes its tables up: your device checks the rule, not the numbers",
-    "stronger attackers than those measured",
+    (
+        "a recommender that shows people different or wrong tables: your device checks their form, the "
+        "bounds of their numbers and the public log, not whether the numbers are honest"
+    ),
+    "attackers that are not among those measured",
 )
 
 _ITEM_TABLE = (
@@ -47,36 +61,49 @@ def for_the_person(
     measurements: tuple[Measurement, ...],
     second_order: str = "off",
 ) -> Guarantee:
-    """The card of somebody whose device obfuscates. It never prints an epsilon, and without
-    measurements not a word on how hard guessing is."""
+    """The card of a person whose device obfuscates. It never prints an epsilon, and without
+    measurements nothing about how hard guessing is."""
     hidden = " and ".join(attributes)
     published = variant == "published"
     return Guarantee(
         name=f"standard scheme ({variant}), {release}",
-        sentence=(
-            f"What your device sends makes guessing your {hidden} about as hard as the attacks "
-            "below found it. It is not a proof, and there is no epsilon."
-            if measurements
-            else f"What your device sends is meant to make guessing your {hidden} hard. How hard "
-            "it is was not measured here. There is no proof, and no epsilon."
-        ),
-        protects=f"your {hidden}, from whoever reads what your device sends",
+        sentence=f"{ONLY_FOR} {_evidence(hidden, measurements)} No epsilon.",
+        protects=f"your {hidden}, from everybody who reads what your device sends",
         adjacency=Adjacency("attribute value", "replace"),
         against="the recommender: it knows the method, all public tables and every release",
         trust=Trust.NOBODY,
-        basis=Basis.REFUTED
-        if published
-        else (Basis.MEASURED if measurements else Basis.UNMEASURED),
+        basis=_basis(published, measurements),
         epsilon=None,
         delta=None,
-        lifetime="each item is decided once and for ever, whatever becomes of its star or of the "
-        "tables; letters leave by the calendar",
+        lifetime=(
+            "each item is decided once, whatever becomes of its star or of the tables. All letters "
+            "together hold the last set and the epoch of each item. Nobody who sees only tables "
+            "and releases can be certain, whatever the number of releases or refits, as long as "
+            "the device's memory is kept"
+        )
+        if not published
+        else "each star is drawn once and remembered",
         assumptions=_assumptions(hidden, release, mix, second_order),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
         claims=_published_claims() if published else (),
         measurements=measurements,
     )
+
+
+def _evidence(hidden: str, measurements: tuple[Measurement, ...]) -> str:
+    if not measurements:
+        return f"How well attackers read your {hidden} from a release was not measured."
+    return figure(measurements) or (
+        f"The attacks below say how well your {hidden} is read from a release. Other attackers may "
+        "do better."
+    )
+
+
+def _basis(published: bool, measurements: tuple[Measurement, ...]) -> Basis:
+    if published:
+        return Basis.REFUTED
+    return Basis.MEASURED if measurements else Basis.UNMEASURED
 
 
 def for_the_consenting(
@@ -125,7 +152,10 @@ def for_the_consenting(
             else ()
         ),
         not_covered=(
-            "item profiles and the scores made from them, fitted to exact ratings",
+            (
+                "item profiles, list weights and the scores made from them, fitted to exact ratings: "
+                "items with fewer than ten raters are left out of the weights, which is no guarantee"
+            ),
             "the recommender itself, which holds the ratings",
             "attacks measured on these people and printed on a card, from their exact ratings",
             *((_ITEM_TABLE,) if item_table else ()),
