@@ -38,7 +38,9 @@ from tacit.service.settings import FILE
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
 _OLD = Problem(
-    422, "This message is of version 1; this program reads version 2: update the older side."
+    422,
+    "The letter is not read: this message is of version 1; this program reads version 2: update "
+    "the older side.",
 )
 _EARLY = Problem(422, "The epoch of this letter has not ended. Send it when it has.")
 _NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the operator.")
