@@ -394,16 +394,17 @@ def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
 
 
 def test_a_card_without_measurements_speaks_of_none(ratings):
-    """Where no attack was tried, the sentence points to none and says so."""
+    """Where no attack was tried the card says so; it says for whom it is, and has no epsilon."""
     model = StandardScheme(**SMALL).fit(ratings)
     unmeasured = model.guarantees()[0]
     assert "below" not in unmeasured.sentence
-    assert "was not measured here" in unmeasured.sentence
+    assert "was not measured" in unmeasured.sentence
     model.measurements_ = (Measurement("lda", "raw", model.release, 0.5, 0.4, 0.6, "600 people"),)
     measured = model.guarantees()[0]
-    assert "as hard as the attacks below found it" in measured.sentence
+    assert "The attacks below" in measured.sentence
     for card in (unmeasured, measured):
-        assert "there is no epsilon" in card.sentence or "and no epsilon" in card.sentence
+        assert card.sentence.startswith("Only for services that do not otherwise learn")
+        assert card.sentence.endswith("No epsilon.")
 
 
 def test_cards_need_a_fit():

@@ -32,16 +32,16 @@ _NOT_COVERED = (
     "items that are known to be rated by you, and true stars that are known beside their release",
     "clicks on, searches for and page views of items that your device held back",
     (
-        "a second device, or one that lost its memory, if it is not one of this project: each item is "
-        "decided once, and devices of this project freeze what was rated before"
+        "a second device, or one that lost its memory, if it runs another program: devices of this "
+        "project decide each item once, and freeze what was rated before a loss"
     ),
     "when your device is on: if you open it only to rate, that is a count of your sessions",
     "items that are rated together: the model takes each choice to rate as independent",
     "anything about you except the named attributes; your taste is meant to be seen",
     "consenting people, whose ratings train the recommender in the clear",
     (
-        "a recommender that shows people different or wrong tables: your device checks their form, the "
-        "bounds of their numbers and the public log, not whether the numbers are honest"
+        "a recommender that shows people different or wrong tables: your device checks their form, "
+        "the bounds of their numbers and the public log, not whether the numbers are honest"
     ),
     "attackers that are not among those measured",
 )
@@ -72,7 +72,7 @@ def for_the_person(
         adjacency=Adjacency("attribute value", "replace"),
         against="the recommender: it knows the method, all public tables and every release",
         trust=Trust.NOBODY,
-        basis=_basis(published, measurements),
+        basis=_basis_of_release(published, measurements),
         epsilon=None,
         delta=None,
         lifetime=(
@@ -100,7 +100,7 @@ def _evidence(hidden: str, measurements: tuple[Measurement, ...]) -> str:
     )
 
 
-def _basis(published: bool, measurements: tuple[Measurement, ...]) -> Basis:
+def _basis_of_release(published: bool, measurements: tuple[Measurement, ...]) -> Basis:
     if published:
         return Basis.REFUTED
     return Basis.MEASURED if measurements else Basis.UNMEASURED
@@ -153,8 +153,9 @@ def for_the_consenting(
         ),
         not_covered=(
             (
-                "item profiles, list weights and the scores made from them, fitted to exact ratings: "
-                "items with fewer than ten raters are left out of the weights, which is no guarantee"
+                "item profiles, list weights and the scores made from them, fitted to exact "
+                "ratings: items with fewer than ten raters are left out of the weights, which is "
+                "no guarantee"
             ),
             "the recommender itself, which holds the ratings",
             "attacks measured on these people and printed on a card, from their exact ratings",
