@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -440,8 +441,9 @@ def test_another_accounts_memory(client):
         client(memory, PassingAccount(bytes(32), NOW))
 
 
-def test_a_memory_of_version_1(service, client, tmp_path):
+def test_a_memory_of_version_1(service, client, tmp_path, monkeypatch):
     """What version 1 decided is held back for ever; what it did not decide is decided."""
+    monkeypatch.setattr(time, "time", lambda: float(NOW))
     rows = [[item, 0, 1_000_000, [5], "x"] for item in FILMS[:10]]
     rows += [[item, 0, None, [5], "x"] for item in FILMS[10:12]]
     text = json.dumps({"version": 1, "reports": {}, "releases": rows})
