@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tacit.privacy import Measurement, figure
+from tacit.privacy.panel import PANEL, PERMUTED
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State
@@ -377,6 +379,29 @@ def test_the_page_says_who_may_use_it_beside_the_switch(visit):
     said = person.page.locator(".consent").inner_text()
     assert "Only for services that do not otherwise learn what you watched" in said
     assert "Clicks on films of a list" in said
+
+
+def test_the_figure_of_the_card_stands_beside_the_switch_in_its_own_words(visit):
+    """The same sentence as Python prints on card and report."""
+    shared = {"release": "x", "data": "made-up people", "low": 0.6, "people": 4000, "rarest": 900}
+    strongest = {"attack": "MLP, the strongest of 11 attackers", "auc": 0.668, "high": 0.7034}
+    chance = {"attack": "kNN", "auc": 0.5194, "high": 0.55}
+    measured = [
+        {**shared, **strongest, "trained_on": PANEL},
+        {**shared, **chance, "trained_on": PERMUTED},
+    ]
+
+    def with_figure(route: Any) -> None:
+        content = route.fetch().json()
+        content["cards"][0]["measurements"] = measured
+        route.fulfill(json=content)
+
+    person = visit()
+    person.page.route("**/api/guarantees/disclosures/gender", with_figure)
+    person.returning()
+    expected = figure(Measurement(**one) for one in measured)
+    assert expected is not None
+    person.page.locator(".consent").get_by_text(expected, exact=True).wait_for()
 
 
 def test_another_browser_with_the_code_has_lost_the_memory(visit):

@@ -10,6 +10,9 @@ export interface Measurement {
   readonly low: number;
   readonly high: number;
   readonly data: string;
+  /** How many were attacked, and how many of them hold the rarest value. */
+  readonly people: number;
+  readonly rarest: number;
 }
 
 export interface Claim {
@@ -56,23 +59,34 @@ export async function allGuarantees(): Promise<readonly Guarantee[]> {
   return (await askJson<{ guarantees: Guarantee[] }>("/api/guarantees")).guarantees;
 }
 
-/** The attacker that guesses best; an AUC below 0.5 counts as far above it. */
-export interface Strongest {
-  readonly auc: number;
-  readonly upper: number;
-  readonly attackers: number;
-  readonly data: string;
+const LEAST_PEOPLE = 2000;
+const LEAST_OF_RAREST = 500;
+/** A distance from 0.5 below which so few people could not tell it from none. */
+const SMALL = 0.15;
+
+/**
+ * The figure of a card about a panel of attackers, in the words of src/tacit/privacy/panel.py;
+ * undefined where no panel attacked.
+ */
+export function figure({ measurements }: Card): string | undefined {
+  const found = measurements.find((each) => each.trained_on === "panel");
+  const chance = measurements.find((each) => each.trained_on === "permuted labels");
+  if (found === undefined) return undefined;
+  const few = found.people < LEAST_PEOPLE || found.rarest < LEAST_OF_RAREST;
+  if (few && found.auc - 0.5 < SMALL) {
+    return (
+      `Too few people to say: ${count(found.people)}, of whom ${count(found.rarest)} hold the rarest ` +
+      `value; ${count(LEAST_PEOPLE)} and ${LEAST_OF_RAREST} are needed. The 95 % bound for the ` +
+      `attackers together is AUC ${found.high.toFixed(3)} on ${found.data}.`
+    );
+  }
+  const permuted = chance === undefined ? "" : `, and ${chance.auc.toFixed(3)} on permuted labels`;
+  return (
+    `The ${found.attack}, reached AUC ${found.auc.toFixed(3)} on ${found.data}; the 95 % bound for the ` +
+    `attackers together is ${found.high.toFixed(3)}${permuted}. Other attackers may do better.`
+  );
 }
 
-/** undefined where nothing was measured. */
-export function strongest({ measurements }: Card): Strongest | undefined {
-  const away = (auc: number) => Math.abs(auc - 0.5);
-  const [best] = [...measurements].sort((one, other) => away(other.auc) - away(one.auc));
-  if (best === undefined) return undefined;
-  return {
-    auc: 0.5 + away(best.auc),
-    upper: 0.5 + Math.max(...measurements.map(({ low, high }) => Math.max(away(low), away(high)))),
-    attackers: new Set(measurements.map(({ attack }) => attack)).size,
-    data: best.data,
-  };
+function count(people: number): string {
+  return people.toLocaleString("en");
 }

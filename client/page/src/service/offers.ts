@@ -85,13 +85,21 @@ export async function fetchPublished(name: string): Promise<Published> {
 
 async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer[]> {
   const { disclosures } = await askJson<{ disclosures: readonly Disclosed[] }>("/api/disclosures");
-  return Promise.all(
-    disclosures.map(async ({ name, item_table }) => {
-      const { disclosure, log } = await fetchPublished(name);
-      const table = item_table ? await fetchTable(name, disclosure) : undefined;
-      return { name, disclosure, log, table, titles: titlesOf(disclosure.items, catalogues) };
-    }),
-  );
+  const found = await Promise.allSettled(disclosures.map((one) => fetchOffer(one, catalogues)));
+  const offers = found.filter((one) => one.status === "fulfilled").map(({ value }) => value);
+  const failed = found.find((one) => one.status === "rejected");
+  // One that this page cannot read, such as an experimental one, does not take the others away.
+  if (failed !== undefined && offers.length === 0) throw failed.reason;
+  return offers;
+}
+
+async function fetchOffer(
+  { name, item_table }: Disclosed,
+  catalogues: readonly Catalogue[],
+): Promise<Offer> {
+  const { disclosure, log } = await fetchPublished(name);
+  const table = item_table ? await fetchTable(name, disclosure) : undefined;
+  return { name, disclosure, log, table, titles: titlesOf(disclosure.items, catalogues) };
 }
 
 async function fetchTable(name: string, disclosure: Disclosure): Promise<ItemTable | undefined> {

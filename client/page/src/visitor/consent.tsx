@@ -2,7 +2,7 @@
 
 import { Trouble, useDraft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
-import { guaranteeOf, strongest, type Card } from "../service/cards";
+import { figure, guaranteeOf, type Card } from "../service/cards";
 import { hiddenBy } from "./hide";
 import { when } from "./letter";
 import { releasePath } from "./letters";
@@ -58,16 +58,9 @@ export function Consent({ visit }: { visit: Visit }) {
 
 /** The figure of the card, whatever it is. */
 function Worst({ card, hidden }: { card: Card | undefined; hidden: string }) {
-  const worst = card === undefined ? undefined : strongest(card);
-  if (worst === undefined) {
-    return <>How well attackers guess your {hidden} from these letters was not measured here.</>;
-  }
+  const measured = card === undefined ? undefined : figure(card);
   return (
-    <>
-      The strongest of {worst.attackers} attackers guesses {hidden} from such letters with AUC{" "}
-      {worst.auc.toFixed(3)}, at most {worst.upper.toFixed(3)} by the measurement on {worst.data}.
-      Attackers that were not tried may do better.
-    </>
+    <>{measured ?? `How well attackers guess ${hidden} from these letters was not measured here.`}</>
   );
 }
 

@@ -106,7 +106,7 @@ export function speak(
     if (letter === null || (await wasSent(path, letter))) return undefined;
     const { disclosure } = published;
     explained({ ...offer, disclosure }, Release.decode(letter), history);
-    const scores = Scores.decode(await post(path, identity, letter));
+    const scores = Scores.decode(await post(path, identity, letter, disclosure));
     const list = await ranked(scores, disclosure, values);
     await lists(identity).write(new Map([[LATEST, list]]));
     await markSent(path, letter);
@@ -115,19 +115,23 @@ export function speak(
 }
 
 /** With it goes the token, for which the service gives a visitor's key; never before. */
-async function post(path: string, { token }: Identity, letter: Bytes): Promise<Bytes> {
+async function post(
+  path: string,
+  { token }: Identity,
+  letter: Bytes,
+  disclosure: Disclosure,
+): Promise<Bytes> {
   const { key } = await visitorFor(token);
   try {
     return await askOctets(path, { method: "POST", key, octets: letter });
   } catch (error) {
-    const given = error instanceof Trouble && NEVER_TAKEN.includes(error.status ?? 0);
-    if (given) await markSent(path, letter, true);
+    const status = error instanceof Trouble ? error.status : undefined;
+    const old = Release.decode(letter).disclosure !== (await disclosure.digest());
+    // These bytes will not be taken later either: the next letter is another one.
+    if (status === 409 || (status === 422 && old)) await markSent(path, letter, true);
     throw error;
   }
 }
-
-/** The same bytes will not be taken later: the next letter is another one. */
-const NEVER_TAKEN = [400, 409, 413, 422];
 
 /** By preference; in the order of the answer where it is equal. */
 async function ranked(scores: Scores, disclosure: Disclosure, values: kept.Values): Promise<List> {

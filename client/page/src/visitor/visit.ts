@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ItemId } from "../../../src/items.js";
+import { renamed } from "../../../src/standard-scheme/device.js";
 import { askOctets, told } from "../service/asking";
 import { fetchOffers, type Offer, type Offers } from "../service/offers";
 import { erase, visitorFor, type ReceiptGiven, type Visitor } from "../service/person";
@@ -66,18 +67,22 @@ export function useVisit(wanted: boolean): Begun {
       .then(setBegun)
       .catch((error: unknown) => setTrouble(told(error)));
   }, [wanted]);
-  const rate = useCallback((item: ItemId, given: number | undefined) => {
-    setRatings((before) => {
-      const after = new Map(before);
-      if (given === undefined) after.delete(item);
-      else after.set(item, { stars: given, entered: before.get(item)?.entered ?? seconds() });
-      kept.keepRatings(after);
-      return after;
-    });
-  }, []);
-  const stars = useMemo(() => starsOf(ratings), [ratings]);
   const offer =
     begun?.offers.offers.find(({ name }) => name === chosen) ?? begun?.offers.offers[0];
+  const rate = useCallback(
+    (item: ItemId, given: number | undefined) => {
+      setRatings((before) => {
+        const after = rated(before, namesOf(item, offer), given);
+        kept.keepRatings(after);
+        return after;
+      });
+    },
+    [offer],
+  );
+  const stars = useMemo(() => {
+    const all = starsOf(ratings);
+    return offer === undefined ? all : renamed(all, offer.disclosure);
+  }, [ratings, offer]);
   const own = values[offer?.name ?? ""] ?? NO_VALUES;
   const speaking = useSpeaking(
     over === undefined && begun !== undefined && offer !== undefined
@@ -135,6 +140,21 @@ export function useVisit(wanted: boolean): Begun {
 }
 
 const NO_VALUES: kept.Values = {};
+
+/** An item's name, and those that it had. */
+function namesOf(item: ItemId, offer: Offer | undefined): ItemId[] {
+  const aliases = offer?.disclosure.aliases ?? [];
+  return [item, ...aliases.filter(([, now]) => now === item).map(([old]) => old)];
+}
+
+/** Ratings with these stars for an item, or without them; it keeps its first second. */
+function rated(before: kept.Ratings, names: ItemId[], stars: number | undefined): kept.Ratings {
+  const after = new Map(before);
+  for (const name of names) after.delete(name);
+  const entered = names.map((name) => before.get(name)?.entered).find((one) => one !== undefined);
+  if (stars !== undefined) after.set(names[0] as ItemId, { stars, entered: entered ?? seconds() });
+  return after;
+}
 
 async function fetchAll(ratings: kept.Ratings): Promise<Fetched> {
   const [offers, own] = await Promise.all([fetchOffers(), identity()]);
