@@ -80,7 +80,8 @@ def attacked(seen, labels, fold_of):
         panel = Panel(FULL).fit(part(seen, ~inside), labels[~inside])
         for name, each in panel.scores(part(seen, inside)).items():
             scores[name][inside] = each
-    return simultaneous(labels, scores, np.zeros(PEOPLE, int))
+    ranks = {name: pooled_ranks(each, fold_of) for name, each in scores.items()}
+    return simultaneous(labels, ranks, np.zeros(PEOPLE, int))
 
 
 @pytest.mark.parametrize("view", ["union", "epochs"])

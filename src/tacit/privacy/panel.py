@@ -47,6 +47,6 @@ def figure(measurements: Iterable[Measurement]) -> str | None:
             f"attackers together is AUC {found.high:.3f} on {found.data}."
         )
     return (
-        f"The {found.attack}, reached AUC {found.auc:.3f} on {found.data}; the 95 % bound for the "
+        f"The {found.attack} reached AUC {found.auc:.3f} on {found.data}; the 95 % bound for the "
         f"attackers together is {found.high:.3f}{permuted}. Other attackers may do better."
     )
