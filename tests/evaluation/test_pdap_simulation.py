@@ -22,6 +22,7 @@ from tacit.evaluation.pdap_replay import replay_log
 from tacit.evaluation.pdap_report import render
 from tacit.evaluation.pdap_simulation import Row, checkpoints, simulate
 from tacit.evaluation.pdap_tables import PAPER, _verdict, orderings, tables
+from tacit.recommenders.pdap.control import regret_bound
 from tacit.recommenders.pdap.vendor import Vendor
 
 SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, private={"gamma": 0.0})
@@ -93,6 +94,16 @@ def test_cap_is_one_learner_of_all_vendors():
     solo = make("solo", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
     assert len({id(one.vendor.home) for one in solo}) == SMALL.vendors
     assert len(solo[0].vendor.videos) == SMALL.videos
+
+
+def test_the_page_shows_regret_against_its_bound():
+    """Of DAP alone, whose bound is known; measured regret stays below it."""
+    rows = list(simulate("dap", math.inf, SMALL, seed=1))
+    assert "over its bound" in render(rows, SMALL, {})
+    last = rows[-1]
+    assert last.regret < regret_bound(SMALL.setting, last.arrivals)
+    rows = list(simulate("cap", math.inf, SMALL, seed=1))
+    assert "over its bound" not in render(rows, SMALL, {})
 
 
 def test_a_test_learns_nothing():

@@ -16,6 +16,7 @@ from tacit.evaluation.pdap_policies import PUBLISHED, World
 from tacit.evaluation.pdap_simulation import Row
 from tacit.evaluation.pdap_tables import Column, columns_of, level, orderings, tables
 from tacit.evaluation.report import fill, flat, write_page
+from tacit.recommenders.pdap.control import regret_bound
 
 _COLOURS = tuple(f"var(--p{number})" for number in range(9))
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
@@ -78,7 +79,7 @@ def _facts(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> di
             for verdict in ("holds", "not told apart", "the reverse", "one seed only")
         },
         "tables": tables(rows, world),
-        "figures": _figures(rows, columns, known),
+        "figures": _figures(rows, columns, known, world),
         "key": [(named(column), *_stroke(number)) for number, column in enumerate(columns)],
         "best": sum(best) / len(best) if best else None,
         "matched": [row.matched for row in rows if row.arrivals == last and row.matched],
@@ -101,7 +102,9 @@ def _standing(rows: Sequence[Row], column: Column, last: int) -> dict[str, Any]:
     }
 
 
-def _figures(rows: Sequence[Row], columns: Sequence[Column], known: bool) -> list[dict[str, str]]:
+def _figures(
+    rows: Sequence[Row], columns: Sequence[Column], known: bool, world: World
+) -> list[dict[str, str]]:
     wanted = [("accuracy", "Accuracy", "clicks per visit so far")]
     if known:
         wanted = [
@@ -109,10 +112,31 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], known: bool) -> lis
             ("average_regret", "Average regret", "regret per visit so far"),
             *wanted,
         ]
-    return [
+    drawn = [
         {"title": title, "drawn": _drawn(rows, columns, field, axis)}
         for field, title, axis in wanted
     ]
+    dap = [row for row in rows if row.policy == "dap" and row.regret is not None]
+    if dap:
+        title = "DAP's regret over its bound, Theorem 3 without noise"
+        drawn.append({"title": title, "drawn": _over_bound(dap, world)})
+    return drawn
+
+
+def _over_bound(rows: Sequence[Row], world: World) -> str:
+    """Below 1 where the bound holds."""
+    from tacit.evaluation.plots import Curve, curves
+
+    column, bars = ("dap", math.inf), len({row.seed for row in rows}) > 2
+    points: list[tuple[float, float, float, float]] = []
+    for visits in _spread(sorted({row.arrivals for row in rows})):
+        found = level(rows, column, "regret", visits)
+        if found is not None:
+            bound = regret_bound(world.setting, visits)
+            mean, low, high = _bounded(found, bars)
+            points.append((float(visits), mean / bound, low / bound, high / bound))
+    line = Curve(named(column), *_colour(0), tuple(points))
+    return curves([line], x_title="visits of each vendor", y_title="regret over its bound")
 
 
 def _drawn(rows: Sequence[Row], columns: Sequence[Column], field: str, axis: str) -> str:

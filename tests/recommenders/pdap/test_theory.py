@@ -176,3 +176,40 @@ def test_expected_loss_of_a_draw(means, epsilon, width):
     weights = [math.exp(epsilon * (mean - best) / (2 * width)) for mean in means]
     drawn = sum(w * mean for w, mean in zip(weights, means, strict=True)) / sum(weights)
     assert best - drawn <= theory.drawing_regret(len(means), epsilon, width) + 1e-12
+
+
+def test_regret_of_one_neighbour():
+    """Lemma 4 at level 1, m = 2, alpha = 1: 8 ln T + Gamma / 2 + (pi^2 / 3) W."""
+    log = math.log(1000)
+    known = 8 * log + 30 / 2
+    assert theory.lemma_4(1000, 5, 2, 1, 1, 30.0) == pytest.approx(known + math.pi**2 / 3 * 5)
+    late = math.pi**2 / 3 * math.exp(5) * (1 + log / 2)
+    assert theory.lemma_4(1000, 5, 2, 1, 1, 30.0, printed=True) == pytest.approx(known + late)
+
+
+def test_cells_that_may_exist():
+    """A = 10, p = 1, m = 2, d = 1: level 1 after 10 visits; level 2 after 20 in one cell."""
+    assert theory.most_cells(9, 10, 1, 2, 1) == [1, 0]
+    assert theory.most_cells(10, 10, 1, 2, 1) == [1, 2]
+    assert theory.most_cells(40, 10, 1, 2, 1) == [1, 2, 4, 2]
+
+
+def test_theorem_3_of_one_level_is_the_sum_of_its_parts():
+    """Before the first split there is one cell: K times Theorem 2, M - 1 times Lemma 4, Lemma 6."""
+    setting = {"A": 1e6, "K": 5, "M": 4, "d": 2, "epsilon": 0.5, "Gamma": 7.0}
+    parts = (
+        5 * theory.own_regret(1000, 5, 1, 2, 1, 0, 0.5)
+        + 3 * theory.lemma_4(1000, 5, 2, 1, 0, 7.0)
+        + theory.near_optimal(1e6, 1, 2, 2, 3, 1, 0)
+    )
+    assert theory.theorem_3(1000, **setting) == pytest.approx(parts)
+    assert theory.theorem_3(1000, **setting, geometric=True) == pytest.approx(parts)
+
+
+def test_privacy_costs_regret_in_the_bound():
+    """Theorem 3 without noise is the least; geometric noise lies between."""
+    setting = {"A": 50, "K": 5, "M": 4, "d": 2}
+    plain = theory.theorem_3(10_000, **setting)
+    noisy = theory.theorem_3(10_000, **setting, epsilon=0.1, Gamma=100.0)
+    geometric = theory.theorem_3(10_000, **setting, epsilon=0.1, Gamma=100.0, geometric=True)
+    assert plain < geometric < noisy

@@ -77,6 +77,22 @@ class Setting:
         return 2 * math.ceil(own + self.neighbours * of_neighbours)
 
 
+def regret_bound(setting: Setting, visits: int) -> float:
+    """Theorem 3 without noise, for one vendor's own users after so many visits."""
+    return theory.theorem_3(
+        visits,
+        A=setting.first_split,
+        K=setting.videos,
+        M=setting.neighbours + 1,
+        d=setting.dimension,
+        m=setting.slices,
+        p=setting.p,
+        al=setting.smoothness,
+        L=setting.lipschitz,
+        printed=setting.training == "printed",
+    )
+
+
 class Controls(Protocol):
     """Visits below which an arm is tried, in a cell of this level at round t >= 1."""
 

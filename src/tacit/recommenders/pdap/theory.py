@@ -100,6 +100,64 @@ def own_regret(T: int, K: int, L: float, m: float, al: float, level: int, epsilo
     return exploration(m, al, level, math.log(T)) + math.pi**2 / 3 + drawn
 
 
+def lemma_4(
+    T: int, K: int, m: float, al: float, level: int, Gamma: float, *, printed: bool = False
+) -> float:
+    """Regret of ONE neighbour in one cell: trained, then heard, then wrong with a chance.
+
+    2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) W, with W = K where each of the
+    neighbour's videos is tried ln t times in training. printed: ln t / K times, which makes W
+    e^K (1 + m^(-al l) ln T); versions of the paper differ in this term.
+    """
+    wrong = _exp(K) * (1 + float(m ** (-al * level)) * math.log(T)) if printed else float(K)
+    heard = neighbour_exploration(m, al, level, math.log(T), Gamma)
+    return exploration(m, al, level, math.log(T)) + heard + math.pi**2 / 3 * wrong
+
+
+def most_cells(T: float, A: float, p: float, m: float, d: int) -> list[int]:
+    """H_l at most, level by level: a cell exists once its parent has had A m^(p (l - 1)) visits."""
+    found = [1]
+    for level in range(1, deepest_level(max(T, A), A, p, m) + 1):
+        split = math.floor(T / (A * float(m ** (p * (level - 1)))))
+        found.append(int(min(m ** (d * level), m**d * split)))
+    return found
+
+
+def theorem_3(
+    T: int,
+    *,
+    A: float,
+    K: int,
+    M: int,
+    d: int,
+    m: float = 2,
+    p: float = 3,
+    al: float = 1,
+    L: float = 1,
+    epsilon: float = math.inf,
+    Gamma: float = 0.0,
+    geometric: bool = False,
+    printed: bool = False,
+) -> float:
+    """Regret of one vendor up to T, wherever contexts come, with `most_cells` for the H_l.
+
+    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]). Without noise (epsilon
+    inf, Gamma 0) it bounds DAP, as Theorem 1 does; geometric: GP-DAP, whose epsilon grows and whose
+    Gamma falls with the level, as Theorem 6 does. Each choice also loses at most 1, so T is a bound
+    as well; it is not taken here.
+    """
+    total = 0.0
+    for level, cells in enumerate(most_cells(T, A, p, m, d)):
+        each = epsilon_at(epsilon, m, al, level, geometric)
+        noise = Gamma / float(m ** (al * level)) if geometric else Gamma
+        total += cells * (
+            K * own_regret(T, K, L, m, al, level, each)
+            + (M - 1) * lemma_4(T, K, m, al, level, noise, printed=printed)
+            + near_optimal(A, L, d, m, p, al, level)
+        )
+    return total
+
+
 def drawing_regret(K: int, epsilon: float, width: float) -> float:
     """Expected loss of ONE draw against the best mean: at most (2 Delta u / epsilon)(ln K + 1).
 
