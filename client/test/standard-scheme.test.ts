@@ -274,6 +274,15 @@ test("a message of version 1 is refused with a sentence", () => {
   );
 });
 
+test("experimental chances by taste are refused, not passed over", () => {
+  const known = new TextDecoder().decode(disclosureOf().encode());
+  const asked = known.replace('"values":', '"taste":{},"values":');
+  expect(asked).not.toBe(known);
+  expect(() => standardScheme.Disclosure.decode(new TextEncoder().encode(asked))).toThrow(
+    "a attribute has the fields",
+  );
+});
+
 test("stars that are no number lie off the scale", async () => {
   for (const star of [Number.NaN, Infinity, -Infinity, 0, 5.5]) {
     await expect(decided(disclosureOf(), new Map([[1, star]]))).rejects.toThrow("off the scale");
