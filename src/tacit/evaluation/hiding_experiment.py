@@ -172,8 +172,10 @@ def released(
     table: Tables,
     rule: Rule,
     draw: str,
+    epochs: sparse.csr_array | None = None,
 ) -> sparse.csr_array:
-    """Released levels of people who speak once; `draw` names the random stream."""
+    """Released levels of people who speak once, or in these epochs with the same tables; `draw`
+    names the random stream."""
     return release(
         levels,
         labels[:, None],
@@ -181,6 +183,7 @@ def released(
         rule,
         n_levels=experiment.people.n_levels,
         source=replay(f"{experiment.seed}/{draw}"),
+        epoch_of_rating=None if epochs is None else epochs.data.astype(np.int64),
     )
 
 

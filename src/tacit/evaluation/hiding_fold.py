@@ -143,11 +143,13 @@ class _Fold:
         if not readers:
             return
         for schedule in self.experiment.schedules:
-            views = (
-                [self._refitted(f, name, schedule, target, train.public) for f in self._sides()]
-                if schedule in REFITTED
-                else [self._labelled(seen, schedule) for seen in (train, test)]
-            )
+            if schedule in REFITTED:
+                sides = self._sides()
+                views = [self._refitted(f, name, schedule, target, train.public) for f in sides]
+            elif self.experiment.second_order == "taste":
+                views = [self._timed(f, name, schedule, train.public) for f in self._sides()]
+            else:
+                views = [self._labelled(seen, schedule) for seen in (train, test)]
             panel = Panel(readers).fit(views[0], known)
             self._add(name, schedule, "released", target, panel.scores(views[1]))
 
@@ -159,6 +161,19 @@ class _Fold:
         people = self.train if seen.ratings.shape[0] == len(self.train) else self.test
         epochs = self.experiment.epochs(schedule)[people]
         return replace(seen, epochs=at_entries(seen.ratings, epochs))
+
+    def _timed(self, folds: Sequence[int], name: str, schedule: str, public: Public) -> Seen:
+        """The same tables in every epoch, but what is shown by then has a say in the next one."""
+        parts = []
+        for other in folds:
+            people = self.experiment.inside(other)
+            epochs = self.experiment.epochs(schedule)[people]
+            draw = f"{self.fold}/{schedule}/{other}"
+            levels = self._released(other, RELEASES[name], draw, epochs)
+            table = np.full(len(people), self._row(other))
+            labels = at_entries(levels, epochs)
+            parts.append(Seen(self.experiment.stars(levels), public, table, labels))
+        return stacked(parts)
 
     def _refitted(
         self, folds: Sequence[int], name: str, schedule: str, target: int, public: Public
@@ -269,6 +284,11 @@ class _Fold:
 
     def _shown(self, other: int, rule: Rule, draw: str) -> sparse.csr_array:
         """Released levels of the people of a fold, by tables without them and without ours."""
+        return self._released(other, rule, f"{self.fold}/{draw}/{other}")
+
+    def _released(
+        self, other: int, rule: Rule, draw: str, epochs: sparse.csr_array | None = None
+    ) -> sparse.csr_array:
         people = self.experiment.inside(other)
         return released(
             self.experiment,
@@ -276,7 +296,8 @@ class _Fold:
             self.experiment.labels[people],
             self._pair(other)[0],
             rule,
-            f"{self.fold}/{draw}/{other}",
+            draw,
+            epochs,
         )
 
     def _belief(self, shown: sparse.csr_array) -> Floats:

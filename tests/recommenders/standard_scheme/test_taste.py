@@ -169,6 +169,50 @@ def test_many_people_at_once_are_decided_as_one_device_decides():
             assert first[entry] or (made[number] is not None) == shown[entry]
 
 
+def crowd(tables, seed=4):
+    """(levels, labels, tables) of people and made-up chances by taste."""
+    generator = np.random.default_rng(seed)
+    levels = sparse.csr_array((generator.random((60, ITEMS)) < 0.5).astype(float))
+    levels.data = generator.integers(0, 5, levels.nnz).astype(float)
+    table = replace(tables(seed, values=("a", "b"), items=ITEMS), taste=made_up(seed))
+    return levels, generator.integers(0, 2, (60, 1)), [table]
+
+
+def test_epochs_with_the_same_tables_are_decided_in_their_order(tables):
+    """What comes first has its decision whatever comes in later epochs."""
+    levels, labels, made = crowd(tables)
+    late = np.random.default_rng(5).random(levels.nnz) < 0.5
+    rows = np.repeat(np.arange(60), np.diff(levels.indptr))
+    sent = []
+    for weight in (1.0, 4.0):
+        stars = levels.data.copy()
+        stars[late] = np.minimum(stars[late] * weight, 4)
+        people = sparse.csr_array((stars, levels.indices, levels.indptr), shape=levels.shape)
+        with simulation():
+            letter = release(
+                people,
+                labels,
+                made,
+                RULE,
+                n_levels=5,
+                source=replay("epochs"),
+                epoch_of_rating=late.astype(np.int64),
+            )
+        letter.data = letter.data + 1
+        sent.append(letter.toarray()[rows, levels.indices])
+    assert np.array_equal(sent[0][~late], sent[1][~late])
+    assert not np.array_equal(sent[0][late], sent[1][late])
+
+
+def test_a_mix_of_none_shows_true_stars(tables):
+    """As under the plain rule: with a mix of 0 everything is shown as it is."""
+    levels, labels, made = crowd(tables)
+    with simulation():
+        sent = release(levels, labels, made, replace(RULE, mix=0), n_levels=5, source=replay("mix"))
+    assert sent.nnz == levels.nnz
+    assert np.array_equal(sent.data, levels.data)
+
+
 def test_a_taste_beside_another_attribute_is_refused(tables, disclose):
     """Two attributes would need chances for each pair of values."""
     both = {

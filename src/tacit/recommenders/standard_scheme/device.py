@@ -141,6 +141,9 @@ class Device:
 
     def _drawn(self, number: int, level: int, draw: Draw) -> tuple[int, int, int]:
         """The die, the level to release if it is shown, and the item's turn."""
+        mix = self._disclosure.rule.mix
+        if mix < MICRO and draw(MICRO) >= mix:
+            return -1, level, draw(TURNS)
         die = draw(MICRO)
         return die, self._rounded(number, level, draw), draw(TURNS)
 

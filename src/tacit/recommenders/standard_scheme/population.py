@@ -33,14 +33,16 @@ def release(
     *,
     n_levels: int,
     source: Source,
+    epoch_of_rating: Ints | None = None,
 ) -> sparse.csr_array:
     """(people, items) CSR float64 of released levels; what was held back is absent.
 
     levels: CSR of whole levels 0 .. n_levels - 1 (real-valued if n_levels is 0). labels: (people,
-    attributes) row of each person in each of the tables.
+    attributes) row of each person in each of the tables. epoch_of_rating: (ratings,) when each
+    entry is decided, where all epochs have these tables; it matters for chances by taste alone.
     """
     decidable = _decidable(levels, labels, tables, rule)
-    nothing = _Letter(np.zeros(levels.nnz, dtype=np.int64), np.zeros(levels.nnz, dtype=bool))
+    nothing = _Letter.empty(levels.nnz, epoch_of_rating)
     released, shown = _decided(levels, labels, tables, rule, n_levels, source, decidable, nothing)
     return _entries(levels, released, shown)
 
@@ -69,7 +71,7 @@ def over_epochs(
         tables = tables_of_epoch[epoch]
         now = (decided_in < 0) & (epoch_of_rating <= epoch)
         now &= _decidable(levels, labels, tables, rule)
-        earlier = _Letter(released, shown)
+        earlier = _Letter(released, shown, np.zeros_like(released))
         made, passed = _decided(levels, labels, tables, rule, n_levels, source, now, earlier)
         released[now], shown[now], decided_in[now] = made[now], passed[now], epoch
     return (
@@ -80,10 +82,17 @@ def over_epochs(
 
 @dataclass(frozen=True)
 class _Letter:
-    """(ratings,) released micro-levels, and which entries are shown, before an epoch."""
+    """(ratings,) released micro-levels, and which entries are shown, before an epoch; and in which
+    epochs the next ones are decided, if the tables are the same in several."""
 
     released: Ints
     shown: Mask
+    epochs: Ints
+
+    @classmethod
+    def empty(cls, entries: int, epochs: Ints | None = None) -> _Letter:
+        nothing = np.zeros(entries, dtype=np.int64)
+        return cls(nothing, nothing > 0, nothing if epochs is None else epochs)
 
 
 def _decided(
@@ -104,8 +113,7 @@ def _decided(
     if rule.selection:
         for position, table in enumerate(tables):
             dice = _draw(source, len(rows))
-            if tables[0].taste is None:
-                passed &= dice < table.keep[own[:, position], items]
+            passed &= (dice < table.keep[own[:, position], items]) & (table.taste is None)
     made = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
         made = _round(made, n_levels, source)
@@ -117,9 +125,11 @@ def _decided(
     released[chosen], shown[chosen] = made, passed
     taste = tables[0].taste
     if taste is not None and rule.selection:
-        drawn = Drawn(np.zeros(levels.nnz, dtype=np.int64), released, np.zeros_like(released))
-        drawn.dice[chosen] = dice
-        drawn.turns[chosen] = integers_below(source, TURNS, len(rows))
+        drawn = Drawn(np.zeros_like(released), released, np.zeros_like(released))
+        drawn.dice[chosen] = np.where(passed, -1, dice)  # true stars of a mix are always shown
+        turns = integers_below(source, TURNS, len(rows))
+        in_order = np.lexsort((items, turns, earlier.epochs[chosen]))
+        drawn.turns[np.flatnonzero(chosen)[in_order]] = np.arange(len(rows))
         shown, _ = passed_by_taste(levels, labels[:, 0], taste, drawn, chosen, earlier.shown)
     return released, shown
 
