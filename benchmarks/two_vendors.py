@@ -111,7 +111,7 @@ class Process:
     def ask(self, path: str, key: str, content: object, repeat: str | None = None) -> Answer:
         """POST on a connection of its own; repeat: an Idempotency-Key that was used."""
         begun = time.perf_counter()
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=10)
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=300)
         headers = {
             "authorization": f"Bearer {key}",
             "content-type": "application/json",
@@ -195,7 +195,7 @@ class Tap:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:
-            connection.settimeout(5)
+            connection.settimeout(300)
             try:
                 data = _request(connection)
                 self.crossed.append(data)
@@ -208,7 +208,7 @@ class Tap:
         connection.sendall(self._answer(data))
 
     def _answer(self, data: bytes) -> bytes:
-        with socket.create_connection((HOST, self.target), timeout=5) as other:
+        with socket.create_connection((HOST, self.target), timeout=300) as other:
             other.sendall(data)
             answer = _request(other)
         self.back.append(answer)

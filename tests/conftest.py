@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import hypothesis
 import pytest
+from skipped import pytest_unconfigure as pytest_unconfigure
 
 if TYPE_CHECKING:
     from tacit.testing.postgres import Server
@@ -86,8 +87,8 @@ def chromium_path(missing: Callable[[str], NoReturn]) -> str:
 def _real_data(name: str) -> Path:
     root = os.environ.get("TACIT_DATA")
     if not root:
-        pytest.skip("real data: TACIT_DATA is not set")
+        pytest.skip(f"real data: set TACIT_DATA to a folder that holds {name} (tacit data get)")
     folder = Path(root) / name
     if not folder.is_dir():
-        pytest.skip(f"real data: TACIT_DATA holds no {name}")
+        pytest.skip(f"real data: put {name} into the folder TACIT_DATA (tacit data get)")
     return folder

@@ -134,7 +134,7 @@ def npm(sources):
         )
 
     if not (shutil.which("npm") and node_version() >= 20):
-        pytest.skip("no Node.js here, 20 or newer with npm: the TypeScript client is not tested")
+        pytest.skip("no Node.js here for the TypeScript client: install version 20 with npm")
     with (sources / ".npmrc").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests may run side by side
         there = (sources / "node_modules" / ".bin" / "vitest").exists()

@@ -55,7 +55,7 @@ def ask(built):
 
         yield answered
         node.stdin.close()
-        assert node.wait(10) == 0
+        assert node.wait() == 0
 
 
 def test_own_tests(npm):

@@ -132,7 +132,7 @@ def test_a_backend_that_ends_at_commit(postgres, tmp_path, how, wait_until):
     """PostgreSQL's process ends when COMMIT is due: nothing is released or charged, it is told as
     a store that cannot be reached, and the same key is charged once."""
     address, second = postgres.database(), tmp_path / "head"
-    with open_ledger(address, second=second, patience=5) as ledger:
+    with open_ledger(address, second=second, patience=60) as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         with backend_ends(postgres, how):
             told = refused(LedgerUnavailable, lambda: ask(ledger, "a", FILMS))
@@ -147,7 +147,7 @@ def test_a_commit_that_is_not_answered(postgres, tmp_path, wait_until):
     """The server commits and its process ends before it says so: the release is refused, and asking
     again gives the stored answer without a new charge."""
     address, second = postgres.database(), tmp_path / "head"
-    with open_ledger(address, second=second, patience=5) as ledger:
+    with open_ledger(address, second=second, patience=60) as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         postgres.say("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         postgres.say("SELECT pg_reload_conf()")

@@ -85,7 +85,7 @@ def test_commits_that_nobody_waits_for_are_noticed(postgres, tmp_path):
     address = postgres.database()
 
     def opened():
-        return open_ledger(address, second=tmp_path / "head", patience=5)
+        return open_ledger(address, second=tmp_path / "head", patience=60)
 
     postgres.stop()
     postgres.start("wal_writer_delay=10s")

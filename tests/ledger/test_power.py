@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("apsw", reason="the extra 'dev' is not installed")
+pytest.importorskip("apsw", reason="no apsw here: run `make setup`")
 
 from tacit.testing.ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
 

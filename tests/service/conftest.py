@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 from service_process import Running, start_process
 from service_requests import Operation, Valid, operations_of, valid_request
-from service_shop import Shop, befriend, open_shop
+from service_shop import PATIENT, Shop, befriend, open_shop
 
 from tacit.service.demo import Demo, make_demo
+from tacit.service.resources import privacy
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +41,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
             made = make_demo(base / "demo")
             keys.write_text(json.dumps({**made.keys, "neighbour": befriend(made.folder)}))
     return Demo(base / "demo", json.loads(keys.read_text()))
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay of the ledger's log is waited for, however long it takes."""
+    monkeypatch.setattr(privacy, "WAIT", PATIENT)
 
 
 @pytest.fixture
@@ -74,8 +81,8 @@ def started(demo: Demo, folder: Path) -> Iterator[Callable[..., Running]]:
     """Starts services with flags of `tacit serve`; all are stopped at the end."""
     processes: list[Running] = []
 
-    def start(*flags: str, where: Path = folder) -> Running:
-        processes.append(start_process(demo, where, flags))
+    def start(*flags: str, where: Path = folder, **settings: str) -> Running:
+        processes.append(start_process(demo, where, flags, **settings))
         return processes[-1]
 
     yield start

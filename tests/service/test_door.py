@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import threading
-import time
+from types import SimpleNamespace
 
 import pytest
 from fastapi import APIRouter
@@ -21,6 +22,7 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
+from tacit.service import answering
 from tacit.service.access import Here, allow
 from tacit.service.answering import HEADERS
 from tacit.service.deployment import Deployment
@@ -115,62 +117,72 @@ def test_addresses_are_counted_by_network(one, another, same):
         limits.take(f"address/{another}")
 
 
-def slow(seconds: float, begun: list[int]):
-    """A guarantee that takes its time."""
+@pytest.fixture
+def held(monkeypatch):
+    """Guarantees are not told before `held.go` is set; `held.begun` counts who asked."""
+    gate = SimpleNamespace(begun=[], go=threading.Event())
 
     def guarantees(self) -> dict:
-        begun.append(1)
-        time.sleep(seconds)
+        gate.begun.append(1)
+        gate.go.wait()
         return {}
 
-    return guarantees
+    monkeypatch.setattr(Deployment, "guarantees", guarantees)
+    yield gate
+    gate.go.set()
 
 
-def test_an_answer_in_time_or_none(demo, shops, folder, monkeypatch):
+def test_an_answer_in_time_or_none(demo, shops, folder, held, wait_until):
     """What takes too long is 503 with Retry-After, and the service goes on."""
-    monkeypatch.setattr(Deployment, "guarantees", slow(1.0, []))
     with shops(demo, folder, answer_within=0.2) as shop:
-        begun = time.monotonic()
         answer = shop.get(None, "/api/guarantees")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-        assert time.monotonic() - begun < 0.9
-        assert shop.get(None, "/api/models").status_code == 200
+        held.go.set()
+        wait_until(lambda: shop.get(None, "/api/models").status_code == 200)
 
 
-def test_what_waited_too_long_does_not_begin(demo, shops, folder, monkeypatch):
+def test_what_waited_too_long_does_not_begin(demo, shops, folder, held, wait_until):
     """While all threads are busy, what gets no thread in time is given up and never run."""
-    begun: list[int] = []
-    monkeypatch.setattr(Deployment, "guarantees", slow(0.8, begun))
     with shops(demo, folder, answer_within=0.3, threads=2) as shop:
-        found = ask_together(shop, "/api/guarantees", 8)
-        assert set(found) == {503}
+        asking = [Asking(shop, "/api/guarantees") for _ in range(2)]
+        wait_until(lambda: len(held.begun) == 2)
+        asking += [Asking(shop, "/api/guarantees") for _ in range(6)]
+        assert [one.status() for one in asking] == [503] * 8
         assert shop.get(None, "/healthz").status_code == 200
-        time.sleep(1.0)
-        assert len(begun) == 2
+        held.go.set()
+        wait_until(lambda: shop.get(None, "/api/models").status_code == 200)
+        assert len(held.begun) == 2
 
 
-def test_a_bound_on_what_waits(demo, shops, folder, monkeypatch):
+def test_a_bound_on_what_waits(demo, shops, folder, held, wait_until):
     """Beyond the bound a request is turned away at once, not after a wait."""
-    monkeypatch.setattr(Deployment, "guarantees", slow(0.6, []))
     with shops(demo, folder, threads=1, most_waiting=1) as shop:
-        found = ask_together(shop, "/api/guarantees", 6)
-        assert found.count(200) == 2
-        assert found.count(503) == 4
+        asking = [Asking(shop, "/api/guarantees")]
+        wait_until(lambda: len(held.begun) == 1)
+        asking += [Asking(shop, "/api/guarantees") for _ in range(5)]
+        wait_until(lambda: sum(one.answered() for one in asking) == 4)
+        held.go.set()
+        assert sorted(one.status() for one in asking) == [200, 200, 503, 503, 503, 503]
 
 
-def ask_together(shop, path: str, times: int) -> list[int]:
-    found: list[int] = []
+class Asking(threading.Thread):
+    """A request of its own thread, which has begun."""
 
-    def ask() -> None:
-        found.append(shop.get(None, path).status_code)
+    def __init__(self, shop, path: str) -> None:
+        super().__init__()
+        self._ask = lambda: shop.get(None, path).status_code
+        self._found: list[int] = []
+        self.start()
 
-    threads = [threading.Thread(target=ask) for _ in range(times)]
-    for thread in threads:
-        thread.start()
-        time.sleep(0.02)
-    for thread in threads:
-        thread.join()
-    return found
+    def run(self) -> None:
+        self._found.append(self._ask())
+
+    def answered(self) -> bool:
+        return bool(self._found)
+
+    def status(self) -> int:
+        self.join()
+        return self._found[0]
 
 
 def test_a_fault_tells_nothing(demo, shops, folder, monkeypatch):
@@ -287,16 +299,22 @@ def test_libraries_are_logged_without_their_messages():
     }
 
 
-def test_answers_on_a_grid(demo, shops, folder):
+def test_answers_on_a_grid(demo, shops, folder, monkeypatch):
     """With a grid, an answer starts at a multiple of it, whether it succeeds or not."""
+    waits = []
+    sleep = asyncio.sleep
+
+    async def noted(seconds, *rest):
+        waits.append(seconds)
+        await sleep(0, *rest)
+
+    monkeypatch.setattr(answering, "asyncio", SimpleNamespace(sleep=noted))
+    clock = iter(i * 0.037 for i in range(10**6))
+    monkeypatch.setattr(answering, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with shops(demo, folder, grid=0.1) as shop:
         for path in ("/api/models", "/nothing", "/metrics"):
-            begun = time.monotonic()
             shop.get(None, path)
-            spent = time.monotonic() - begun
-            assert spent >= 0.1
-            told = json.loads(shop.logged.getvalue().splitlines()[-1])["milliseconds"]
-            assert told % 100 < 60
+    assert waits == pytest.approx([0.1 - 0.037] * 3)
 
 
 def test_the_service_is_a_resources_argument(shared_shop):

@@ -22,19 +22,17 @@ import pytest
 
 from tacit.service.keys import KeyRing
 
-AWAY = 4.0
-"""Seconds."""
-SOON = 2.5
-"""Seconds, on a machine that does other things too; the service gives up after 1.8."""
+FEW, MANY = 40, pytest.param(100, marks=pytest.mark.long)
+"""People who ask while the store is away, one every tenth of a second."""
+SOON = {"TACIT_ANSWER_WITHIN": "1.8"}
+"""Seconds until a request is given up, as by default."""
 
 
 @dataclass
 class Asked:
-    """One answer. began: when, by the monotonic clock."""
+    """One answer."""
 
     person: str
-    began: float
-    seconds: float
     status: int
     content: bytes
 
@@ -47,7 +45,7 @@ class People:
         self._ring = KeyRing(running.folder / "keys.json", secret, "demo")
         self._running = running
         self._request = request
-        self._client = httpx2.Client(base_url=running.address, timeout=20)
+        self._client = httpx2.Client(base_url=running.address, timeout=300)
         self._threads: list[threading.Thread] = []
         self.asked: list[Asked] = []
 
@@ -58,17 +56,20 @@ class People:
             "authorization": f"Bearer {self._ring.person_key(person)}",
             "idempotency-key": f"report-of-{person}",
         }
-        began = time.monotonic()
         answer = self._client.post(
             self._request.path, content=self._request.given["content"], headers=headers
         )
-        spent = time.monotonic() - began
-        return Asked(person, began, spent, answer.status_code, answer.content)
+        return Asked(person, answer.status_code, answer.content)
 
-    def all_report(self, seconds: float, every: float = 0.1) -> None:
-        """New people for this long; returns when all of them were answered."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+    def until_taken(self, person: str) -> Asked:
+        """Again with her key, until it is answered."""
+        while (asked := self.report(person)).status == 503:
+            time.sleep(0.1)
+        return asked
+
+    def all_report(self, count: int, every: float = 0.1) -> None:
+        """So many new people; returns when all of them were answered."""
+        for _ in range(count):
             person = f"p{len(self._threads)}"
             thread = threading.Thread(target=lambda p=person: self.asked.append(self.report(p)))
             thread.start()
@@ -94,45 +95,38 @@ def people_of(running: Any, valid: Any) -> Iterator[People]:
         people.close()
 
 
-def outage(people: People, away, seconds: float) -> None:
+def outage(people: People, away, count: int, wait_until) -> None:
     """People report before, while and after the store is away; then what must hold is checked."""
-    people.all_report(1.0)
-    assert {one.status for one in people.asked} == {200}
+    people.all_report(8)
+    assert {people.until_taken(one.person).status for one in people.asked} == {200}
     before = len(people.asked)
     with away():
-        gone = time.monotonic()
-        people.all_report(seconds)
+        people.all_report(count)  # all are answered before the store is back
         assert people.get("/healthz").status_code == 200
-        if seconds <= AWAY:  # known limitation: after a while every thread waits for the store
-            assert people.get("/api/campaigns/taste/catalogue").status_code == 200
+        if count <= FEW:  # known limitation: after a while every thread waits for the store
+            wait_until(lambda: people.get("/api/campaigns/taste/catalogue").status_code == 200)
         assert people.get("/readyz").status_code == 503
-        back = time.monotonic()
     during = people.asked[before:]
-    assert len(during) > 10
+    assert len(during) == count
     assert {one.status for one in during} == {503}
-    assert max(one.seconds for one in during) < SOON
     assert all(b"demo" not in one.content for one in during)
-    assert back - gone >= seconds
-    recover(people)
+    recover(people, wait_until)
 
 
-def recover(people: People) -> None:
+def recover(people: People, wait_until) -> None:
     """Without a restart everybody is answered, again with the same key, and charged once."""
-    end = time.monotonic() + 15
-    while people.get("/readyz").status_code != 200:
-        assert time.monotonic() < end, "it did not recover"
-        time.sleep(0.1)
+    wait_until(lambda: people.get("/readyz").status_code == 200)
     for one in list(people.asked):
-        again = people.report(one.person)
+        again = people.until_taken(one.person)
         assert again.status == 200
         assert one.status == 503 or again.content == one.content
+    wait_until(lambda: people.get("/api/privacy/budgets?limit=1000").status_code == 200)
     budgets = people.get("/api/privacy/budgets?limit=1000").json()["budgets"]
     spent = {row["name"]: row["budget"]["spent"] for row in budgets if row["kind"] == "subject"}
     assert {one.person for one in people.asked} <= {*spent}
     assert len(set(spent.values())) == 1
-    while (replayed := people.get("/api/privacy/ledger").json()["replayed"]) is None:
-        time.sleep(0.2)
-    assert replayed["sound"]
+    wait_until(lambda: people.get("/api/privacy/ledger").json().get("replayed") is not None)
+    assert people.get("/api/privacy/ledger").json()["replayed"]["sound"]
 
 
 def everybody(master: int) -> list[int]:
@@ -144,11 +138,11 @@ def everybody(master: int) -> list[int]:
 @pytest.fixture
 def on_postgres(started, postgres, tmp_path):
     """A service whose ledger is in PostgreSQL."""
-    return started("--database", postgres.database(), "--second", str(tmp_path / "head"))
+    return started("--database", postgres.database(), "--second", str(tmp_path / "head"), **SOON)
 
 
-@pytest.mark.parametrize("seconds", [AWAY, pytest.param(10.0, marks=pytest.mark.long)])
-def test_a_server_that_stands_still(on_postgres, postgres, valid, seconds):
+@pytest.mark.parametrize("count", [FEW, MANY])
+def test_a_server_that_stands_still(on_postgres, postgres, valid, count, wait_until):
     """Every process of the server stopped in its tracks: it takes requests and answers none."""
 
     @contextmanager
@@ -163,12 +157,12 @@ def test_a_server_that_stands_still(on_postgres, postgres, valid, seconds):
                 os.kill(process, signal.SIGCONT)
 
     with people_of(on_postgres, valid) as people:
-        outage(people, frozen, seconds)
+        outage(people, frozen, count, wait_until)
     assert "Traceback" not in on_postgres.log()
 
 
-@pytest.mark.parametrize("seconds", [AWAY, pytest.param(10.0, marks=pytest.mark.long)])
-def test_a_server_that_is_gone(on_postgres, postgres, valid, seconds):
+@pytest.mark.parametrize("count", [FEW, MANY])
+def test_a_server_that_is_gone(on_postgres, postgres, valid, count, wait_until):
     """The server killed, and started again later."""
 
     @contextmanager
@@ -180,14 +174,14 @@ def test_a_server_that_is_gone(on_postgres, postgres, valid, seconds):
             postgres.start()
 
     with people_of(on_postgres, valid) as people:
-        outage(people, killed, seconds)
+        outage(people, killed, count, wait_until)
     assert "Traceback" not in on_postgres.log()
 
 
-@pytest.mark.parametrize("seconds", [AWAY, pytest.param(10.0, marks=pytest.mark.long)])
-def test_a_file_that_another_locks(started, valid, seconds):
+@pytest.mark.parametrize("count", [FEW, MANY])
+def test_a_file_that_another_locks(started, valid, count, wait_until):
     """Another process holds the writer's place of the SQLite file, and readers' too."""
-    running = started()
+    running = started(**SOON)
 
     @contextmanager
     def locked() -> Iterator[None]:
@@ -201,7 +195,7 @@ def test_a_file_that_another_locks(started, valid, seconds):
             connection.close()
 
     with people_of(running, valid) as people:
-        outage(people, locked, seconds)
+        outage(people, locked, count, wait_until)
     assert "Traceback" not in running.log()
 
 
@@ -218,16 +212,14 @@ def test_a_service_without_its_server(folder, capsys, tmp_path):
 
 
 def test_stopping_while_the_store_is_away(on_postgres, postgres, valid):
-    """SIGTERM while requests hang on the store: it ends within ten seconds nevertheless."""
+    """SIGTERM while requests hang on the store: it ends before the store is back."""
     processes = everybody(postgres.process.pid)
     with people_of(on_postgres, valid) as people:
         for process in processes:
             os.kill(process, signal.SIGSTOP)
         try:
-            people.all_report(0.5)
-            begun = time.monotonic()
+            people.all_report(5)
             on_postgres.stop()
-            assert time.monotonic() - begun < 10
         finally:
             for process in processes:
                 os.kill(process, signal.SIGCONT)

@@ -175,7 +175,7 @@ def test_a_long_replay_goes_on(shop, monkeypatch):
     """Where a replay takes longer than an answer may, that says so, and a later one has it."""
     monkeypatch.setattr(privacy, "WAIT", 0.05)
     go = threading.Event()
-    calls = counted(shop, monkeypatch, before=lambda: go.wait(10))
+    calls = counted(shop, monkeypatch, before=lambda: go.wait())
     for _ in range(2):
         assert shop.get("auditor", "/api/privacy/ledger").json()["replayed"] is None
     go.set()

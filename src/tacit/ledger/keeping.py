@@ -27,7 +27,7 @@ PORTION = 100
 """Entries read at once beside spending, which waits meanwhile."""
 _REST = 3
 """Times as long as a portion needs nothing is read, so that spending gets most of the time."""
-_STOPS_WITHIN = 1.0
+STOPS_WITHIN = 1.0
 """Seconds that a calm stop may take for it."""
 
 Entries = Callable[[Connection, int, int], Sequence[Any]]
@@ -70,12 +70,12 @@ class Keeping:
         self._ending.set()
         thread = self._thread
         if thread is not None and thread.is_alive():
-            thread.join(_STOPS_WITHIN)
+            thread.join(STOPS_WITHIN)
             return
         if self._known().sequence - self._last < LEAST:
             return
         with suppress(TacitError):  # the next start takes longer, and tells what is wrong
-            self._catch_up(LEAST, until=time.monotonic() + _STOPS_WITHIN)
+            self._catch_up(LEAST, until=time.monotonic() + STOPS_WITHIN)
 
     def _beside(self) -> None:
         """While others spend. Who stops others does so inside `_read` and `_write`."""

@@ -34,7 +34,8 @@ class Service:
         """Read the folder, open the ledger and the budgets of what is served."""
         deployment = Deployment.read(settings.folder)
         keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
-        ledger = open_ledger(settings.ledger, second=settings.second, patience=1.5)
+        patience = settings.answer_within * 5 / 6  # so that a refusal is in time
+        ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
             for holder, cap in deployment.budgets():
                 _open(ledger, holder, cap)

@@ -147,7 +147,7 @@ def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) ->
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOPS_WITHIN,
-        timeout_worker_healthcheck=10,
+        timeout_worker_healthcheck=60,  # a busy machine takes long to begin a worker
     )
 
 

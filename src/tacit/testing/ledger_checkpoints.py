@@ -26,15 +26,20 @@ from tacit.testing.ledgers import FILMS, ask, count
 TOM = Holder.subject("shop", "tom")
 
 
+_PATIENT = 300.0
+"""Seconds, on a machine however busy."""
+
+
 @contextmanager
 def checkpoints_every(entries: int, running: int = 10**9) -> Iterator[None]:
     """Checkpoints after so few entries at a start or a stop, and while a process goes on."""
-    before = keeping.LEAST, keeping.OFTEN
+    before = keeping.LEAST, keeping.OFTEN, keeping.STOPS_WITHIN
     keeping.LEAST, keeping.OFTEN = entries, running
+    keeping.STOPS_WITHIN = _PATIENT
     try:
         yield
     finally:
-        keeping.LEAST, keeping.OFTEN = before
+        keeping.LEAST, keeping.OFTEN, keeping.STOPS_WITHIN = before
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Place:
     second: Path
 
     def open(self) -> Ledger:
-        return open_ledger(self.where, second=self.second, patience=5)
+        return open_ledger(self.where, second=self.second, patience=_PATIENT)
 
     def edit(self, *statements: str, **values: Any) -> list[Any]:
         """As somebody who knows SQL and takes the guards away first; rows of the last one."""

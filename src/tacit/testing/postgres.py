@@ -52,31 +52,29 @@ class Server:
                 start_new_session=True,
                 **self.who,
             )
-        for _ in range(600):
-            if self.answers():
-                return
+        while not self.answers():
+            if self.process.poll() is not None:
+                raise AssertionError((self.folder / "log").read_text())
             time.sleep(0.05)
-        raise AssertionError((self.folder / "log").read_text())
 
     def kill(self) -> None:
         """As in a power cut, except that the kernel still writes: every process at once."""
         assert self.process is not None
         master = self.process.pid
         os.kill(master, signal.SIGSTOP)
-        for child in _children(master):
+        children = _children(master)
+        for child in children:
             _send(child, signal.SIGKILL)
         _send(master, signal.SIGKILL)
         self.process.wait()
-        for _ in range(200):  # shared memory is free once the last of them is gone
-            if not any(Path(f"/proc/{child}").exists() for child in _children(master)):
-                break
-            time.sleep(0.01)
+        while any(_lives(child) for child in children):
+            time.sleep(0.01)  # shared memory is free once the last of them is gone
 
     def stop(self) -> None:
         """If it runs."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)  # what it holds is thrown away
-            self.process.wait(30)
+            self.process.wait()
 
     def database(self) -> str:
         """The address of a new and empty schema, which is quicker made than a database."""
@@ -161,6 +159,15 @@ def _exists(name: str) -> bool:
     except KeyError:
         return False
     return True
+
+
+def _lives(process: int) -> bool:
+    """Whether it is there, and not only its entry for whoever asks how it ended."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def _children(parent: int) -> list[int]:

@@ -76,7 +76,7 @@ def served(
         yield Served(address.rstrip("/"), demo.keys["operator"])
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait()
         process.stdout.close()
 
 
@@ -221,7 +221,7 @@ def visiting(browser: Browser, served: Served) -> Callable[[], AbstractContextMa
 
 
 def _open(context: BrowserContext, address: str, path: str) -> Visit:
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(300_000)
     context.add_init_script(NOTICE)
     page = context.new_page()
     page.clock.install()

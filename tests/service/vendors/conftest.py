@@ -101,7 +101,7 @@ def _opened(folders: tuple[Path, Path], keys: tuple[dict[str, str], dict[str, st
     ones = []
     for name, place, known in zip(NAMES, folders, keys, strict=True):
         log = io.StringIO()
-        service = Service.open(Settings(place, per_second=1e6, burst=10**6, answer_within=8))
+        service = Service.open(Settings(place, per_second=1e6, burst=10**6, answer_within=300))
         app = create_app(service, log=Logger(log))
         client = TestClient(app, raise_server_exceptions=False)
         ones.append(One(name, service, app, client, known, log))
