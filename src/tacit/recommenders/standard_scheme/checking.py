@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tacit.errors import ConfigError, PrivacyError
-from tacit.recommenders.standard_scheme.messages import DAY, MICRO, RELEASES
+from tacit.recommenders.standard_scheme.messages import DAY, MICRO, RELEASES, Rule
 from tacit.recommenders.standard_scheme.training import PROFILES
 
 if TYPE_CHECKING:
+    from tacit.data.ratings import RatingScale
     from tacit.recommenders.standard_scheme.recommender import StandardScheme
 
 LEAST_EPSILON = 16
@@ -32,6 +34,33 @@ def check_use(model: StandardScheme) -> None:
 
 def check_settings(model: StandardScheme) -> None:
     """ConfigError for what cannot be, PrivacyError for what would tell the attribute."""
+    _check_release(model)
+    _check_mix_and_epochs(model)
+    _check_factorization(model)
+    _check_epsilon(model)
+    _check_publishing(model)
+    _check_second_order(model)
+
+
+def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
+    """What devices are asked to do on this scale; PrivacyError for what tells the attribute."""
+    rule = replace(RELEASES[model.release], mix=round(model.mix * MICRO))
+    if not scale.discrete and rule.transform == "coupling":
+        raise ConfigError(
+            f"'{model.release}' needs a scale of whole stars; this one is {scale}. "
+            "Use 'scheme+selection+rounding', which rounds to quarters of the scale."
+        )
+    if model.variant == "sound" and rule.transform == "scheme" and not rule.rounding:
+        raise PrivacyError(
+            f"'{model.release}' tells the attribute exactly: the stars people give end after a "
+            "digit or two, and the released value plus or minus the public offset does for the "
+            "true value only. Use 'scheme+selection+rounding', or variant='published' to "
+            "reproduce the leak."
+        )
+    return rule
+
+
+def _check_release(model: StandardScheme) -> None:
     if not model.attributes or len(set(model.attributes)) < len(model.attributes):
         raise ConfigError("Name at least one attribute to hide, each once.")
     if model.variant not in ("sound", "published"):
@@ -43,6 +72,9 @@ def check_settings(model: StandardScheme) -> None:
             f"'{model.release}' sends true stars. Use 'scheme+selection+rounding', or "
             "variant='published' to measure what true stars give away."
         )
+
+
+def _check_mix_and_epochs(model: StandardScheme) -> None:
     if not 0 <= model.mix <= 1:
         raise ConfigError(f"The mix is a chance from 0 to 1; got {model.mix}.")
     if model.variant == "sound" and round(model.mix * MICRO) < MICRO:
@@ -52,11 +84,17 @@ def check_settings(model: StandardScheme) -> None:
         )
     if model.epoch_length < DAY:
         raise ConfigError(f"An epoch is {DAY} seconds long or more; got {model.epoch_length}.")
+
+
+def _check_factorization(model: StandardScheme) -> None:
     if model.factors < 1 or (model.sweeps is not None and model.sweeps < 1):
         raise ConfigError("Factors and sweeps are at least 1.")
     for penalty in (model.regularization, model.ridge):
         if penalty is not None and not 0 < penalty < math.inf:
             raise ConfigError(f"A penalty is a finite number above 0; got {penalty}.")
+
+
+def _check_epsilon(model: StandardScheme) -> None:
     if not model.disclosure_epsilon > 0:
         raise ConfigError(f"An epsilon is above 0; got {model.disclosure_epsilon}.")
     if model.variant == "sound" and model.disclosure_epsilon < LEAST_EPSILON:
@@ -72,6 +110,9 @@ def check_settings(model: StandardScheme) -> None:
         model.variant == "published" or len(model.attributes) > 1
     ):
         raise ConfigError("A private disclosure needs the sound variant and one attribute.")
+
+
+def _check_publishing(model: StandardScheme) -> None:
     for name, values in model.values.items():
         if name not in model.attributes or len(set(values)) < 2:
             raise ConfigError(
@@ -85,6 +126,9 @@ def check_settings(model: StandardScheme) -> None:
             "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
             "agreed to it, or leave item_table out."
         )
+
+
+def _check_second_order(model: StandardScheme) -> None:
     if model.second_order not in ("off", "taste"):
         raise ConfigError(f"second_order is 'off' or 'taste'; got {model.second_order!r}.")
     if model.second_order == "taste" and (

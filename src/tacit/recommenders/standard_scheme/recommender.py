@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
+from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders.base import (
     Floats,
@@ -32,7 +32,7 @@ from tacit.recommenders.public import TAKEN, taken_for_public
 from tacit.recommenders.standard_scheme import disclosure, guarantees, storing
 from tacit.recommenders.standard_scheme.at_home import best_of, ranked_at_home, true_levels
 from tacit.recommenders.standard_scheme.canonical import LARGEST
-from tacit.recommenders.standard_scheme.checking import check_settings, check_use
+from tacit.recommenders.standard_scheme.checking import check_settings, check_use, checked_rule
 from tacit.recommenders.standard_scheme.device import Device
 from tacit.recommenders.standard_scheme.drawing import Dice
 from tacit.recommenders.standard_scheme.ease import SERVED
@@ -40,8 +40,6 @@ from tacit.recommenders.standard_scheme.fitting import Fitted, fit
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import (
-    MICRO,
-    RELEASES,
     WEEK,
     Disclosure,
     Release,
@@ -148,20 +146,7 @@ class StandardScheme:
 
     def rule(self, scale: RatingScale) -> Rule:
         """What devices will be asked to do on this scale; unsafe rules are refused here already."""
-        rule = replace(RELEASES[self.release], mix=round(self.mix * MICRO))
-        if not scale.discrete and rule.transform == "coupling":
-            raise ConfigError(
-                f"'{self.release}' needs a scale of whole stars; this one is {scale}. "
-                "Use 'scheme+selection+rounding', which rounds to quarters of the scale."
-            )
-        if self.variant == "sound" and rule.transform == "scheme" and not rule.rounding:
-            raise PrivacyError(
-                f"'{self.release}' tells the attribute exactly: the stars people give end after a "
-                "digit or two, and the released value plus or minus the public offset does for the "
-                "true value only. Use 'scheme+selection+rounding', or variant='published' to "
-                "reproduce the leak."
-            )
-        return rule
+        return checked_rule(self, scale)
 
     def device(
         self,
