@@ -58,7 +58,7 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Attack releases with a panel, frozen and retrained, and over time.
+    """Attack releases with a panel, and over time.
 
     The strongest attacker comes first, with a bound for all together; errors and lists stand below.
     """
