@@ -11,12 +11,17 @@ import golden
 from tacit.recommenders.sketches.messages import MICRO
 
 VECTORS = {
+    "item-table.json": {"rankings": "ranking", "refused": "message"},
     "sketches.json": {"answers": "answer", "recommendations": "recommendation"},
     "sketches-refused.json": {"answers": "answer", "messages": "message"},
     "standard-scheme.json": {"releases": "release", "completions": "completion"},
+    "standard-scheme-lives.json": {"lives": "life"},
     "standard-scheme-refused.json": {"releases": "release", "messages": "message"},
 }
-OUTCOMES = ("report", "recommended", "releases", "predicted", "encoded", "error")
+OUTCOMES = (
+    *("report", "recommended", "releases", "predicted", "encoded", "error"),
+    *("ranked", "said", "memory"),
+)
 CAMPAIGNS = [
     golden_sketches.asked(golden_sketches.TITLES, epsilon=1.0, seed=bytes([number]) * 16)
     for number in range(8)
@@ -92,6 +97,10 @@ def test_golden(page, name):
     lists = json.loads((golden.FOLDER / name).read_text("ascii"))
     for part, how in VECTORS[name].items():
         found = json.loads(page.evaluate(ANSWER_ALL, [how, lists[part]]))
+        for life in lists[part] if how == "life" else ():
+            life["said"] = [
+                {key: step[key] for key in ("letter", "told")} for step in life["steps"]
+            ]
         expected = [{key: one[key] for key in OUTCOMES if key in one} for one in lists[part]]
         for made in found:
             made.pop("says", None)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tacit.privacy import Measurement, figure
-from tacit.privacy.panel import PANEL, PERMUTED
 from tacit.recommenders.standard_scheme.device import Device
+from tacit.recommenders.standard_scheme.guarantees import ONLY_FOR
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State
 from tacit.recommenders.standard_scheme.messages import Disclosure, Release, Scores
@@ -372,36 +371,26 @@ def test_where_visitors_are_not_let_in_the_page_says_so(visit):
     person.complaints.clear()
 
 
-def test_the_page_says_who_may_use_it_beside_the_switch(visit):
-    """What a service must not know, and what tells."""
+def test_beside_the_switch_stands_who_may_use_it_and_what_was_measured(visit, served):
+    """The card's sentence, which holds both, and what tells what was held back."""
     person = visit()
     person.returning()
+    with urllib.request.urlopen(f"{served.address}/api/guarantees/disclosures/gender") as answer:
+        promised = json.load(answer)
     said = person.page.locator(".consent").inner_text()
-    assert "Only for services that do not otherwise learn what you watched" in said
+    assert promised["sentence"].startswith(ONLY_FOR)
+    assert promised["sentence"] in said
     assert "Clicks on films of a list" in said
 
 
-def test_the_figure_of_the_card_stands_beside_the_switch_in_its_own_words(visit):
-    """The same sentence as Python prints on card and report."""
-    shared = {"release": "x", "data": "made-up people", "low": 0.6, "people": 4000, "rarest": 900}
-    strongest = {"attack": "MLP, the strongest of 11 attackers", "auc": 0.668, "high": 0.7034}
-    chance = {"attack": "kNN", "auc": 0.5194, "high": 0.55}
-    measured = [
-        {**shared, **strongest, "trained_on": PANEL},
-        {**shared, **chance, "trained_on": PERMUTED},
-    ]
-
-    def with_figure(route: Any) -> None:
-        content = route.fetch().json()
-        content["cards"][0]["measurements"] = measured
-        route.fulfill(json=content)
-
+def test_without_its_card_no_letter_can_be_allowed(visit):
+    """Price and promise stand beside the switch, or there is none."""
     person = visit()
-    person.page.route("**/api/guarantees/disclosures/gender", with_figure)
+    person.page.route("**/api/guarantees/disclosures/*", lambda route: route.abort())
     person.returning()
-    expected = figure(Measurement(**one) for one in measured)
-    assert expected is not None
-    person.page.locator(".consent").get_by_text(expected, exact=True).wait_for()
+    person.page.locator(".consent").get_by_role("alert").wait_for()
+    assert person.page.get_by_role("switch").count() == 0
+    person.complaints.clear()
 
 
 def test_another_browser_with_the_code_has_lost_the_memory(visit):

@@ -1,42 +1,46 @@
 /** The switch that allows letters, beside what they cost and promise. While it is off, none leaves. */
 
-import { Trouble, useDraft } from "../parts/draft";
+import { Drafted, Trouble, useDraft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
-import { figure, guaranteeOf, type Card } from "../service/cards";
-import { hiddenBy } from "./hide";
+import { guaranteeOf } from "../service/cards";
 import { when } from "./letter";
 import { releasePath } from "./letters";
 import type { Visit } from "./visit";
 
 export function Consent({ visit }: { visit: Visit }) {
-  const { offer, speaking } = visit;
-  const { name } = offer;
-  const on = speaking.allowed === name;
+  const { name } = visit.offer;
+  const on = visit.speaking.allowed === name;
   const guarantee = useDraft(() => guaranteeOf(`disclosures/${name}`), [name]);
-  const hidden = hiddenBy(offer.disclosure);
   return (
     <div class="consent">
       <h3>What it costs, and what it promises</h3>
-      <p class="who">
-        Only for services that do not otherwise learn what you watched, bought, opened or rated. From
-        ten items known to be rated the value is read with AUC about .95, and so it is with their
-        count.
-      </p>
-      <p>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</p>
-      <ul>
-        <li>
-          <Worst card={guarantee.value?.cards[0]} hidden={hidden} />
-        </li>
-        <li>
-          Clicks on films of a list, looking films up, telling how many you rated, or a film that
-          someone knows you saw: each tells what was held back.
-        </li>
-        <li>The service sees when this page is open, at the time of each letter.</li>
-      </ul>
-      <div class="guarantee">
-        {guarantee.value !== undefined && <GuaranteeShown guarantee={guarantee.value} />}
-        {guarantee.trouble !== undefined && <Trouble>{guarantee.trouble}</Trouble>}
-      </div>
+      <Drafted draft={guarantee}>
+        {(found) => (
+          <>
+            <div class="guarantee">
+              <GuaranteeShown guarantee={found} />
+            </div>
+            <ul>
+              <li>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</li>
+              <li>
+                Clicks on films of a list, looking films up, telling how many you rated, or a film that
+                someone knows you saw: each tells what was held back.
+              </li>
+              <li>The service sees when this page is open, at the time of each letter.</li>
+            </ul>
+          </>
+        )}
+      </Drafted>
+      {(on || guarantee.value !== undefined) && <Switch visit={visit} on={on} />}
+    </div>
+  );
+}
+
+/** Nothing is allowed without the card; it can be taken back without it. */
+function Switch({ visit, on }: { visit: Visit; on: boolean }) {
+  const { speaking } = visit;
+  return (
+    <>
       <label class="switch">
         <input
           type="checkbox"
@@ -49,18 +53,8 @@ export function Consent({ visit }: { visit: Visit }) {
       <div role="status" class="schedule">
         <Schedule visit={visit} on={on} />
       </div>
-      {speaking.trouble !== undefined && (
-        <Trouble>{`${speaking.trouble} The same letter is tried again while this page is open.`}</Trouble>
-      )}
-    </div>
-  );
-}
-
-/** The figure of the card, whatever it is. */
-function Worst({ card, hidden }: { card: Card | undefined; hidden: string }) {
-  const measured = card === undefined ? undefined : figure(card);
-  return (
-    <>{measured ?? `How well attackers guess ${hidden} from these letters was not measured here.`}</>
+      {speaking.trouble !== undefined && <Trouble>{speaking.trouble}</Trouble>}
+    </>
   );
 }
 
