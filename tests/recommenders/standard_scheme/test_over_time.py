@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tacit import generate
 from tacit.recommenders.standard_scheme.account import Account
 from tacit.recommenders.standard_scheme.epochs import calendar, end
-from tacit.recommenders.standard_scheme.memory import State
+from tacit.recommenders.standard_scheme.memory import State, opened
 from tacit.recommenders.standard_scheme.messages import (
     DAY,
     MICRO,
@@ -72,9 +72,9 @@ def history_of(people, number):
     }
 
 
-def lived(history, value, secret, disclosures, moments):
-    """(epoch, letter or None) at each moment: an account that keeps its state."""
-    state, kept = State(created=CREATED), []
+def lived(history, value, secret, disclosures, moments, begin=None):
+    """The letter or None at each moment: an account that keeps its state."""
+    state, kept = begin or State(created=CREATED), []
     for now in moments:
         disclosure, log = shown_at(disclosures, now)
         account = Account(
@@ -210,6 +210,24 @@ def test_any_schedule_ends_with_the_same_dice(people, disclosures, number, gaps)
     sets = [set(letter.ratings) for letter in letters]
     assert all(before <= now for before, now in pairwise(sets))
     assert [letter.epoch for letter in letters] == sorted({letter.epoch for letter in letters})
+
+
+def test_a_second_device_says_nothing_about_what_was_rated(people, disclosures):
+    """A device with the secret and without the memory sends only what was rated after its start.
+
+    So no item has two decisions, whichever device a watcher looks at.
+    """
+    sent = 0
+    for number in range(40):
+        history, begin = history_of(people, number), CREATED + 3 * WEEK
+        before = {item for item, (_, at) in history.items() if at <= begin}
+        state = opened(None, None, before, begin, WEEK)
+        moments = [now for now in schedule(number) if now > begin]
+        letters = lived(history, "F", number.to_bytes(32, "big"), disclosures, moments, state)
+        shown = {item for letter in letters if letter for item, _ in letter.ratings}
+        assert not shown & before
+        sent += len(shown)
+    assert sent > 100
 
 
 def test_the_moment_does_not_depend_on_what_was_rated(people, disclosures):
