@@ -38,8 +38,6 @@ MASKS, RESIDUALS, SQUARES = 24, 10, 24
 """Directions of what is shown and of how it is rated, and squares of the first ones."""
 PENALTY, ITEM_PENALTY = 60_000.0, 300.0
 """Of the regression's weights, and of each item's own."""
-LIKELY = 0.1
-"""Part of the penalty for effects that do not depend on taste."""
 ROUNDS, ITERATIONS = 2, 25
 CASES = 50
 """Ratings of a person that count, at most."""
@@ -203,7 +201,6 @@ class _Regression:
         prior = np.log(share / (1 - share))
         self._offset = (features.gaps[items] + prior).astype(np.float32)
         self._shape = (self._states.shape[1], self._own.shape[1])
-        self._penalty = _penalties(*self._shape, features.basis.shape[1] + features.stars.shape[1])
 
     def taste(self, before: TasteArrays) -> TasteArrays:
         """The fitted numbers; everything but base, slope and response as before."""
@@ -241,24 +238,15 @@ class _Regression:
         lost = np.logaddexp(0.0, odds) - odds * self._labels
         error = (self._weights * (expit(odds) - self._labels)).astype(np.float32)
         spread = error[:, None] * self._own
-        penalty = np.sum(self._penalty * weights**2) + PENALTY * (slopes @ slopes)
-        penalty += ITEM_PENALTY * (own @ own)
+        penalty = PENALTY * (np.sum(weights**2) + slopes @ slopes) + ITEM_PENALTY * (own @ own)
         gradient = np.concatenate(
             [
-                (self._states.T @ spread + self._penalty * weights).ravel(),
+                (self._states.T @ spread + PENALTY * weights).ravel(),
                 self._above @ spread + PENALTY * slopes,
                 np.bincount(self._items, error, minlength=len(own)) + ITEM_PENALTY * own,
             ]
         )
         return float(self._weights @ lost + penalty / 2), gradient.astype(np.float64)
-
-
-def _penalties(states: int, predictors: int, count: int) -> Floats:
-    """(states, predictors) penalties, lower for the effects of an item's features whatever is shown
-    and by how many items; count: the row of the latter."""
-    penalties = np.full((states, predictors), PENALTY)
-    penalties[[count, states - 1]] *= LIKELY
-    return penalties
 
 
 def _integers(numbers: Floats, unit: int) -> Ints:
