@@ -39,7 +39,15 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "accounting/*.py": ("tests/accounting",),
 }
 """Files, and the tests that hold them; those that do not exist are left out."""
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT = {
+    "recommenders/prec/theory.py:181: 1 -> 0.25": (
+        "how far out pieces are laid: those beyond are below e^-38 and never the largest"
+    ),
+    "recommenders/prec/theory.py:194: 1.0 -> 0.25": (
+        "caps shares of pieces that never decide: with 2 to 12 objects and 4 to 10^6 rounds kappa "
+        "is the same to the last bit"
+    ),
+}
 """`file:line: change` of mutants that change nothing, and why."""
 _WITHIN = 240
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
@@ -149,8 +157,7 @@ def main() -> int:
         for one, tests in _chosen(given.sample, given.seed, given.only):
             verdict = _verdict(one, tests, folder)
             counts[verdict] += 1
-            if verdict == "survived":
-                print(f"survived  {one.place}", flush=True)
+            print(f"{verdict:10} {one.place}", flush=True)
     score = round(counts["killed"] / max(1, counts["killed"] + counts["survived"]), 4)
     seconds = round(time.perf_counter() - began)
     print(json.dumps({**counts, "score": score, "seconds": seconds}))

@@ -212,6 +212,13 @@ def test_lower_bound_on_loss_counts_whole_divisions():
     assert theory.loss_lower_bound(2, 1000, 0, 95, 12) == 1.0
 
 
+def test_halvings_end_with_the_rounds():
+    """Three objects: a halving takes two rounds, so that five rounds hold two, which cost 2."""
+    assert theory.loss_lower_bound(3, 5, 0, 10**6, 1) == 2
+    assert theory.loss_lower_bound(3, 4, 0, 10**6, 1) == 2
+    assert theory.loss_lower_bound(3, 3, 0, 10**6, 1) == 1
+
+
 def test_lower_bounds_on_epsilon():
     """Lemma 8 and Theorem 15 written out; 0 where their conditions fail."""
     assert theory.eps_lower_8(1000, 100, 50, 5.0) == pytest.approx(math.log(100) / 50)
