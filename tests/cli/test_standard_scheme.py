@@ -100,7 +100,7 @@ def test_a_private_disclosure_has_its_own_card(folder, as_json, tmp_path):
     said = ("--service-sees-items", "no", "--disclosure-epsilon", "16", "--no-measure")
     as_json(*words, *said, "-o", tmp_path / "p.tacit")
     consenting = as_json("guarantee", tmp_path / "p.tacit")["guarantees"][1]
-    assert (consenting["epsilon"], consenting["basis"]) == (16.0, "proved")
+    assert (consenting["epsilon"], consenting["basis"]) == (16.0, "conditional")
     assert consenting["adjacency"] == {"unit": "user", "change": "add or remove"}
 
 

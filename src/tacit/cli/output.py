@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,11 @@ def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
         sys.stdout.write(json.dumps(plain(result), indent=2, allow_nan=False) + "\n")
     else:
         render(result)
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["tacit", *sys.argv[1:]])
 
 
 def plain(value: Any) -> Any:
