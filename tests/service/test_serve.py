@@ -51,11 +51,15 @@ def test_a_worker_that_dies(started, wait_until):
 def workers_of(running) -> list[int]:
     """The processes that answer, the oldest first; multiprocessing has another one of its own."""
     children = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text()
-    return [
-        int(one)
-        for one in children.split()
-        if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()
-    ]
+    return [int(one) for one in children.split() if b"spawn_main" in command_of(one)]
+
+
+def command_of(process: str) -> bytes:
+    """Empty where it ended meanwhile."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def test_a_taken_port(folder, capsys):
