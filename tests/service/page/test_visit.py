@@ -167,6 +167,7 @@ def test_an_answer_by_coin_toss_is_charged_to_the_visitors_budget(visit):
     person.send("answers")
     person.step("Your list")
     budget = person.page.locator(".panel", has_text="Your budget")
+    budget.get_by_role("button").click()
     assert "1 of 4" in budget.locator(".amount").inner_text()
 
 

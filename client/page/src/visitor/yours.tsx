@@ -21,37 +21,47 @@ export function Yours({ visit }: { visit: Visit }) {
   );
 }
 
+/** Asked for by its button alone: a request with the visitor's key tells that the visitor is here. */
 function BudgetPanel({ visit }: { visit: Visit }) {
+  const [asked, setAsked] = useState(false);
   const never = Object.keys(visit.sent).length === 0;
-  const draft = useDraft(
-    async () => (never ? { budgets: [] } : ownBudget(await visit.visitor())),
-    [visit.sent],
-  );
   return (
     <div class="panel">
       <h3>Your budget</h3>
-      <Drafted draft={draft}>
-        {({ budgets }) =>
-          budgets.length === 0 ? (
-            <p class="none">
-              {never ? "You have sent nothing yet." : "Nothing was charged to you."} Disguised stars have
-              no epsilon to count; answers by coin toss are counted on your device, which stops at its
-              limit.
-            </p>
-          ) : (
-            <ul class="budgets">
-              {budgets.map(({ of, budget }) => (
-                <li key={of}>
-                  <span>{of}</span>
-                  <span class="amount">{`${budget.spent} of ${budget.cap} (${budget.counted_in})`}</span>
-                  <progress value={Number(budget.spent)} max={Number(budget.cap)} aria-label={`Spent: ${of}`} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Drafted>
+      <p>
+        {never && "You have sent nothing yet. "}Disguised stars have no epsilon to count; answers by
+        coin toss are counted on your device, which stops at its limit.
+      </p>
+      {!never && !asked && (
+        <button type="button" class="quiet" onClick={() => setAsked(true)}>
+          Ask the service what it counted
+        </button>
+      )}
+      {asked && <Charged visit={visit} />}
     </div>
+  );
+}
+
+function Charged({ visit }: { visit: Visit }) {
+  const draft = useDraft(async () => ownBudget(await visit.visitor()), [visit.sent]);
+  return (
+    <Drafted draft={draft}>
+      {({ budgets }) =>
+        budgets.length === 0 ? (
+          <p class="none">Nothing was charged to you.</p>
+        ) : (
+          <ul class="budgets">
+            {budgets.map(({ of, budget }) => (
+              <li key={of}>
+                <span>{of}</span>
+                <span class="amount">{`${budget.spent} of ${budget.cap} (${budget.counted_in})`}</span>
+                <progress value={Number(budget.spent)} max={Number(budget.cap)} aria-label={`Spent: ${of}`} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Drafted>
   );
 }
 
