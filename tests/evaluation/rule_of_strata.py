@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tacit.recommenders.standard_scheme import disclosure
+from tacit.recommenders.standard_scheme import estimates
 from tacit.recommenders.standard_scheme.statistics import collect
 
 PEOPLE_PER_STRATUM, MOST_STRATA, PARTS = 50, 8, 8
@@ -50,16 +50,16 @@ def estimated(levels, labels, strata=None):
 def _posterior_shares(counts, people):
     """Posterior mean shares of both values; one log odds ratio per item over all strata."""
     profiles = [
-        disclosure._profile(count[0], each[0], count[1], each[1])
+        estimates._profile(count[0], each[0], count[1], each[1])
         for count, each in zip(counts, people, strict=True)
     ]
     log_likelihood = np.sum([fit for fit, _, _ in profiles], axis=0)
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     posterior = np.empty_like(likelihood)
     by_popularity = np.argsort(counts.sum(axis=(0, 1)), kind="stable")
-    groups = max(1, len(by_popularity) // disclosure.ITEMS_PER_PRIOR)
+    groups = max(1, len(by_popularity) // estimates.ITEMS_PER_PRIOR)
     for group in np.array_split(by_popularity, groups):
-        posterior[group] = disclosure._posterior(likelihood[group])
+        posterior[group] = estimates._posterior(likelihood[group])
     return (
         np.stack([(posterior * share).sum(axis=1) for _, share, _ in profiles]),
         np.stack([(posterior * share).sum(axis=1) for _, _, share in profiles]),
@@ -69,7 +69,7 @@ def _posterior_shares(counts, people):
 def _offsets(levels, labels):
     parts = np.random.default_rng(0).integers(0, PARTS, len(labels))
     statistics = collect(levels, labels, parts, n_values=2, n_levels=5, n_parts=PARTS)
-    return disclosure.estimate_offsets(statistics)
+    return estimates.estimate_offsets(statistics)
 
 
 def strata_of(counts, bounds):
@@ -106,3 +106,13 @@ def letters(levels, labels, order, tables, generator):
 def log_keep(tables):
     """(items,) log of the chance under value 1 over that under value 0, over all strata."""
     return np.log(tables.keep[1].mean(axis=0) / tables.keep[0].mean(axis=0))
+
+
+def drops(tables):
+    """(items,) by how much the chance can fall between strata, under value 0 less under value 1.
+
+    An item vanishes under the value whose chance falls.
+    """
+    highest = np.maximum.accumulate(tables.keep, axis=1)
+    fall = (highest - tables.keep).max(axis=1)
+    return fall[0] - fall[1]

@@ -211,7 +211,7 @@ def test_errors_are_in_stars(table):
         assert 0.5 < row.rmse < 2
         assert row.rmse_low <= row.rmse <= row.rmse_high
         assert (row.shown == 1) == ("selection" not in row.release)
-        assert 0 < row.ndcg <= 1
+        assert 0 <= row.ndcg_low <= row.ndcg <= row.ndcg_high <= 1
 
 
 def test_tradeoff_runs_from_true_stars_to_the_scheme(table):

@@ -221,6 +221,7 @@ class _Pooled:
 def _accuracy(release: str, results: Sequence[FoldResult]) -> AccuracyRow:
     folds = [result.accuracy[release] for result in results]
     error = mean_interval([fold.errors.rmse for fold in folds])
+    lists = mean_interval([fold.ranking.ndcg for fold in folds], bounds=(0.0, 1.0))
 
     def mean(figure: Callable[[Any], float]) -> float:
         return float(np.mean([figure(fold) for fold in folds]))
@@ -229,12 +230,14 @@ def _accuracy(release: str, results: Sequence[FoldResult]) -> AccuracyRow:
         release=release,
         rmse=error.mean,
         mae=mean(lambda fold: fold.errors.mae),
-        ndcg=mean(lambda fold: fold.ranking.ndcg),
+        ndcg=lists.mean,
         shown=mean(lambda fold: fold.shown),
         rmse_low=error.low,
         rmse_high=error.high,
         rmse_at_home=mean(lambda fold: fold.errors.rmse_at_home),
         mae_at_home=mean(lambda fold: fold.errors.mae_at_home),
+        ndcg_low=lists.low,
+        ndcg_high=lists.high,
         ndcg_stars=mean(lambda fold: fold.by_stars.ndcg),
         ranking={
             f"{name}_at_10": float(np.mean([getattr(fold.ranking, name) for fold in folds]))

@@ -51,6 +51,8 @@ class AccuracyRow:
     rmse_high: float
     rmse_at_home: float
     mae_at_home: float
+    ndcg_low: float
+    ndcg_high: float
     ndcg_stars: float
     ranking: dict[str, float]
 

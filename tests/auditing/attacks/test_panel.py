@@ -264,3 +264,4 @@ def test_few_folds_widen_the_bound():
     three = simultaneous(labels, scores, np.arange(900) % 3)
     one = simultaneous(labels, scores, np.zeros(900, int))
     assert three.deviations["one"] > 2 * one.deviations["one"]
+    assert three.quantile == pytest.approx(one.quantile, abs=0.4)  # of resampled people alone

@@ -9,6 +9,7 @@ fewer than 5 folds the standard deviation between folds is added in quadrature.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -92,10 +93,14 @@ def simultaneous(
     people = len(labels)
     weights = generator.multinomial(people, np.full(people, 1 / people), size=draws)
     drawn = {key: _weighted_aucs(ones[key], each, weights) for key, each in ranks.items()}
-    deviations = {key: _deviation(ones[key], scores[key], fold_of, drawn[key]) for key in ranks}
+    spreads = {key: float(np.std(each, ddof=1)) for key, each in drawn.items()}
     largest = np.max(
-        [np.abs(drawn[key] - areas[key]) / max(deviations[key], 1e-12) for key in ranks], axis=0
+        [np.abs(drawn[key] - areas[key]) / max(spreads[key], 1e-12) for key in ranks], axis=0
     )
+    deviations = {
+        key: math.hypot(spread, _between_folds(ones[key], scores[key], fold_of))
+        for key, spread in spreads.items()
+    }
     return Bound(areas, deviations, float(np.quantile(largest, CONFIDENCE)))
 
 
@@ -108,14 +113,14 @@ def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
     return ranks
 
 
-def _deviation(labels: Ints, scores: Floats, fold_of: Ints, drawn: Floats) -> float:
-    variance = float(np.var(drawn, ddof=1))
+def _between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
+    """Standard deviation of the AUC between few folds; 0 with enough of them."""
     folds = np.unique(fold_of)
-    if 1 < len(folds) < ENOUGH_FOLDS:
-        both = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
-        by_fold = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in both]
-        variance += float(np.var(by_fold, ddof=1)) if len(both) > 1 else 0.0
-    return float(np.sqrt(variance))
+    both = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
+    if len(folds) >= ENOUGH_FOLDS or len(both) < 2:
+        return 0.0
+    areas = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in both]
+    return float(np.std(areas, ddof=1))
 
 
 def _weighted_aucs(labels: Ints, ranks: Floats, weights: Ints) -> Floats:
