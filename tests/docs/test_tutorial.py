@@ -32,7 +32,7 @@ PAGES = sorted(
 EXECUTED = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<code>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 TARGET = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
-A_BLOCK_S = 300  # a shared machine may be slow; alone, all pages together take under a minute
+A_BLOCK_S = 1500  # seconds: ends a block that hangs, also on a machine that is busy with other work
 
 
 @dataclass(frozen=True)
