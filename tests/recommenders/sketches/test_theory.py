@@ -221,3 +221,9 @@ def test_unbiased_inverts_the_release(share, eps):
     """The share of true ones comes back from the expected share of released ones."""
     released = theory.truth(-eps) + theory.rho(eps) * share
     assert theory.unbiased(released, eps) == pytest.approx(share, abs=1e-9)
+
+
+def test_no_negative_number_of_bits():
+    """Where nearly every label may be wrong nothing has to be learned, and nobody is needed."""
+    assert theory.unknown_bits(2, 0.9) == 0
+    assert theory.theorem_3_3(2, 1.0, 0.9) == 0
