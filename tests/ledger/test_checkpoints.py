@@ -460,9 +460,9 @@ def test_writers_wait_for_what_was_paid_meanwhile_only(quick, monkeypatch):
 
 def test_a_stop_without_time_writes_none(quick, monkeypatch):
     """A stop takes a second at most: what is not read by then is the next start's."""
-    monkeypatch.setattr(keeping, "_STOPS_WITHIN", -1)
     monkeypatch.setattr(keeping, "PORTION", 5)
     with checkpoints_every(2), quick.open() as ledger:
+        monkeypatch.setattr(keeping, "STOPS_WITHIN", -1)
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)

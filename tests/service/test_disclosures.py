@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from copy import copy
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +23,7 @@ from tacit.recommenders.standard_scheme import (
 from tacit.recommenders.standard_scheme.item_table import ItemTable
 from tacit.recommenders.standard_scheme.memory import State
 from tacit.service.deployment import Section
+from tacit.service.digest_log import DigestLog
 from tacit.service.disclosures import ServedDisclosure
 from tacit.service.settings import FILE
 
@@ -202,14 +205,16 @@ def test_no_device_makes_this(shared_shop, served, ratings):
     assert "1" not in answer.json()["detail"]
 
 
-def test_an_item_that_is_decided_for_nobody(shared_shop, served):
-    """An item that has no chance under any value is in no letter."""
-    rows = zip(served.disclosure.items, *served.disclosure.attributes[0].keep, strict=True)
-    never = [item for item, *chances in rows if not any(chances)]
-    if not never:
-        pytest.skip("every item of this model has a chance")
-    message = Release(served.disclosure.digest, 0, ((never[0], 0),)).encode()
-    assert post(shared_shop, "never", message).status_code == 422
+def test_an_item_that_earlier_tables_decided(served, tmp_path):
+    """An item that these tables have no chance for is read: it was decided by earlier ones."""
+    (table,) = served.disclosure.attributes
+    keep = tuple((0, *row[1:]) for row in table.keep)
+    refitted = replace(served.disclosure, attributes=(replace(table, keep=keep),))
+    model = copy(served.model)
+    model.disclosure_ = refitted
+    letter = Release(refitted.digest, 0, ((refitted.items[0], 0),))
+    log = DigestLog(tmp_path / "log", refitted.epoch_length)
+    assert replace(served, model=model, log=log).letter(letter.encode()) == letter
 
 
 def test_another_disclosure(shared_shop):

@@ -21,11 +21,22 @@ export const CAP = 950_000;
 const FLOOR = 20_000;
 /** Micro-levels, summed over the attributes. */
 const MOST_OFFSET = MICRO / 2;
+/**
+ * Of a scale. On a finer one people give round numbers, and a star that rounding moved by one level
+ * shows the sign of its offset.
+ */
+const MOST_LEVELS = 11;
 
 /** Refused unless a device may follow this disclosure. */
 export function refuseUnsafe(disclosure: Disclosure): void {
   const { rule, attributes, epochLength, items } = disclosure;
   checkRule(rule);
+  if (rule.transform === "scheme" && disclosure.levels > MOST_LEVELS) {
+    throw new Refused(
+      `the scale has ${disclosure.levels} levels, and on more than ${MOST_LEVELS} a released ` +
+        "star beside the round number that people give shows the attribute",
+    );
+  }
   if (epochLength < DAY) throw new Refused("the disclosure asks for more than one message a day");
   if (rule.transform === "scheme") checkOffsets(disclosure);
   if (rule.selection) attributes.forEach(checkChances);

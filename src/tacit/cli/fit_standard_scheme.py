@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
     from tacit.recommenders.standard_scheme import StandardScheme
 
-MEASURING_FOLDS = 5
-
 
 class Sees(StrEnum):
     """An answer that has to be given."""
@@ -81,6 +79,7 @@ def standard_scheme(
         bool, typer.Option(help="Attack the model on its own training people for its card.")
     ] = True,
     panel: options.Panel = "quick",
+    folds: options.Folds = 5,
     seed: options.Seed = 0,
     workers: options.Workers = 0,
     as_json: JSON = False,
@@ -111,7 +110,7 @@ def standard_scheme(
     with output.progress("Fitting", None, quiet=as_json):
         model.fit(ratings)
     if measure and len(attribute) == 1 and mix == 1:
-        _measure(model, ratings, panel=panel, seed=seed, workers=workers, quiet=as_json)
+        _measure(model, ratings, panel, folds=folds, seed=seed, workers=workers, quiet=as_json)
     model.save(out)
     result = summary("standard-scheme", out, ratings) | {
         "attributes": list(model.attributes),
@@ -135,15 +134,23 @@ def _values(given: list[str]) -> dict[str, list[str]]:
 
 
 def _measure(
-    model: StandardScheme, ratings: Ratings, *, panel: str, seed: int, workers: int, quiet: bool
+    model: StandardScheme,
+    ratings: Ratings,
+    panel: str,
+    *,
+    folds: int,
+    seed: int,
+    workers: int,
+    quiet: bool,
 ) -> None:
+    """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
     from tacit.evaluation.hiding import evaluate_hiding, steps
 
-    with output.progress("Attacking", steps(MEASURING_FOLDS), quiet=quiet) as advance:
+    with output.progress("Attacking", steps(folds), quiet=quiet) as advance:
         table = evaluate_hiding(
             ratings,
             model.attributes[0],
-            folds=MEASURING_FOLDS,
+            folds=folds,
             releases=tuple(dict.fromkeys(["none", model.release])),
             panel=panel,
             variant=model.variant,
@@ -155,7 +162,7 @@ def _measure(
             workers=workers,
             progress=advance,
         )
-    data = f"{table.people:,} training people in {MEASURING_FOLDS} folds"
+    data = f"{table.people:,} training people in {folds} folds"
     model.measurements_ = table.measurements(model.release, data)
 
 

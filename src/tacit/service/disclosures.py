@@ -189,13 +189,14 @@ class ServedDisclosure:
         return self.model.server_.score(letter).encode()
 
     def _fits(self, letter: Release) -> bool:
-        """Whether a device could have sent these items at these levels, in this order."""
+        """Whether a device could have sent these items at these levels, in this order. An item that
+        these tables have no chance for may have been decided by earlier ones."""
         known = self.disclosure.item_number
         numbers = [known.get(item, -1) for item, _ in letter.ratings]
         whole = MICRO if self.disclosure.rule.rounding or self.disclosure.levels else 1
         return (
             numbers == sorted(numbers)
-            and all(number in self._shown for number in numbers)
+            and -1 not in numbers
             and all(0 <= level <= self._highest for _, level in letter.ratings)
             and all(level % whole == 0 for _, level in letter.ratings)
         )
@@ -205,17 +206,6 @@ class ServedDisclosure:
         self.log.serve(self.disclosure.digest, now)
         return now
 
-    @cached_property
-    def _shown(self) -> frozenset[int]:
-        """Numbers of the items that a device may show: those with a chance under some value."""
-        tables = self.disclosure.attributes if self.disclosure.rule.selection else ()
-        every = range(len(self.disclosure.items))
-        return frozenset(
-            number
-            for number in every
-            if all(any(row[number] for row in table.keep) for table in tables)
-        )
-
     @property
     def _highest(self) -> int:
         """Micro-levels. Whatever leaves a device lies on the scale."""
@@ -223,7 +213,7 @@ class ServedDisclosure:
 
     def _warm(self) -> None:
         """Compile what scores and make what is fetched, before the first person waits for it."""
-        shown = tuple((self.disclosure.items[number], 0) for number in sorted(self._shown)[:1])
+        shown = tuple((item, 0) for item in self.disclosure.items[:1])
         self.scores(Release(self.disclosure.digest, 0, shown))
         _ = self.encoded, self.encoded_item_table, self.most_bytes
 

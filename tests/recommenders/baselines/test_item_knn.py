@@ -115,5 +115,5 @@ def test_a_file_with_neighbours_outside_the_catalogue_is_refused(tmp_path) -> No
     columns = arrays["similar columns"].copy()
     columns[0] = 10
     container.write(tmp_path / "bad", header, {**arrays, "similar columns": columns})
-    with pytest.raises(ModelFileError, match="incomplete"):
+    with pytest.raises(ModelFileError, match="cannot be used"):
         load_model(tmp_path / "bad")

@@ -104,3 +104,11 @@ def test_more_than_a_message_a_day(disclose):
     refuse_unsafe(disclose(epoch_length=DAY))
     with pytest.raises(Refused, match="more than one message a day"):
         refuse_unsafe(disclose(epoch_length=DAY - 1))
+
+
+@pytest.mark.parametrize("levels", [12, 101])
+def test_fine_scales_are_refused(disclose, levels):
+    """On a scale of 0 to 100 people give round numbers: a 69 shows the sign of its offset."""
+    with pytest.raises(Refused, match="levels"):
+        refuse_unsafe(replace(disclose(), levels=levels))
+    refuse_unsafe(replace(disclose(), levels=11))

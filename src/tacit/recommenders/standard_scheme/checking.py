@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.standard_scheme.messages import DAY, MICRO, RELEASES, Rule
+from tacit.recommenders.standard_scheme.refusing import MOST_LEVELS
 from tacit.recommenders.standard_scheme.training import PROFILES
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
             "digit or two, and the released value plus or minus the public offset does for the "
             "true value only. Use 'scheme+selection+rounding', or variant='published' to "
             "reproduce the leak."
+        )
+    if model.variant == "sound" and rule.transform == "scheme" and scale.levels > MOST_LEVELS:
+        raise PrivacyError(
+            f"The scale {scale} has {scale.levels} levels. On more than {MOST_LEVELS} people give "
+            "round numbers, and a released star beside one shows the attribute. Bring the stars to "
+            f"at most {MOST_LEVELS} levels first."
         )
     return rule
 

@@ -27,6 +27,11 @@ MOST_OFFSET = MICRO // 2
 """Micro-levels, summed over the attributes."""
 
 
+MOST_LEVELS = 11
+"""Of a scale. On a finer one people give round numbers, and a star that rounding moved by one level
+shows the sign of its offset."""
+
+
 class Refused(ValueError):
     """The device will not take part: what was asked of it would tell the attribute."""
 
@@ -34,6 +39,11 @@ class Refused(ValueError):
 def refuse_unsafe(disclosure: Disclosure) -> None:
     """Refused unless a device may follow this disclosure."""
     _check_rule(disclosure.rule)
+    if disclosure.rule.transform == "scheme" and disclosure.levels > MOST_LEVELS:
+        raise Refused(
+            f"the scale has {disclosure.levels} levels, and on more than {MOST_LEVELS} a released "
+            "star beside the round number that people give shows the attribute"
+        )
     if disclosure.epoch_length < DAY:
         raise Refused("the disclosure asks for more than one message a day")
     if disclosure.rule.transform == "scheme":

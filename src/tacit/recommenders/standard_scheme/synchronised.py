@@ -201,9 +201,19 @@ class FileStore:
             if self.read()[0] != number:
                 return False
             draft = self._path.with_name(self._path.name + ".new")
-            with draft.open("wb") as file:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
                 file.write((number + 1).to_bytes(8, "big") + data)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self._path)
+            self._settle()
             return True
+
+    def _settle(self) -> None:
+        """The name in the folder, too, outlasts a power failure."""
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
