@@ -191,5 +191,6 @@ def show(result: dict[str, Any]) -> None:
     )
     output.next_step(
         "Next:  tacit data generate ratings.csv --seed 1   then   tacit fit standard-scheme "
-        "ratings.csv --users ratings-users.csv --attribute gender -o m.tacit"
+        "ratings.csv --users ratings-users.csv --attribute gender --service-sees-items no "
+        "-o m.tacit"
     )
