@@ -201,3 +201,27 @@ def test_domains_refuses_in_words(
     assert found == code
     assert says in " ".join(errors.split())
     assert not list(tmp_path.glob("o.*"))
+
+
+def test_films_are_two_domains_with_genres(run: Any, tmp_path: Path) -> None:
+    """The written files hold the domains and a genre of every item."""
+    out = tmp_path / "f.csv"
+    code, text, _ = run("films", out, "--users", 50, "--json")
+    written = json.loads(text)
+    assert (code, written["items_file"]) == (0, str(tmp_path / "f-items.csv"))
+    made = load(out, domain="domain", items=written["items_file"])
+    assert set(made.item_metadata) == {"domain", "genres"}
+    assert all(made.item_metadata["genres"].tolist())
+
+
+def test_generate_writes_genres_where_asked(run: Any, tmp_path: Path) -> None:
+    """--labels adds a file of items, and the ratings stay what they were."""
+    digests = []
+    for name, words in (("a", ()), ("b", ("--labels", 4, "--telling", 0.5))):
+        size = ("--users", 60, "--items", 40, "--ratings", 1500, "--seed", 3)
+        code, text, _ = run("generate", tmp_path / f"{name}.csv", *size, *words, "--json")
+        assert code == 0
+        digests.append(json.loads(text)["digest"])
+    assert digests[0] == digests[1]
+    assert not (tmp_path / "a-items.csv").exists()
+    assert "label" in (tmp_path / "b-items.csv").read_text()

@@ -164,3 +164,13 @@ def test_there_is_taste_to_learn(made: Ratings) -> None:
         return float(np.linalg.norm(dense, 2))
 
     assert strength(residuals) > 1.1 * strength(shuffled)
+
+
+def test_labels_change_nothing_else() -> None:
+    """With labels every item has genres, and ratings and times are the same to the last bit."""
+    plain, labelled = (
+        generate(users=50, items=60, ratings=1500, labels=labels, seed=1) for labels in (0, 5)
+    )
+    assert plain.digest == labelled.digest
+    assert list(plain.item_metadata) == ["title"]
+    assert all(labelled.item_metadata["genres"].tolist())

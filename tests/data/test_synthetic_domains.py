@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tacit.data.domains import domain_names, straddlers
+from tacit.data.genres import genres_of
 from tacit.data.ratings import Ratings
-from tacit.data.synthetic_domains import generate_domains
+from tacit.data.synthetic_domains import films, generate_domains
 from tacit.errors import ConfigError
 
 
@@ -91,9 +92,56 @@ def test_decay_makes_the_first_factor_the_strongest() -> None:
         {"taste": -1.0},
         {"noise": float("nan")},
         {"overlap": 1.5},
+        {"labels": -1},
+        {"telling": 1.5},
     ],
 )
 def test_impossible_worlds_are_refused(bad: dict[str, Any]) -> None:
     """Each parameter out of its range is a configuration error."""
     with pytest.raises(ConfigError):
         make(**bad)
+
+
+def test_labels_change_nothing_else(made: Ratings) -> None:
+    """The ratings are the same to the last bit; each item has one to three different genres."""
+    labelled = make(labels=6)
+    assert labelled.digest == made.digest
+    assert "genres" not in made.item_metadata
+    listed = genres_of(labelled, "genres")
+    assert {len(genres) for genres in listed} == {1, 2, 3}
+    assert {genre for genres in listed for genre in genres} == {f"label {n}" for n in range(1, 7)}
+
+
+def genre_pairs(ratings: Ratings) -> float:
+    """How much oftener two rated items of a person share a genre than two of different people."""
+    genres = [set(each) for each in genres_of(ratings, "genres")]
+    rng = np.random.default_rng(0)
+    shared = {True: 0, False: 0}
+    for _ in range(20_000):
+        first, other = rng.integers(0, ratings.n_users, 2)
+        row = rng.integers(ratings.offsets[first], ratings.offsets[first + 1])
+        for same, person in ((True, first), (False, other)):
+            mate = rng.integers(ratings.offsets[person], ratings.offsets[person + 1])
+            if ratings.items[mate] != ratings.items[row]:
+                shared[same] += bool(genres[ratings.items[row]] & genres[ratings.items[mate]])
+    return shared[True] / shared[False]
+
+
+def test_labels_tell_why_items_are_chosen() -> None:
+    """With telling 1 a person's items share genres more often than by chance, with 0 they do not.
+
+    The seeds are fixed, so it raises no false alarm; of seeds 3 to 6 the ratios were 1.27 to 1.36
+    and .95 to .97.
+    """
+    strong = {"pull": 1.0, "labels": 8, "skew": 0.0, "factors": 3}
+    assert genre_pairs(make(**strong, telling=1.0)) > 1.15
+    assert abs(genre_pairs(make(**strong, telling=0.0)) - 1) < 0.1
+
+
+def test_films() -> None:
+    """The named world has 3,000 items, half in either domain, 80 ratings a person, 18 genres."""
+    made = films(300)
+    assert (made.n_users, made.n_items) == (300, 3000)
+    assert (made.item_metadata["domain"] == "source").sum() == 1500
+    assert 75 < len(made) / 300 < 85
+    assert len({genre for each in genres_of(made, "genres") for genre in each}) == 18

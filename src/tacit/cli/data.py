@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import options, output
+from tacit.cli import generating, options, output
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError
 
@@ -59,64 +59,8 @@ def get(
     output.emit(result, as_json=as_json, render=_show_download)
 
 
-@app.command()
-def generate(
-    out: Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")],
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")],
-    users: Annotated[int, typer.Option(help="How many people.")] = 1000,
-    items: Annotated[int, typer.Option(help="How many items.")] = 500,
-    ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
-    users_file: Annotated[
-        Path | None, typer.Option(help="File for the attribute; OUT-users.csv if left out.")
-    ] = None,
-    attribute: Annotated[str, typer.Option(help="Name of the attribute's column.")] = "gender",
-    share: Annotated[float, typer.Option(help="Part of the people with 'F', 0 to 1.")] = 0.3,
-    which: Annotated[
-        float, typer.Option(help="How much the attribute decides which items are rated; 0: none.")
-    ] = 1.0,
-    how: Annotated[
-        float, typer.Option(help="Spread of half the gap in stars over the items; 0: none.")
-    ] = 0.1,
-    as_json: JSON = False,
-) -> None:
-    """Write generated ratings and an attribute that shows in them.
-
-    It shows in what is rated and how.
-    """
-    from tacit.data import synthetic, write_ratings, write_users
-    from tacit.data.table_writing import check_ending
-    from tacit.writing import check_writable
-
-    people = users_file or out.with_name(f"{out.stem}-users{out.suffix}")
-    if people.absolute() == out.absolute():
-        raise ConfigError(f"--users-file {people}: the ratings go there. Name another file.")
-    for path in (out, people):  # both or neither
-        check_writable(path)
-        check_ending(path)
-    made = synthetic.generate(
-        users=users,
-        items=items,
-        ratings=ratings,
-        attribute=attribute,
-        share=share,
-        which=which,
-        how=how,
-        seed=seed,
-    )
-    write_ratings(made, out)
-    write_users(made, people)
-    result = {
-        "ratings_file": str(out),
-        "users_file": str(people),
-        "attribute": attribute,
-        "users": made.n_users,
-        "items": made.n_items,
-        "ratings": len(made),
-        "seed": seed,
-        "digest": made.digest,
-    }
-
-    output.emit(result, as_json=as_json, render=_show_files)
+app.command()(generating.generate)
+app.command()(generating.films)
 
 
 @app.command()
@@ -278,17 +222,6 @@ def _show_download(result: dict[str, Any]) -> None:
     )
     output.console.print(result["licence"], markup=False)
     output.next_step(f"Next:  tacit data describe {result['folder']}")
-
-
-def _show_files(result: dict[str, Any]) -> None:
-    ratings, people = result["ratings_file"], result["users_file"]
-    output.console.print(
-        f"{result['ratings']:,} ratings of {result['users']:,} people are in {ratings}, "
-        f"their {result['attribute']} in {people}.",
-        soft_wrap=True,
-        markup=False,
-    )
-    output.next_step(f"Next:  tacit data describe {ratings} --users {people}")
 
 
 def _shares(counts: dict[str, int], total: int) -> list[tuple[str, int, str]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings, RatingScale
     from tacit.data.splits import Split, default_split, k_fold_users, random_per_user, temporal
     from tacit.data.synthetic import generate
-    from tacit.data.table_writing import write_ratings, write_users
+    from tacit.data.table_writing import write_items, write_ratings, write_users
     from tacit.data.tabular import (
         read_catalogue,
         read_history,
@@ -52,7 +52,7 @@ _HOMES = {
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
-    "table_writing": ("write_ratings", "write_users"),
+    "table_writing": ("write_items", "write_ratings", "write_users"),
     "tabular": ("read_catalogue", "read_history", "read_items", "read_ratings", "read_users"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -85,6 +85,7 @@ __all__ = [
     "temporal",
     "with_domains",
     "within",
+    "write_items",
     "write_ratings",
     "write_users",
 ]

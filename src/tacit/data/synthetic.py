@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.synthetic_labels import check_labels, label_items
 from tacit.errors import ConfigError
 
 FIVE_STARS = RatingScale(1, 5, 1)
@@ -68,6 +69,8 @@ def generate(
     noise: float = 0.82,
     scale: RatingScale = FIVE_STARS,
     timestamps: bool = True,
+    labels: int = 0,
+    telling: float = 0.8,
     seed: int,
 ) -> Ratings:
     """Exactly `ratings` ratings, at least 20 a person where there are enough.
@@ -77,25 +80,32 @@ def generate(
     how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
     noise      sd of a single rating around the model, stars
     scale      stars are drawn on a five-star scale and stretched to this one
+    labels, telling   item metadata "genres", as in `generate_domains`; they change nothing else
     The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
     same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
     """
     _refuse(users, items, ratings, factors, share, which, how, noise, values)
-    streams = iter(np.random.SeedSequence(seed).spawn(6))
+    check_labels(labels, telling)
+    *others, of_times, of_labels = np.random.SeedSequence(seed).spawn(7)
+    streams = iter(others)
     world = _world(users, items, factors, share, which, how, next(streams))
     counts = _activity(users, items, ratings, next(streams))
     rows, columns = _choices(world, counts, next(streams))
     columns = _cover(columns, items, next(streams))
     stars = _stars(world, rows, columns, noise, scale, next(streams))
     named = np.where(world.first, *values)
+    metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
+    if labels:
+        texts = label_items(world.pulls, labels, telling, of_labels)
+        metadata["genres"] = dict(enumerate(texts.tolist(), 1))
     return Ratings.from_arrays(
         rows + 1,
         columns + 1,
         stars,
-        _times(rows, users, next(streams)) if timestamps else None,
+        _times(rows, users, of_times) if timestamps else None,
         scale=scale,
         user_attributes={attribute: dict(enumerate(map(str, named), 1))},
-        item_metadata={"title": {number: f"Item {number}" for number in range(1, items + 1)}},
+        item_metadata=metadata,
     )
 
 

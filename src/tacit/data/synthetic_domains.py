@@ -13,12 +13,15 @@ Popular items are rated a little higher. A result on generated ratings is no evi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.synthetic_labels import check_labels, label_items
 from tacit.errors import ConfigError
 
 SCALE = RatingScale(1, 5, 1)
@@ -29,6 +32,16 @@ MILDNESS = 0.42  # sd over people, stars
 ALONG_TASTE = 0.6  # correlation of why an item is chosen and how it is liked
 FEWEST, ACTIVITY = 5, 0.5  # ratings of the least active; sd of log activity
 _CELLS = 2_000_000  # weights held at once while drawing
+
+FILMS: Mapping[str, Any] = {
+    "items": (1500, 1500),
+    "ratings_per_user": 80.0,
+    "pull": 0.35,
+    "skew": 1.2,
+    "shift": 20.0,
+    "labels": 18,
+}
+"""Of `films`: what differs from the defaults of `generate_domains`."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,6 +74,8 @@ def generate_domains(
     shift: float = 0.0,
     pull: float = 0.1,
     overlap: float = 1.0,
+    labels: int = 0,
+    telling: float = 0.8,
     seed: int,
 ) -> Ratings:
     """Ratings with item_metadata["domain"], "source" for the first items and "target" for the rest.
@@ -72,11 +87,15 @@ def generate_domains(
                       many items at the top are alike, 0: none
     pull              how far tastes decide what is rated; 0: not at all
     overlap           share of people who rate in both domains; the others are split evenly
+    labels            how many labels there are; with 1 or more, item_metadata["genres"] has one to
+                      three of each item, joined by '|'. Labels change nothing else
+    telling           how much labels say about why items are chosen; 0: nothing, 1: all
     The ids are 0, 1, ...; an item that nobody chose has no rating and still is in the catalogue.
     """
     strengths = (taste, decay, noise, skew, shift, pull)
     _refuse(users, items, ratings_per_user, factors, strengths, overlap)
-    streams = np.random.SeedSequence(seed).spawn(3)
+    check_labels(labels, telling)
+    streams = np.random.SeedSequence(seed).spawn(4)
     world = _world(
         users,
         items,
@@ -91,6 +110,9 @@ def generate_domains(
     )
     rows, columns = _choices(world, np.random.default_rng(streams[1]))
     stars = _stars(world, rows, columns, noise, np.random.default_rng(streams[2]))
+    metadata: dict[str, Column] = {"domain": np.array(DOMAINS, dtype=object)[world.domain]}
+    if labels:
+        metadata["genres"] = label_items(world.kinds, labels, telling, streams[3])
     return Ratings(
         users=rows.astype(np.int32),
         items=columns.astype(np.int32),
@@ -99,8 +121,13 @@ def generate_domains(
         user_ids=np.arange(users, dtype=np.int64),
         item_ids=np.arange(sum(items), dtype=np.int64),
         scale=SCALE,
-        item_metadata={"domain": np.array(DOMAINS, dtype=object)[world.domain]},
+        item_metadata=metadata,
     )
+
+
+def films(users: int, *, seed: int = 1) -> Ratings:
+    """The world `FILMS`: choices follow tastes as much as in real catalogues of films."""
+    return generate_domains(users, seed=seed, **FILMS)
 
 
 def _world(

@@ -41,9 +41,17 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
 
 def write_users(ratings: Ratings, path: PathLike) -> None:
     """Write user_id and every user attribute, in the form `read_users` reads."""
+    _write_columns({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
+
+
+def write_items(ratings: Ratings, path: PathLike) -> None:
+    """Write item_id and all item metadata, in the form `read_items` reads."""
+    _write_columns({"item_id": ratings.item_ids, **ratings.item_metadata}, path)
+
+
+def _write_columns(columns: dict[str, Column], path: PathLike) -> None:
     import polars as pl
 
-    columns = {"user_id": ratings.user_ids, **ratings.user_attributes}
     _write(pl.DataFrame({name: _series(column) for name, column in columns.items()}), Path(path))
 
 
