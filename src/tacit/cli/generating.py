@@ -77,10 +77,10 @@ def films(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")] = 1,
     as_json: JSON = False,
 ) -> None:
-    """Write generated ratings in two domains, 'source' and 'target', of 1,500 items each.
+    """Write generated ratings in two domains, with genres.
 
-    80 ratings a person, and a file OUT-items.csv with the genres of each item, which say something
-    about tastes.
+    The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
+    file OUT-items.csv has the genres of each item, which say something about tastes.
     """
     from tacit.data import synthetic_domains, write_items, write_ratings
 
