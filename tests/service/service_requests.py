@@ -113,6 +113,7 @@ _PLAIN = {
     "GET /api/disclosures/{name}": "anonymous /api/disclosures/gender",
     "GET /api/disclosures/{name}/log": "anonymous /api/disclosures/gender/log",
     "GET /api/disclosures/{name}/item-table": "anonymous /api/disclosures/gender/item-table",
+    "GET /api/disclosures/{name}/popular": "anonymous /api/disclosures/gender/popular",
     "GET /api/campaigns": "anonymous",
     "GET /api/campaigns/{name}": "anonymous /api/campaigns/taste",
     "GET /api/campaigns/{name}/catalogue": "anonymous /api/campaigns/taste/catalogue",

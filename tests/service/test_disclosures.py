@@ -82,7 +82,20 @@ def test_the_item_table(shared_shop, served):
     assert ItemTable.decode(answer.content) == served.model.item_table_
 
 
-@pytest.mark.parametrize("path", ["", "/gender", "/gender/log", "/gender/item-table"])
+def test_the_most_liked_items_are_in_the_order_of_an_empty_letter(shared_shop, served):
+    """What a person without a letter is shown is what one who shows nothing is answered."""
+    answer = shared_shop.get(None, "/api/disclosures/gender/popular").json()["items"]
+    empty = served.model.server_.score(Release(served.disclosure.digest, 0, ()))
+    ranked = sorted(empty.scores, key=lambda score: -score[2])
+    inside = served.model.ease_.inside[[served.disclosure.item_number[item] for item in answer]]
+    assert sorted(answer) == sorted(served.disclosure.items)
+    listed = [item for item, weighed in zip(answer, inside, strict=True) if weighed]
+    assert listed == [item for item, _, _ in ranked][: len(listed)]
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/gender", "/gender/log", "/gender/item-table", "/gender/popular"]
+)
 def test_everybody_is_shown_the_same(shared_shop, path):
     """What is public is the same bytes with a key, with another one, and without."""
     address = f"/api/disclosures{path}"
@@ -246,7 +259,7 @@ def test_staff_send_no_letters(shared_shop, letter, role):
 
 def test_an_unknown_name(shared_shop, letter):
     """What is not served is not there, in every operation."""
-    for path in ("", "/log", "/item-table"):
+    for path in ("", "/log", "/item-table", "/popular"):
         assert shared_shop.get(None, f"/api/disclosures/other{path}").status_code == 404
     path = "/api/disclosures/other/letters"
     assert post(shared_shop, "lost", letter, path=path).status_code == 404
@@ -387,6 +400,15 @@ def test_the_published_variant_is_not_served(tmp_path):
     """The variant with the paper's mistakes is refused in a sentence."""
     StandardScheme(variant="published").fit(small()).save(tmp_path / "gender.tacit")
     with pytest.raises(ConfigError, match="published"):
+        open_section(tmp_path, item_table=False)
+
+
+def test_chances_by_taste_are_not_served(tmp_path):
+    """The experiment that the page cannot follow is refused in a sentence."""
+    model = StandardScheme(service_sees_items=False, second_order="taste")
+    people = generate(users=200, items=30, ratings=4000, seed=1)
+    model.fit(people).save(tmp_path / "gender.tacit")
+    with pytest.raises(ConfigError, match="second_order='off'"):
         open_section(tmp_path, item_table=False)
 
 

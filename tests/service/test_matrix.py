@@ -53,6 +53,7 @@ ANYBODY = (
     "GET /api/disclosures/{name}",
     "GET /api/disclosures/{name}/log",
     "GET /api/disclosures/{name}/item-table",
+    "GET /api/disclosures/{name}/popular",
     "GET /api/campaigns",
     "GET /api/campaigns/{name}",
     "GET /api/campaigns/{name}/catalogue",

@@ -20,6 +20,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from tacit.errors import ConfigError, TacitError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Guarantee
@@ -28,7 +30,7 @@ from tacit.recommenders.files import load_model
 from tacit.recommenders.standard_scheme import Disclosure, Release, StandardScheme, epochs
 from tacit.recommenders.standard_scheme.canonical import LARGEST, MessageError
 from tacit.recommenders.standard_scheme.checking import WHO_MAY_USE_IT
-from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
+from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, ItemId
 from tacit.service.deployment import Section
 from tacit.service.digest_log import DigestLog
 from tacit.service.people import Kept, salted, state_of, unsalted
@@ -130,6 +132,10 @@ class ServedDisclosure:
         """The table for lists at home; None where it is not published."""
         table = self.model.item_table_ if self.item_table else None
         return None if table is None else table.encode()
+
+    def popular(self) -> list[ItemId]:
+        """All items, the most liked first; likes are counted in fives."""
+        return [self.disclosure.items[number] for number in np.argsort(self.model.ease_.popularity)]
 
     @cached_property
     def most_bytes(self) -> int:
@@ -252,4 +258,10 @@ def _check(name: str, model: Any) -> None:
         raise ConfigError(
             f"{FILE}: {name} is the published variant, which tells the attribute. It is for "
             "reproducing the paper and is not served: fit it as variant='sound'."
+        )
+    if model.second_order != "off":
+        raise ConfigError(
+            f"{FILE}: {name} has chances by taste (second_order='taste'), an experiment that no "
+            "client but the Python library's can follow. It is not served: fit it with "
+            "second_order='off'."
         )

@@ -57,13 +57,18 @@ def test_the_first_list_is_made_here_from_the_true_stars(visit, disclosure, fetc
     assert {request.method for request in person.sent} == {"GET"}
 
 
-def test_without_an_item_table_the_list_comes_with_the_first_letter(visit):
-    """Where the operator does not publish the table, the page says what a list takes."""
+def test_without_an_item_table_the_list_comes_with_the_first_letter(visit, disclosure, fetched):
+    """Until then there is the one of everybody, less what was rated; no letter is sent for it."""
     person = visit()
     person.page.route("**/api/disclosures", lambda route: without_table(route))
     person.returning()
     person.step("Your list")
-    person.page.get_by_role("heading", name="No list yet").wait_for()
+    person.page.get_by_role("heading", name="What most people like").wait_for()
+    liked = [item for item in json.loads(fetched("/popular"))["items"] if item > len(STARS)]
+    listed = person.page.locator(".list h2").all_inner_texts()
+    by_item = titles(person, disclosure)
+    assert listed == [by_item[item] for item in liked[:10]]
+    assert {request.method for request in person.sent} == {"GET"}
     person.step("What leaves")
     person.letters_are_written()
     person.send("stars")
@@ -221,6 +226,75 @@ def test_deleting_where_nothing_was_sent_asks_for_nothing(visit):
     assert "Nothing was ever sent" in receipt
     assert {request.method for request in person.sent} == {"GET"}
     assert person.page.evaluate("localStorage.length") == 0
+
+
+def test_a_letter_whose_answer_was_lost_is_deleted_at_the_service(visit):
+    """The service took it, and the page never heard of that."""
+    person = visit()
+    person.returning()
+    person.allow()
+    person.page.route("**/letters", lose_the_answer)
+    person.pass_by()
+    person.letter("stars").get_by_role("alert").wait_for()
+    person.complaints.clear()  # the browser's own line about the lost answer
+    assert "the ratings that you gave" in delete(person)
+    assert person.sent[-1].method == "DELETE"
+
+
+def lose_the_answer(route: Any) -> None:
+    assert route.fetch().ok
+    route.abort()
+
+
+def second_tab(person: Any, path: str) -> Any:
+    """Of the same browser, at a step."""
+    page = person.context.new_page()
+    page.goto(f"{person.address}/{path}")
+    page.locator("h1:visible").wait_for()
+    return page
+
+
+def test_a_letter_holds_what_was_rated_in_another_tab(visit):
+    """Both tabs show it at once, and neither writes its older ratings over it."""
+    person = visit()
+    person.to_the_letters(stars=STARS[:4])
+    other = second_tab(person, "#rate")
+    for place in range(4, 14):
+        other.get_by_role("radiogroup").nth(place).get_by_role("radio").nth(4).check()
+    other.close()
+    person.step("Rate")
+    assert person.page.locator("input:checked").count() == 14
+    person.rate(STARS[:4])
+    person.step("What leaves")
+    person.letters_are_written()
+    sent = dict(Release.decode(person.send("stars").post_data_buffer).ratings)
+    assert len(set(sent) - {1, 2, 3, 4}) > 5
+
+
+def test_what_another_tab_forbids_does_not_leave(visit):
+    """The permission is read again before each letter."""
+    person = visit()
+    person.returning()
+    person.allow()
+    other = second_tab(person, "#send")
+    other.get_by_role("switch").uncheck()
+    other.close()
+    person.letter("stars").get_by_text("Off: nothing leaves.").wait_for()
+    person.pass_by("48:00:00")
+    assert {request.method for request in person.sent} == {"GET"}
+
+
+def test_a_code_that_another_tab_takes_is_that_of_every_tab(visit):
+    """Else letters would leave under two names from one browser."""
+    person = visit()
+    person.returning()
+    other = second_tab(person, "#list")
+    other.get_by_label("I have a code").fill("v" * 42 + "o")
+    with person.page.expect_navigation(), other.expect_navigation():
+        other.get_by_role("button", name="Use it").click()
+    person.step("Your list")
+    person.page.get_by_role("button", name="Show my code").click()
+    assert person.page.locator(".code").inner_text() == "v" * 42 + "o"
 
 
 def test_before_deleting_the_page_says_what_a_second_account_shows(visit):

@@ -14,14 +14,14 @@ export type Titles = (item: ItemId) => string;
  * A disclosure that devices may answer with letters.
  *
  * log: which disclosure counted in which epoch. table: by which lists are made here, where the
- * operator publishes it.
+ * operator publishes it; where not, popular: all items, those that most people like first.
  */
 export interface Offer extends Published {
   readonly name: string;
   readonly table: ItemTable | undefined;
+  readonly popular: readonly ItemId[];
   readonly titles: Titles;
 }
-
 
 /** A campaign that devices may answer with a few randomised bits. */
 export interface Question {
@@ -99,12 +99,18 @@ async function fetchOffer(
 ): Promise<Offer> {
   const { disclosure, log } = await fetchPublished(name);
   const table = item_table ? await fetchTable(name, disclosure) : undefined;
-  return { name, disclosure, log, table, titles: titlesOf(disclosure.items, catalogues) };
+  const popular = table === undefined ? await fetchPopular(name) : [];
+  return { name, disclosure, log, table, popular, titles: titlesOf(disclosure.items, catalogues) };
 }
 
 async function fetchTable(name: string, disclosure: Disclosure): Promise<ItemTable | undefined> {
   const table = ItemTable.decode(await askOctets(`/api/disclosures/${name}/item-table`));
   return table.disclosure === (await disclosure.digest()) ? table : undefined;
+}
+
+async function fetchPopular(name: string): Promise<readonly ItemId[]> {
+  const found = await askJson<{ items: readonly ItemId[] }>(`/api/disclosures/${name}/popular`);
+  return found.items;
 }
 
 async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Question[]> {

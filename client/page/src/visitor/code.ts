@@ -34,6 +34,11 @@ export async function identity(): Promise<Identity> {
   return { code, token: base64url(token), schemeSecret, sketchSecret, adopted };
 }
 
+/** Whether this browser is still that visitor: another tab may have taken another code. */
+export function isCurrent({ code }: Identity): boolean {
+  return localStorage.getItem(KEPT_AS) === code;
+}
+
 /** How this browser names what it keeps for a visitor. */
 export function accountOf({ token }: Identity): string {
   return `visitor ${token.slice(0, 16)}`;

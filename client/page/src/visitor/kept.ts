@@ -26,8 +26,11 @@ export type Ranked = readonly [item: ItemId, stars: number | null];
 const STARS = "tacit.stars";
 const VALUES = "tacit.values";
 const SENT = "tacit.sent";
+const SPOKEN = "tacit.spoken";
 const ALLOWED = "tacit.allowed";
 const FROZEN = "tacit.frozen";
+/** What decides whether a letter may leave, and says which did. */
+export const ABOUT_LETTERS = [SENT, ALLOWED];
 
 export function keptRatings(): Ratings {
   const kept = read<[ItemId, number, number?][]>(STARS, []);
@@ -54,6 +57,16 @@ export function keptSent(): Record<string, Sent> {
 
 export function keepSent(sent: Record<string, Sent>): void {
   localStorage.setItem(SENT, JSON.stringify(sent));
+}
+
+/** Where something was sent to, answered or not: the service may know this visitor from it. */
+export function keptSpoken(): readonly string[] {
+  return [...new Set([...read<string[]>(SPOKEN, []), ...Object.keys(keptSent())])];
+}
+
+/** Written before the first request that names the visitor: its answer may be lost. */
+export function keepSpoken(path: string): void {
+  localStorage.setItem(SPOKEN, JSON.stringify([...new Set([...keptSpoken(), path])]));
 }
 
 /** The disclosure that letters may be sent for; empty while none may. */

@@ -25,7 +25,7 @@ export function List({ visit }: { visit: Visit }) {
       {speaking.list !== undefined && speaking.list.length > 0 && (
         <ListByLetter visit={visit} list={speaking.list} />
       )}
-      {offer.table === undefined && speaking.list === undefined && <NoListYet visit={visit} />}
+      {offer.table === undefined && speaking.list === undefined && <ListOfTheMostLiked visit={visit} />}
       {offers.questions.filter(({ clustered }) => clustered).map((question) => (
         <Groups key={question.name} visit={visit} question={question} />
       ))}
@@ -98,23 +98,32 @@ function ListByLetter({ visit, list }: { visit: Visit; list: readonly Ranked[] }
   );
 }
 
-function NoListYet({ visit }: { visit: Visit }) {
-  const on = visit.speaking.allowed === visit.offer.name;
+/** Before the first answer, the same list for everybody. */
+function ListOfTheMostLiked({ visit }: { visit: Visit }) {
+  const { offer, speaking, stars } = visit;
+  const on = speaking.allowed === offer.name;
+  const unseen = offer.popular.filter((item) => !stars.has(item)).slice(0, LENGTH);
   return (
-    <section class="lead">
-      <h1 tabIndex={-1}>No list yet</h1>
-      <p>
-        This service makes lists from disguised stars alone.{" "}
-        {on ? (
-          <>
-            Yours comes with the first letter. <a href="#send">See when it leaves</a>
-          </>
-        ) : (
-          <>
-            Nothing was sent. <a href="#hide">See what that takes</a>
-          </>
-        )}
-      </p>
+    <section aria-labelledby="most-liked">
+      <div class="lead">
+        <h1 id="most-liked" tabIndex={-1}>
+          What most people like
+        </h1>
+        <p>
+          The service publishes this order for everybody; your device left out what you rated. A list
+          of your own is made from disguised stars alone.{" "}
+          {on ? (
+            <>
+              Yours comes with the first letter. <a href="#send">See when it leaves</a>
+            </>
+          ) : (
+            <>
+              Nothing was sent. <a href="#hide">See what that takes</a>
+            </>
+          )}
+        </p>
+      </div>
+      <Films visit={visit} heading="h2" films={unseen.map((item) => [item, null])} />
     </section>
   );
 }

@@ -14,7 +14,7 @@ import { forgotten, migrated, opened, State } from "../../../src/standard-scheme
 import { askOctets, Trouble } from "../service/asking";
 import { fetchPublished, type Offer } from "../service/offers";
 import { visitorFor } from "../service/person";
-import { accountOf, type Identity } from "./code";
+import { accountOf, isCurrent, type Identity } from "./code";
 import * as kept from "./kept";
 import { explained, releasePath } from "./letters";
 
@@ -45,7 +45,7 @@ export async function resume(
   const frozen = [...kept.keptFrozen(), ...rated];
   const earlier = `${accountOf(identity)} stars`;
   const decided = await new BrowserStore<unknown>(earlier).read();
-  const spoke = Object.keys(kept.keptSent()).some((path) => path.startsWith("/api/disclosures/"));
+  const spoke = kept.keptSpoken().some((path) => path.startsWith("/api/disclosures/"));
   if (decided.size > 0) {
     const items = [...decided.keys()].map((item) => JSON.parse(item) as ItemId);
     await account.begin(migrated(items, now, length));
@@ -58,6 +58,11 @@ export async function resume(
 /** The account begins when letters are first allowed: nothing leaves in its first half hour. */
 export function begin(identity: Identity): Promise<void> {
   return accountFor(identity).begin(new State({ created: seconds(), frozen: kept.keptFrozen() }));
+}
+
+/** One piece of work at a time, among all tabs: while it runs, no letter of this visitor leaves. */
+export function alone<T>(identity: Identity, work: () => Promise<T>): Promise<T> {
+  return lists(identity).turn(work);
 }
 
 /** What must never be decided again on this device, after everything is deleted. */
@@ -88,16 +93,14 @@ export async function planOf({ name, disclosure }: Offer, identity: Identity): P
 
 /**
  * Send the letter that is due, if one is; the same bytes again until they are answered. Tabs take
- * turns.
+ * turns, and each goes by what is kept when its turn has come: another may have changed all of it.
  */
-export function speak(
-  offer: Offer,
-  identity: Identity,
-  values: kept.Values,
-  ratings: kept.Ratings,
-): Promise<List | undefined> {
-  return lists(identity).turn(async () => {
+export function speak(offer: Offer, identity: Identity): Promise<List | undefined> {
+  return alone(identity, async () => {
     const published = await fetchPublished(offer.name);
+    if (!isCurrent(identity) || kept.keptAllowed() !== offer.name) return undefined;
+    const ratings = kept.keptRatings();
+    const values = kept.keptValues()[offer.name] ?? {};
     const history = starsOf(ratings);
     const entered = new Map([...ratings].map(([item, { entered }]) => [item, entered]));
     const rated = { history, entered };
@@ -121,6 +124,7 @@ async function post(
   letter: Bytes,
   disclosure: Disclosure,
 ): Promise<Bytes> {
+  kept.keepSpoken(path);
   const { key } = await visitorFor(token);
   try {
     return await askOctets(path, { method: "POST", key, octets: letter });

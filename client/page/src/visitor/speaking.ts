@@ -1,6 +1,6 @@
 /** Speaks when the calendar says so, while the page is open and letters are allowed; else never. */
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 
 import { told } from "../service/asking";
 import type { Offer } from "../service/offers";
@@ -25,8 +25,6 @@ export interface Speaking {
 export interface Speaker {
   readonly offer: Offer;
   readonly identity: Identity;
-  readonly values: kept.Values;
-  readonly ratings: kept.Ratings;
 }
 
 /** Milliseconds: how long after a try the next one may be, and the longest wait at a time. */
@@ -42,13 +40,19 @@ export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): S
   const [list, setList] = useState<List>();
   const [turn, setTurn] = useState(0);
   const { offer, identity } = speaker ?? {};
-  // Not a dependency of anything below: no rating may make the page ask for something.
-  const latest = useRef(speaker);
-  latest.current = speaker;
 
   useEffect(() => {
     if (identity !== undefined) void keptList(identity).then(setList);
-  }, [identity]);
+  }, [identity, turn]);
+  useEffect(() => {
+    const changedElsewhere = ({ key }: StorageEvent) => {
+      if (key !== null && !kept.ABOUT_LETTERS.includes(key)) return;
+      setAllowed(kept.keptAllowed());
+      setTurn((before) => before + 1);
+    };
+    addEventListener("storage", changedElsewhere);
+    return () => removeEventListener("storage", changedElsewhere);
+  }, []);
   useEffect(() => {
     if (offer === undefined || identity === undefined) return;
     let wanted = true;
@@ -64,10 +68,9 @@ export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): S
       else void speakNow();
     };
     const speakNow = async () => {
-      if (latest.current === undefined) return;
-      const { offer, identity, values, ratings } = latest.current;
+      if (identity === undefined) return;
       try {
-        const answered = await speak(offer, identity, values, ratings);
+        const answered = await speak(offer, identity);
         if (answered !== undefined) setList(answered);
         setTrouble(undefined);
       } catch (error) {
@@ -79,7 +82,7 @@ export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): S
     };
     run();
     return () => clearTimeout(timer);
-  }, [allowed, offer, plan, notBefore]);
+  }, [allowed, offer, identity, plan, notBefore]);
   const allow = useCallback(
     (on: boolean) => {
       if (offer === undefined || identity === undefined) return;

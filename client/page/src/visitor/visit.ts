@@ -7,10 +7,10 @@ import { renamed } from "../../../src/standard-scheme/device.js";
 import { askOctets, told } from "../service/asking";
 import { fetchOffers, type Offer, type Offers } from "../service/offers";
 import { erase, visitorFor, type ReceiptGiven, type Visitor } from "../service/person";
-import { identity, type Identity } from "./code";
+import { identity, isCurrent, type Identity } from "./code";
 import * as kept from "./kept";
 import type { Report } from "./letters";
-import { markSent, neverAgain, resume, seconds, starsOf } from "./release";
+import { alone, markSent, neverAgain, resume, seconds, starsOf } from "./release";
 import { useSpeaking, type Speaking } from "./speaking";
 
 export interface Visit {
@@ -67,15 +67,24 @@ export function useVisit(wanted: boolean): Begun {
       .then(setBegun)
       .catch((error: unknown) => setTrouble(told(error)));
   }, [wanted]);
+  useEffect(() => {
+    if (begun === undefined || over !== undefined) return;
+    const changedElsewhere = () => {
+      if (!isCurrent(begun.identity)) return location.reload(); // another visitor's page by now
+      setRatings(kept.keptRatings());
+      setValues(kept.keptValues());
+      setSent(kept.keptSent());
+    };
+    addEventListener("storage", changedElsewhere);
+    return () => removeEventListener("storage", changedElsewhere);
+  }, [begun, over]);
   const offer =
     begun?.offers.offers.find(({ name }) => name === chosen) ?? begun?.offers.offers[0];
   const rate = useCallback(
     (item: ItemId, given: number | undefined) => {
-      setRatings((before) => {
-        const after = rated(before, namesOf(item, offer), given);
-        kept.keepRatings(after);
-        return after;
-      });
+      const after = rated(kept.keptRatings(), namesOf(item, offer), given);
+      kept.keepRatings(after);
+      setRatings(after);
     },
     [offer],
   );
@@ -86,7 +95,7 @@ export function useVisit(wanted: boolean): Begun {
   const own = values[offer?.name ?? ""] ?? NO_VALUES;
   const speaking = useSpeaking(
     over === undefined && begun !== undefined && offer !== undefined
-      ? { offer, identity: begun.identity, values: own, ratings }
+      ? { offer, identity: begun.identity }
       : undefined,
     () => setSent(kept.keptSent()),
   );
@@ -113,12 +122,13 @@ export function useVisit(wanted: boolean): Begun {
       rate,
       values: own,
       setValues: (given) => {
-        const all = { ...values, [offer.name]: given };
+        const all = { ...kept.keptValues(), [offer.name]: given };
         kept.keepValues(all);
         setValues(all);
       },
       sent,
       sendReport: async (report) => {
+        kept.keepSpoken(report.path);
         const { key } = await who();
         await report.seal();
         await askOctets(report.path, { method: "POST", key, octets: report.body });
@@ -129,11 +139,14 @@ export function useVisit(wanted: boolean): Begun {
       visitor: who,
       end: async (wish) => {
         speaking.allow(false);
-        const known = Object.keys(sent).length > 0;
-        const service = known ? await erase(await who(), wish) : undefined;
-        const frozen = await neverAgain(begun.identity, [...stars.keys()]);
-        await kept.forget(frozen);
-        setOver({ service, frozen: frozen.length });
+        const ended = await alone(begun.identity, async () => {
+          const known = kept.keptSpoken().length > 0 || begun.identity.adopted !== "";
+          const service = known ? await erase(await who(), wish) : undefined;
+          const frozen = await neverAgain(begun.identity, [...stars.keys(), ...kept.keptRatings().keys()]);
+          await kept.forget(frozen);
+          return { service, frozen: frozen.length };
+        });
+        setOver(ended);
       },
     },
   };

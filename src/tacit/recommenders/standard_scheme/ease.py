@@ -27,6 +27,7 @@ from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
 from tacit.recommenders.standard_scheme.disclosure import FEWEST
+from tacit.recommenders.standard_scheme.estimates import rounded
 from tacit.recommenders.standard_scheme.item_table import (
     LARGEST_COLUMN,
     LIKED,
@@ -213,10 +214,10 @@ def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
 
 
 def _most_liked(weights: sparse.csr_array) -> Ints:
-    """Numbers of all items by how many like them, and then by how many rated them."""
+    """Numbers of all items by how many like them, and then by how many rated them, in fives."""
     likes = np.bincount(weights.indices, weights.data == LIKED, minlength=weights.shape[1])
-    raters = np.bincount(weights.indices, minlength=weights.shape[1])
-    return np.lexsort((-raters, -likes))
+    raters = np.bincount(weights.indices, minlength=weights.shape[1]).astype(float)
+    return np.lexsort((-rounded(raters), -rounded(likes)))
 
 
 def _halves(

@@ -55,6 +55,12 @@ def item_table(service: Here, name: Name) -> Response:
     return Response(table, media_type=OCTETS)
 
 
+@router.get("/{name}/popular", **allow(Role.ANONYMOUS))
+def popular(service: Here, name: Name) -> dict[str, list[int | str]]:
+    """All items, those that most people like first: the list of a person who sent no letter yet."""
+    return {"items": _named(service, name).popular()}
+
+
 @router.post(
     "/{name}/letters",
     **allow_octets(
