@@ -215,8 +215,9 @@ def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
 
 def _most_liked(weights: sparse.csr_array) -> Ints:
     """Numbers of all items by how many like them, and then by how many rated them, in fives."""
-    likes = np.bincount(weights.indices, weights.data == LIKED, minlength=weights.shape[1])
-    raters = np.bincount(weights.indices, minlength=weights.shape[1]).astype(float)
+    size = weights.shape[1]
+    likes = np.bincount(weights.indices, weights.data == LIKED, minlength=size).astype(float)
+    raters = np.bincount(weights.indices, minlength=size).astype(float)
     return np.lexsort((-rounded(raters), -rounded(likes)))
 
 
