@@ -19,107 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tacit.data.scales import RatingScale as RatingScale
 from tacit.errors import DataError
 
 Duplicates = Literal["error", "last", "mean"]
 Column = NDArray[Any]
 """One value per user or item, aligned with `user_ids` or `item_ids`; strings as dtype object."""
-
-
-@dataclass(frozen=True, slots=True)
-class RatingScale:
-    """The stars a rating can take: minimum, minimum + step, ..., maximum; step 0: any between."""
-
-    minimum: float
-    maximum: float
-    step: float
-
-    def __post_init__(self) -> None:
-        for name in ("minimum", "maximum", "step"):  # 1 and 1.0 must be written alike
-            object.__setattr__(self, name, float(getattr(self, name)))
-        if not (np.isfinite([self.minimum, self.maximum, self.step]).all() and self.step >= 0):
-            raise DataError("a rating scale needs three finite numbers and a step of 0 or more")
-        if self.minimum >= self.maximum:
-            raise DataError("a rating scale's minimum lies below its maximum", found=str(self))
-        if self.step and not np.isclose(self.span / self.step, round(self.span / self.step)):
-            raise DataError("a rating scale is a whole number of steps long", found=str(self))
-
-    @classmethod
-    def parse(cls, text: str) -> RatingScale:
-        """`"1:5:1"` is one to five stars; `"0:10:0"` any number from 0 to 10."""
-        try:
-            minimum, maximum, step = (float(part) for part in text.split(":"))
-        except ValueError:
-            raise DataError(
-                "a rating scale is written MIN:MAX:STEP", found=text, expected="for example 1:5:1"
-            ) from None
-        return cls(minimum, maximum, step)
-
-    @classmethod
-    def detect(cls, values: NDArray[np.float64]) -> RatingScale:
-        """The first of the common public scales that holds every value.
-
-        The choice looks at the ratings, so a formal guarantee needs the scale to be given instead.
-        """
-        for scale in COMMON_SCALES:
-            if scale.holds(values).all():
-                return scale
-        nearest = max(COMMON_SCALES, key=lambda scale: int(scale.holds(values).sum()))
-        held = nearest.holds(values)
-        row = int(np.argmin(held)) if held.any() else None  # none is odd where all are
-        raise DataError(
-            "the ratings fit none of the common scales",
-            row=None if row is None else row + 1,
-            found=None if row is None else float(values[row]),
-            expected=("" if row is None else f"a rating on {nearest} as most of the others, or ")
-            + "all of them on one of "
-            + ", ".join(map(str, COMMON_SCALES)),
-            fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "
-            "(from Python: scale=RatingScale(1, 7, 1)); a step of 0 allows anything between.",
-        )
-
-    @property
-    def span(self) -> float:
-        return self.maximum - self.minimum
-
-    @property
-    def discrete(self) -> bool:
-        return self.step > 0
-
-    @property
-    def levels(self) -> int:
-        """How many different stars there are (0 on a continuous scale)."""
-        return round(self.span / self.step) + 1 if self.step else 0
-
-    def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which values lie on the scale."""
-        inside = np.isfinite(values) & (values >= self.minimum) & (values <= self.maximum)
-        if not self.step:
-            return inside
-        steps = (np.where(inside, values, self.minimum) - self.minimum) / self.step
-        on: NDArray[np.bool_] = inside & (np.abs(steps - np.round(steps)) < 1e-6)
-        return on
-
-    def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Stars to 0, 1, ..., levels - 1; a value off the scale is an error."""
-        if not self.discrete:
-            raise DataError("a continuous scale has no levels", found=str(self))
-        if not self.holds(values).all():
-            raise DataError("a rating lies off the scale", expected=str(self))
-        return np.round((values - self.minimum) / self.step).astype(np.int64)
-
-    def __str__(self) -> str:
-        return f"{self.minimum:g}:{self.maximum:g}:{self.step:g}"
-
-
-COMMON_SCALES = (
-    RatingScale(1, 5, 1),
-    RatingScale(0.5, 5, 0.5),
-    RatingScale(0, 5, 0.5),
-    RatingScale(1, 10, 1),
-    RatingScale(0, 10, 0.5),
-    RatingScale(0, 100, 1),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +169,12 @@ class Ratings:
             if array is not None:
                 sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
+
+    @property
+    def likes(self) -> NDArray[np.bool_]:
+        """(n,) which ratings are likes: `RatingScale.liked_from` or more."""
+        liked: NDArray[np.bool_] = self.values >= self.scale.liked_from
+        return liked
 
     def attribute(self, name: str) -> Column:
         """One private or public attribute per person."""

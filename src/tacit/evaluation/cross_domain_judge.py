@@ -12,6 +12,7 @@ from scipy import sparse
 from tacit.data.ratings import Column
 from tacit.data.splits import Split
 from tacit.errors import DataError
+from tacit.evaluation.lists import lists_of
 from tacit.evaluation.ranking import ndcg_by_person
 from tacit.recommenders.base import Recommender
 
@@ -65,16 +66,13 @@ def judge_target(
         )
     candidates = test.item_ids[target].tolist()
     missing = _mean_star(split, target)
-    number = {item: place for place, item in enumerate(test.item_ids.tolist())}
-    lists = np.full((len(people), n), -1, dtype=np.int64)
+    lists = lists_of(recommender, test, people, n=n, candidates=candidates)
     errors = np.full(len(people), np.nan)
-    for place, person in enumerate(people):
-        user = test.user_ids[person]
-        found = recommender.recommend(user, n=n, candidates=candidates).item_ids
-        lists[place, : len(found)] = [number[item] for item in found]
-        if stars:
+    if stars:
+        for place, person in enumerate(people):
             rows = slice(test.offsets[person], test.offsets[person + 1])
-            predicted = recommender.predict(test.item_ids[test.items[rows]].tolist(), user)
+            items = test.item_ids[test.items[rows]].tolist()
+            predicted = recommender.predict(items, test.user_ids[person])
             predicted = np.where(np.isnan(predicted), missing, predicted)
             clipped = np.clip(predicted, test.scale.minimum, test.scale.maximum)
             errors[place] = np.abs(clipped - test.values[rows]).sum()

@@ -11,6 +11,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.splits import Split, default_split
 from tacit.errors import DataError
 from tacit.evaluation.accuracy import mae, rmse
+from tacit.evaluation.lists import lists_of
 from tacit.evaluation.parallel import Progress
 from tacit.evaluation.ranking import ranking_metrics
 from tacit.recommenders.base import Recommender
@@ -28,13 +29,10 @@ def judge(recommender: Recommender, split: Split, *, n: int = 10) -> dict[str, f
     if not len(people):
         raise DataError("nobody has ratings on both sides of the split", fix="Use more ratings.")
     recommender.fit(train)
-    numbers = {item: number for number, item in enumerate(train.item_ids.tolist())}
-    lists = np.full((len(people), n), -1, dtype=np.int64)
+    lists = lists_of(recommender, train, people, n=n)
     truth, predicted = [], []
-    for row, person in enumerate(people):
+    for person in people:
         user = train.user_ids[person]
-        found = recommender.recommend(user, n=n).item_ids
-        lists[row, : len(found)] = [numbers[item] for item in found]
         rows = slice(test.offsets[person], test.offsets[person + 1])
         predicted.append(recommender.predict(list(train.item_ids[test.items[rows]]), user))
         truth.append(test.values[rows])

@@ -24,6 +24,8 @@ KINDS = {
     "user-item-mean": ("tacit.recommenders.baselines", "UserItemMean"),
     "item-knn": ("tacit.recommenders.baselines", "ItemKNN"),
     "remote-user": ("tacit.recommenders.baselines", "RemoteUser"),
+    "ease": ("tacit.recommenders.baselines", "EASE"),
+    "ridge": ("tacit.recommenders.baselines", "Ridge"),
     "x-map": ("tacit.recommenders.xmap", "XMap"),
 }
 """Recommender name in a model file: where its class lives. Only these are ever loaded."""

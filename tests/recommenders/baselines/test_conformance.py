@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tacit.data import generate, with_domains
-from tacit.recommenders.baselines import ItemKNN, RemoteUser, UserAverage, UserItemMean
+from tacit.recommenders.baselines import (
+    EASE,
+    ItemKNN,
+    Popularity,
+    RemoteUser,
+    Ridge,
+    UserAverage,
+    UserItemMean,
+)
 from tacit.testing import RecommenderConformance
 
 
@@ -37,6 +45,24 @@ class TestItemKNN(RecommenderConformance):
 class TestItemKNNInOneDomain(TwoDomains):
     def make(self):
         return ItemKNN(k=5, domain="films")
+
+
+class TestPopularityOfLikes(RecommenderConformance):
+    def make(self):
+        return Popularity(likes=True)
+
+
+class TestEASE(RecommenderConformance):
+    def make(self):
+        return EASE(penalty=20.0)
+
+
+class TestRidge(TwoDomains):
+    def catalogue(self):
+        return RecommenderConformance.catalogue(self)
+
+    def make(self):
+        return Ridge(source="books", target="films", penalty=20.0)
 
 
 class TestRemoteUser(TwoDomains):

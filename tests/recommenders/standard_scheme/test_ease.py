@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tacit.engine import item_weights as engine
+from tacit.engine.item_weights import gram
 from tacit.recommenders.standard_scheme import ease as module
-from tacit.recommenders.standard_scheme.ease import UNIT, choose_penalty, ease, fit_ease, gram
+from tacit.recommenders.standard_scheme.ease import UNIT, choose_penalty, ease, fit_ease
 from tacit.recommenders.standard_scheme.item_table import LIKED, SHOWN, liked_levels
 
 
@@ -57,7 +59,7 @@ def test_blocks(monkeypatch):
     """X'X is the same whatever the size of the blocks it is made in."""
     weights = module.weigh(some_levels(), 5)
     whole = gram(weights)
-    monkeypatch.setattr(module, "_BLOCK", 7)
+    monkeypatch.setattr(engine, "_BLOCK", 7)
     assert np.array_equal(gram(weights), whole)
 
 

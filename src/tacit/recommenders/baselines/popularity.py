@@ -1,4 +1,4 @@
-"""Recommend what most people rated."""
+"""Recommend what most people rated, or liked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,21 @@ from tacit.recommenders.files import shaped
 
 
 class Popularity(Baseline):
-    """Scores are counts of ratings, the same for everybody. No privacy."""
+    """Scores are counts, the same for everybody. No privacy.
+
+    likes: count likes alone, not all ratings.
+    """
 
     kind = "popularity"
+    settings = ("likes",)
+
+    def __init__(self, *, likes: bool = False) -> None:
+        self.likes = likes
 
     def fit(self, ratings: Ratings) -> Popularity:
         self._learn_items(ratings)
-        self.counts_ = np.bincount(ratings.items, minlength=ratings.n_items).astype(float)
+        counted = ratings.items[ratings.likes] if self.likes else ratings.items
+        self.counts_ = np.bincount(counted, minlength=ratings.n_items).astype(float)
         return self
 
     def _score(self, history: History) -> Floats:

@@ -1,7 +1,6 @@
 """Item-item weights for lists: which items people like together.
 
-Source      Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019): with X the
-            (people, items) weights and P = (X'X + penalty I)^-1, B = -P / diag(P), diagonal 0.
+Source      Steck (WWW 2019), as in `tacit.engine.item_weights`.
 Runs at     the recommender.
 Sees        the consenting people's true stars.
 Releases    nothing by itself. Whoever holds B in floating point can compute X'X from it: an item
@@ -23,9 +22,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
+from tacit.engine.item_weights import gram, item_weights
 from tacit.recommenders.standard_scheme.disclosure import FEWEST
 from tacit.recommenders.standard_scheme.estimates import rounded
 from tacit.recommenders.standard_scheme.item_table import (
@@ -52,7 +51,6 @@ AT_HOME, SERVED = LIKED * UNIT, 1000
 _LEFT_OUT_PEOPLE = 500
 _LEFT_OUT = 0.3
 _LIST = 10
-_BLOCK = 1_000
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
     """The weights at one penalty."""
     weights = weigh(levels, n_levels)
     kept = eligible(weights, MOST_ITEMS)
-    dense = item_weights(gram(weights[:, kept]), penalty)
+    dense = item_weights(gram(weights[:, kept] / LIKED), penalty)
     popularity = np.empty(levels.shape[1], dtype=np.int64)
     popularity[_most_liked(weights)] = np.arange(levels.shape[1])
     return Ease(_stored(dense, kept, levels.shape[1]), popularity, n_levels)
@@ -136,7 +134,7 @@ def choose_penalty(
     held = generator.permutation(n_people)[: min(_LEFT_OUT_PEOPLE, n_people // 5)]
     weights = weigh(levels, n_levels)
     kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
-    products = gram(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
+    products = gram(weights[np.setdiff1d(np.arange(n_people), held)][:, kept] / LIKED)
     now, later = _halves(levels[held], generator)
     shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
     liked = weigh(later, n_levels)[:, kept].toarray() == LIKED
@@ -162,34 +160,6 @@ def eligible(weights: sparse.csr_array, most: int) -> Ints:
     order = _most_liked(weights)
     kept: Ints = np.sort(order[raters[order] >= FEWEST][:most])
     return kept
-
-
-def gram(weights: sparse.csr_array) -> Floats:
-    """(items, items) X'X in Fortran order, for X in units of 1; made in blocks of columns."""
-    columns = sparse.csc_array(weights, dtype=float) / LIKED
-    rows = sparse.csr_array(columns.T)
-    products = np.empty((columns.shape[1],) * 2, order="F")
-    for start in range(0, columns.shape[1], _BLOCK):
-        block = slice(start, start + _BLOCK)
-        products[:, block] = (rows @ columns[:, block]).toarray()
-    return products
-
-
-def item_weights(products: Floats, penalty: float) -> Floats:
-    """B of X'X, which must be in Fortran order and is overwritten."""
-    size = len(products)
-    if size == 0:
-        return products
-    products[np.diag_indices(size)] += penalty
-    factor, failed = lapack.dpotrf(products, lower=True, overwrite_a=True)
-    inverse, singular = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    assert failed == singular == 0  # X'X + penalty I is positive definite
-    for item in range(size):
-        inverse[item, item + 1 :] = inverse[item + 1 :, item]
-    inverse /= -np.diag(inverse).copy()
-    inverse[np.diag_indices(size)] = 0.0
-    found: Floats = inverse
-    return found
 
 
 def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
