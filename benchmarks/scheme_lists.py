@@ -26,15 +26,11 @@ from scipy import sparse
 
 from tacit.data import generate, read_movielens
 from tacit.data.ratings import Ratings
-from tacit.evaluation.intervals import mean_interval
-from tacit.evaluation.manifest import manifest
-from tacit.evaluation.ranking import ndcg
-from tacit.randomness import replay, simulation
-from tacit.recommenders.standard_scheme import RELEASES
-from tacit.recommenders.standard_scheme.ease import choose_penalty, ease, weigh
-from tacit.recommenders.standard_scheme.item_table import LIKED
-from tacit.recommenders.standard_scheme.population import release
-from tacit.recommenders.standard_scheme.training import (
+from tacit.designs.standard_scheme import RELEASES
+from tacit.designs.standard_scheme.ease import choose_penalty, ease, weigh
+from tacit.designs.standard_scheme.item_table import LIKED
+from tacit.designs.standard_scheme.population import release
+from tacit.designs.standard_scheme.training import (
     Consenting,
     consenting,
     estimate,
@@ -42,6 +38,10 @@ from tacit.recommenders.standard_scheme.training import (
     to_levels,
     train_profiles,
 )
+from tacit.evaluation.intervals import mean_interval
+from tacit.evaluation.manifest import manifest
+from tacit.evaluation.ranking import ndcg
+from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -23,7 +23,7 @@ from typing import Any
 
 from fastapi import Response
 
-from tacit.recommenders.sketches import Report
+from tacit.designs.sketches import Report
 from tacit.service import Service, Settings
 from tacit.service.campaigns import ServedCampaign
 from tacit.service.demos import campaigns as campaigns_demo

@@ -31,8 +31,8 @@ from typing import Any
 
 import uvloop
 
+from tacit.designs.sketches import Campaign, Device, new_secret
 from tacit.recommenders.files import load_model
-from tacit.recommenders.sketches import Campaign, Device, new_secret
 from tacit.service.keys import KeyRing
 
 WARM_UP = 10.0

@@ -61,8 +61,8 @@ def main() -> None:
 
 
 def measure(peer: str, people: int) -> dict[str, object]:
-    from tacit.recommenders.sketches.campaigns import design
-    from tacit.recommenders.sketches.server import Server
+    from tacit.designs.sketches.campaigns import design
+    from tacit.designs.sketches.server import Server
 
     theta = SHARE * RATED
     campaign = design(range(ITEMS), rated=RATED, epsilon=EPSILON, theta=theta, seed=bytes(16))
@@ -111,7 +111,7 @@ def measure(peer: str, people: int) -> dict[str, object]:
 
 def many(campaign: object, people: int) -> dict[str, object]:
     """Fold many distinct reports, made as they are needed; growth of the whole process."""
-    from tacit.recommenders.sketches.server import Server
+    from tacit.designs.sketches.server import Server
 
     server, start = Server(campaign, keep_tickets=False), None
     for turn in range(-(-people // PEOPLE)):
@@ -140,9 +140,9 @@ def agrees(campaign: object) -> bool:
     """Whether counts equal a walk through every question in plain Python."""
     import numpy as np
 
-    from tacit.recommenders.sketches.messages import Report
-    from tacit.recommenders.sketches.sensing import sensed_sets
-    from tacit.recommenders.sketches.server import Server, item_counts
+    from tacit.designs.sketches.messages import Report
+    from tacit.designs.sketches.sensing import sensed_sets
+    from tacit.designs.sketches.server import Server, item_counts
 
     data, server = reports(campaign, 500, 99), Server(campaign)
     server.fold(data, now=0)

@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.recommenders.pdap.trust import Caution
+from tacit.designs.pdap.trust import Caution
 from tacit.service.demos.vendors import NAMES, TENANT, VIDEOS, clicks, make_two
 from tacit.service.keys import KeyRing, read_secret
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from golden_vectors import completion, readable, release
 
-from tacit.recommenders.sketches.sensing import below, words
-from tacit.recommenders.standard_scheme.drawing import secret_dice
-from tacit.recommenders.standard_scheme.memory import Record, State
-from tacit.recommenders.standard_scheme.messages import (
+from tacit.designs.sketches.sensing import below, words
+from tacit.designs.standard_scheme.drawing import secret_dice
+from tacit.designs.standard_scheme.memory import Record, State
+from tacit.designs.standard_scheme.messages import (
     MICRO,
     RELEASES,
     WEEK,
@@ -22,7 +22,7 @@ from tacit.recommenders.standard_scheme.messages import (
     Rule,
     Scores,
 )
-from tacit.recommenders.standard_scheme.refusing import CAP, FLOOR
+from tacit.designs.standard_scheme.refusing import CAP, FLOOR
 
 SECRETS = (bytes([9]) * 32, bytes(range(40, 140)))
 GENDER = ("gender", ("F", "M"))

@@ -7,10 +7,10 @@ from typing import Any
 
 from golden_vectors import answer, readable, recommendation, tagged
 
-from tacit.recommenders.sketches import sensing
-from tacit.recommenders.sketches.campaigns import design
-from tacit.recommenders.sketches.device import explain
-from tacit.recommenders.sketches.messages import (
+from tacit.designs.sketches import sensing
+from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.device import explain
+from tacit.designs.sketches.messages import (
     METHODS,
     MOST,
     UNITS,

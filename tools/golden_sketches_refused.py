@@ -8,7 +8,7 @@ from typing import Any
 from golden_sketches import NUMBERS, ODD, SECRETS, TITLES, asked, most_truthful, stars
 from golden_vectors import answer, message, recommendation
 
-from tacit.recommenders.sketches.messages import (
+from tacit.designs.sketches.messages import (
     MOST,
     NO_NOISE,
     WHOLE,

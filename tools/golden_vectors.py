@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tacit.recommenders.sketches import device as sketches
-from tacit.recommenders.sketches.messages import Campaign, Clusters
-from tacit.recommenders.standard_scheme import device as scheme
-from tacit.recommenders.standard_scheme.memory import State
-from tacit.recommenders.standard_scheme.messages import Disclosure, Scores
+from tacit.designs.sketches import device as sketches
+from tacit.designs.sketches.messages import Campaign, Clusters
+from tacit.designs.standard_scheme import device as scheme
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import Disclosure, Scores
 
 Item = int | str
 History = Mapping[Item, float]

@@ -29,21 +29,21 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/tacit")
 TARGETS: dict[str, tuple[str, ...]] = {
-    "recommenders/*/theory.py": ("tests/recommenders/{design}/test_theory.py",),
-    "recommenders/*/device.py": ("tests/recommenders/{design}/test_device.py",),
-    "recommenders/xmap/private_neighbours.py": (
-        "tests/recommenders/xmap/test_private_neighbours.py",
-        "tests/recommenders/xmap/test_theory.py",
+    "designs/*/theory.py": ("tests/designs/{design}/test_theory.py",),
+    "designs/*/device.py": ("tests/designs/{design}/test_device.py",),
+    "designs/xmap/private_neighbours.py": (
+        "tests/designs/xmap/test_private_neighbours.py",
+        "tests/designs/xmap/test_theory.py",
     ),
     "mechanisms/*.py": ("tests/mechanisms/test_{name}.py", "tests/mechanisms/test_conformance.py"),
     "accounting/*.py": ("tests/accounting",),
 }
 """Files, and the tests that hold them; those that do not exist are left out."""
 EQUIVALENT = {
-    "recommenders/prec/theory.py:181: 1 -> 0.25": (
+    "designs/prec/theory.py:181: 1 -> 0.25": (
         "how far out pieces are laid: those beyond are below e^-38 and never the largest"
     ),
-    "recommenders/prec/theory.py:194: 1.0 -> 0.25": (
+    "designs/prec/theory.py:194: 1.0 -> 0.25": (
         "caps shares of pieces that never decide: with 2 to 12 objects and 4 to 10^6 rounds kappa "
         "is the same to the last bit"
     ),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.data import Ratings, RatingScale, generate, load, read_ratings
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.designs.xmap import XMap
     from tacit.errors import (
         ConfigError,
         DataError,
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from tacit.randomness import secure
     from tacit.recommenders import load_model
     from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
-    from tacit.recommenders.standard_scheme import StandardScheme
-    from tacit.recommenders.xmap import XMap
 
     __version__: str
 
@@ -70,8 +70,8 @@ _HOMES = {
     "tacit.randomness": ("secure",),
     "tacit.recommenders": ("load_model",),
     "tacit.recommenders.baselines": ("ItemMean", "MatrixFactorization", "Popularity"),
-    "tacit.recommenders.standard_scheme": ("StandardScheme",),
-    "tacit.recommenders.xmap": ("XMap",),
+    "tacit.designs.standard_scheme": ("StandardScheme",),
+    "tacit.designs.xmap": ("XMap",),
 }
 
 

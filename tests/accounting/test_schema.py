@@ -9,9 +9,9 @@ from typing import get_args
 import jsonschema
 import pytest
 
+from tacit.designs.standard_scheme import guarantees
 from tacit.privacy import Basis, Guarantee, Trust
 from tacit.privacy.adjacency import Change, Unit
-from tacit.recommenders.standard_scheme import guarantees
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
 

@@ -5,19 +5,19 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing import pdap_bench, pdap_faults
-from tacit.auditing.pdap_local import answers
-from tacit.auditing.pdap_published import own_visit
 from tacit.auditing.verdicts import Audit
 from tacit.cli.app import main
+from tacit.designs.pdap.audit import bench, faults
+from tacit.designs.pdap.audit.local import answers
+from tacit.designs.pdap.audit.published import own_visit
 
 
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
-    monkeypatch.setattr(pdap_bench, "PUBLISHED", (own_visit,))
-    monkeypatch.setattr(pdap_bench, "SOUND", (answers,))
-    monkeypatch.setattr(pdap_faults, "BUGS", pdap_faults.BUGS[2:3])
+    monkeypatch.setattr(bench, "PUBLISHED", (own_visit,))
+    monkeypatch.setattr(bench, "SOUND", (answers,))
+    monkeypatch.setattr(faults, "BUGS", faults.BUGS[2:3])
 
 
 @pytest.mark.usefixtures("small")
@@ -57,14 +57,14 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
     lines = (lambda: replace(answers(), published=True),)
-    monkeypatch.setattr(pdap_bench, "PUBLISHED", lines)
+    monkeypatch.setattr(bench, "PUBLISHED", lines)
     assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
     assert "messages, reward:" in capsys.readouterr().out
 
 
 def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
     """A sound line must hold; the reason stands below the table."""
-    monkeypatch.setattr(pdap_bench, "SOUND", (lambda: replace(answers(), epsilon=0.1),))
+    monkeypatch.setattr(bench, "SOUND", (lambda: replace(answers(), epsilon=0.1),))
     assert main(["audit", "pdap", "--variant", "sound", "--samples", "1000"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert "messages, reward: violation" in shown

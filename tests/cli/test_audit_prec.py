@@ -5,19 +5,19 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing import prec_bench, prec_exact, prec_faults
-from tacit.auditing.prec_bench import published
-from tacit.auditing.prec_exact import Computed, changing_voters
 from tacit.auditing.verdicts import Audit
 from tacit.cli.app import main
+from tacit.designs.prec.audit import bench, exact, faults
+from tacit.designs.prec.audit.bench import published
+from tacit.designs.prec.audit.exact import Computed, changing_voters
 
 
 @pytest.fixture
 def small(monkeypatch):
     """The published line, one check, one bug."""
-    monkeypatch.setattr(prec_bench, "BENCH", {"published": (published,), "sound": ()})
-    monkeypatch.setattr(prec_exact, "checks", lambda **_: (changing_voters,))
-    monkeypatch.setattr(prec_faults, "BUGS", prec_faults.BUGS[6:7])
+    monkeypatch.setattr(bench, "BENCH", {"published": (published,), "sound": ()})
+    monkeypatch.setattr(exact, "checks", lambda **_: (changing_voters,))
+    monkeypatch.setattr(faults, "BUGS", faults.BUGS[6:7])
 
 
 @pytest.mark.usefixtures("small")
@@ -45,7 +45,7 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken."""
     lines = {"published": (lambda: replace(published(), epsilon=100.0),), "sound": ()}
-    monkeypatch.setattr(prec_bench, "BENCH", lines)
+    monkeypatch.setattr(bench, "BENCH", lines)
     assert main(["audit", "prec", "--samples", "1000"]) == 1
     assert "p-rec-published: weak audit" in capsys.readouterr().out
 
@@ -57,7 +57,7 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
 def test_a_computed_violation_is_a_failure(capsys, monkeypatch, largest, words):
     """Above what is allowed, or below what has to be seen: exit code 1, and it is named."""
     found = [Computed("a check", 1, largest, 1.0, 0.5)]
-    monkeypatch.setattr(prec_exact, "checks", lambda **_: (lambda _: found,))
+    monkeypatch.setattr(exact, "checks", lambda **_: (lambda _: found,))
     assert main(["audit", "prec", "--samples", "1000"]) == 1
     assert words in capsys.readouterr().out
 
@@ -65,8 +65,8 @@ def test_a_computed_violation_is_a_failure(capsys, monkeypatch, largest, words):
 @pytest.mark.usefixtures("small")
 def test_a_missed_bug_is_a_failure(capsys, monkeypatch):
     """A check that sees nothing misses the bug."""
-    blind = replace(prec_faults.BUGS[0], check=lambda _: [])
-    monkeypatch.setattr(prec_faults, "BUGS", (blind,))
+    blind = replace(faults.BUGS[0], check=lambda _: [])
+    monkeypatch.setattr(faults, "BUGS", (blind,))
     assert main(["audit", "prec", "--samples", "1000", "--planted"]) == 1
     assert "missed" in capsys.readouterr().out
 

@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from tacit.auditing import sizes_bench, sizes_faults
-from tacit.auditing.sizes import Profile
-from tacit.auditing.sizes_faults import FAULTS
+from tacit.auditing.random_sizes import Profile
 from tacit.cli import audit as command
 from tacit.cli import audit_sizes
 from tacit.cli.app import main
+from tacit.designs.random_sizes import bench, faults
+from tacit.designs.random_sizes.faults import FAULTS
 
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    kept = [one for one in sizes_bench.BENCH if one.artefact in ("laplace", "gaussian")]
-    monkeypatch.setattr(sizes_bench, "BENCH", tuple(kept))
-    monkeypatch.setattr(sizes_faults, "FAULTS", tuple(f for f in FAULTS if "zero" in f.name)[1:2])
+    kept = [one for one in bench.BENCH if one.artefact in ("laplace", "gaussian")]
+    monkeypatch.setattr(bench, "BENCH", tuple(kept))
+    monkeypatch.setattr(faults, "FAULTS", tuple(f for f in FAULTS if "zero" in f.name)[1:2])
 
 
 def test_json_names_the_seed_and_each_artefact(capsys):
@@ -32,12 +32,12 @@ def test_json_names_the_seed_and_each_artefact(capsys):
 
 def test_a_violation_is_exit_code_1(capsys, monkeypatch):
     """So is a bug that was missed."""
-    monkeypatch.setattr(sizes_bench, "BENCH", (Profile("broken", lambda _: 2.0, 1),))
+    monkeypatch.setattr(bench, "BENCH", (Profile("broken", lambda _: 2.0, 1),))
     assert main(["audit", "sizes"]) == 1
     assert "violation" in capsys.readouterr().out
-    monkeypatch.setattr(sizes_bench, "BENCH", ())
-    missed = sizes_faults.Fault("nothing replaced", "size", "laplace", {})
-    monkeypatch.setattr(sizes_faults, "FAULTS", (missed,))
+    monkeypatch.setattr(bench, "BENCH", ())
+    missed = faults.Fault("nothing replaced", "size", "laplace", {})
+    monkeypatch.setattr(faults, "FAULTS", (missed,))
     assert main(["audit", "sizes", "--planted"]) == 1
     assert "MISSED" in capsys.readouterr().out
 
@@ -58,7 +58,7 @@ def test_all_says_how_long_it_took(capsys, monkeypatch, options):
 
 def test_all_fails_where_one_does(capsys, monkeypatch):
     """The one that failed is named."""
-    monkeypatch.setattr(sizes_bench, "BENCH", (Profile("broken", lambda _: 2.0, 1),))
+    monkeypatch.setattr(bench, "BENCH", (Profile("broken", lambda _: 2.0, 1),))
     monkeypatch.setattr(command, "EVERYTHING", (audit_sizes.NAME,))
     assert main(["audit", "--all", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["failed"] == ["sizes"]

@@ -5,18 +5,19 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing import xmap_bench, xmap_faults, xmap_membership
 from tacit.auditing.verdicts import Audit
-from tacit.auditing.xmap_draws import constant_noise, published_selection
 from tacit.cli.app import main
+from tacit.designs.xmap.audit import bench, faults
+from tacit.designs.xmap.audit import membership as xmap_membership
+from tacit.designs.xmap.audit.draws import constant_noise, published_selection
 
 
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, the control alone, one bug."""
-    monkeypatch.setattr(xmap_bench, "BENCH", (published_selection, constant_noise))
+    monkeypatch.setattr(bench, "BENCH", (published_selection, constant_noise))
     monkeypatch.setattr(xmap_membership, "GAMES", xmap_membership.GAMES[:1])
-    monkeypatch.setattr(xmap_faults, "BUGS", xmap_faults.BUGS[:1])
+    monkeypatch.setattr(faults, "BUGS", faults.BUGS[:1])
 
 
 @pytest.mark.usefixtures("small")
@@ -45,7 +46,7 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
     lines = (lambda: replace(published_selection(), epsilon=100.0),)
-    monkeypatch.setattr(xmap_bench, "BENCH", lines)
+    monkeypatch.setattr(bench, "BENCH", lines)
     monkeypatch.setattr(xmap_membership, "GAMES", ())
     assert main(["audit", "xmap", "--samples", "1000"]) == 1
     assert "pnsa-published: weak audit" in capsys.readouterr().out
@@ -53,7 +54,7 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
 
 def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
     """A line that is not the paper's must hold."""
-    monkeypatch.setattr(xmap_bench, "BENCH", (lambda: replace(constant_noise(), epsilon=0.01),))
+    monkeypatch.setattr(bench, "BENCH", (lambda: replace(constant_noise(), epsilon=0.01),))
     monkeypatch.setattr(xmap_membership, "GAMES", ())
     assert main(["audit", "xmap", "--samples", "1000"]) == 1
     assert "pncf-constant: violation" in capsys.readouterr().out

@@ -8,11 +8,11 @@ from dataclasses import fields
 
 import pytest
 
-from tacit.auditing import sketches_bench
 from tacit.auditing.verdicts import Audit
 from tacit.cli import app as cli
-from tacit.recommenders.sketches.campaigns import design
-from tacit.recommenders.sketches.planner import plan
+from tacit.designs.sketches.audit import bench
+from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.planner import plan
 
 
 @pytest.fixture
@@ -307,7 +307,7 @@ def test_cards_that_cannot_be_are_sentences(tacit, words, said):
 
 def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
     """The keys of `tacit audit mechanisms`, for a few samples, with planted bugs and twins."""
-    monkeypatch.setattr(sketches_bench, "BENCH", sketches_bench.BENCH[:2])
+    monkeypatch.setattr(bench, "BENCH", bench.BENCH[:2])
     found = as_json("audit", "sketches", "--samples", 1000, "--planted")
     keys = {field.name for field in fields(Audit)}
     assert [set(audit) for audit in found["audits"]] == [keys, keys]
@@ -318,7 +318,7 @@ def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
 
 def test_audit_names_what_comes_next(tacit, monkeypatch):
     """The table for people; too few samples are refused."""
-    monkeypatch.setattr(sketches_bench, "BENCH", sketches_bench.BENCH[:1])
+    monkeypatch.setattr(bench, "BENCH", bench.BENCH[:1])
     code, out, _ = tacit("audit", "sketches", "--samples", 1000)
     assert code == 0
     assert "tacit audit sketches --planted" in out

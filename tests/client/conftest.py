@@ -18,7 +18,7 @@ import pytest
 from small_world import DISCLOSURE, ITEM_TABLE, NOW, log, scores
 
 from tacit.client import Client, PassingAccount, PassingMemory
-from tacit.recommenders.sketches.messages import Clusters, catalogue_digest
+from tacit.designs.sketches.messages import Clusters, catalogue_digest
 
 ITEMS = golden_sketches.TITLES
 CAMPAIGN = golden_sketches.asked(ITEMS)

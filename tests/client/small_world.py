@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tacit.recommenders.standard_scheme.epochs import calendar
-from tacit.recommenders.standard_scheme.item_table import ItemTable
-from tacit.recommenders.standard_scheme.messages import (
+from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.messages import (
     RELEASES,
     WEEK,
     AttributeTable,

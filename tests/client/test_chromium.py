@@ -8,7 +8,7 @@ import golden_sketches
 import pytest
 
 import golden
-from tacit.recommenders.sketches.messages import MICRO
+from tacit.designs.sketches.messages import MICRO
 
 VECTORS = {
     "item-table.json": {"rankings": "ranking", "refused": "message"},

@@ -22,9 +22,9 @@ from tacit.client import (
     ServiceError,
 )
 from tacit.client.transport import Transport, idempotency_key
+from tacit.designs.sketches.device import Device
+from tacit.designs.sketches.messages import Campaign, Report
 from tacit.errors import ConfigError, PrivacyError
-from tacit.recommenders.sketches.device import Device
-from tacit.recommenders.sketches.messages import Campaign, Report
 
 REPORTS = "/api/campaigns/films/reports"
 HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0}
@@ -55,7 +55,7 @@ def test_needs_the_standard_library_alone():
     roots = {module.partition(".")[0] for module in loaded}
     assert {root for root in roots if root not in sys.stdlib_module_names} == {"tacit"}
     ours = {m for m in loaded if m.startswith("tacit.") and not m.startswith("tacit.client")}
-    halves = ("tacit.recommenders.sketches", "tacit.recommenders.standard_scheme")
+    halves = ("tacit.designs.sketches", "tacit.designs.standard_scheme")
     others = {module for module in ours if not module.startswith(halves)}
     assert others == {"tacit.errors", "tacit.recommenders"}
 
@@ -67,7 +67,7 @@ def test_imports_by_name():
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit"):
                 names = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-                allowed = ("tacit.client", "tacit.errors", "tacit.recommenders.sketches")
+                allowed = ("tacit.client", "tacit.errors", "tacit.designs.sketches")
                 assert all(
                     name.startswith((*allowed, "tacit.recommenders.standard")) for name in names
                 )

@@ -12,8 +12,8 @@ import threading
 import pytest
 
 from tacit.client import FileMemory, Kept, PassingMemory
+from tacit.designs.standard_scheme.memory import Record, State
 from tacit.errors import DataError, OutputError
-from tacit.recommenders.standard_scheme.memory import Record, State
 
 DIGEST = "0123456789abcdef"
 

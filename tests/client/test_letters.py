@@ -16,10 +16,10 @@ from tacit.client import (
     PassingMemory,
     ServiceError,
 )
+from tacit.designs.standard_scheme import Device, Release, State
+from tacit.designs.standard_scheme.epochs import calendar, moment, start
+from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.errors import ConfigError, PrivacyError
-from tacit.recommenders.standard_scheme import Device, Release, State
-from tacit.recommenders.standard_scheme.epochs import calendar, moment, start
-from tacit.recommenders.standard_scheme.messages import DAY, WEEK
 
 TABLES = "/api/disclosures/gender"
 LETTERS = "/api/disclosures/gender/letters"

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import ConfigError
-from tacit.recommenders.sketches.messages import (
+from tacit.designs.sketches.messages import (
     METHODS,
     UNITS,
     Campaign,
@@ -23,10 +22,10 @@ from tacit.recommenders.sketches.messages import (
     Report,
     catalogue_digest,
 )
-from tacit.recommenders.standard_scheme.epochs import calendar
-from tacit.recommenders.standard_scheme.item_table import ItemTable
-from tacit.recommenders.standard_scheme.memory import State
-from tacit.recommenders.standard_scheme.messages import (
+from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import (
     DAY,
     RELEASES,
     WEEK,
@@ -35,6 +34,7 @@ from tacit.recommenders.standard_scheme.messages import (
     Rule,
     Scores,
 )
+from tacit.errors import ConfigError
 
 CASES = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

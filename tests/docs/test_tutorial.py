@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from tacit.cli.app import EXIT_CODES, main
-from tacit.recommenders.standard_scheme import canonical
-from tacit.recommenders.standard_scheme.messages import Disclosure, Release, Scores
+from tacit.designs.standard_scheme import canonical
+from tacit.designs.standard_scheme.messages import Disclosure, Release, Scores
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(

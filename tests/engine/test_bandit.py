@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.synthetic_rewards import contexts
+from tacit.designs.pdap.adaptive import Cap, Dap
+from tacit.designs.pdap.compiled import compiled
+from tacit.designs.pdap.control import Adaptive, Alone, Scaled, Setting, UniformCells
 from tacit.engine.bandit import PHASES, CompiledDap, Rules
 from tacit.errors import ConfigError, DataError
-from tacit.recommenders.pdap.adaptive import Cap, Dap
-from tacit.recommenders.pdap.compiled import compiled
-from tacit.recommenders.pdap.control import Adaptive, Alone, Scaled, Setting, UniformCells
 
 SETTINGS = st.builds(
     Setting,

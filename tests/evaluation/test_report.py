@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import OutputError
-from tacit.evaluation.hiding_experiment import JUDGED
-from tacit.evaluation.hiding_table import (
+from tacit.designs.standard_scheme.experiment.experiment import JUDGED
+from tacit.designs.standard_scheme.experiment.report import render, write_report
+from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,
     HidingTable,
@@ -23,10 +23,10 @@ from tacit.evaluation.hiding_table import (
     TimeRow,
     WorstRow,
 )
+from tacit.designs.standard_scheme.experiment.verdict import ATTACK_NAMES, verdict
+from tacit.designs.standard_scheme.messages import RELEASES
+from tacit.errors import OutputError
 from tacit.evaluation.plots import tenths, tradeoff
-from tacit.evaluation.report import render, write_report
-from tacit.evaluation.verdict import ATTACK_NAMES, verdict
-from tacit.recommenders.standard_scheme.messages import RELEASES
 
 MIXED = "scheme+selection+rounding"
 ATTACKS = ("naive-bayes", "logistic-regression", "svm", "lda")

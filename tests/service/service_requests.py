@@ -12,9 +12,9 @@ from typing import Any
 from fastapi import FastAPI
 from service_shop import Shop
 
+from tacit.designs.pdap.messages import Forward, Reward
+from tacit.designs.sketches import Campaign, Device, new_secret
 from tacit.recommenders.files import load_model
-from tacit.recommenders.pdap.messages import Forward, Reward
-from tacit.recommenders.sketches import Campaign, Device, new_secret
 from tacit.service.demo import Demo
 from tacit.service.vendors.signatures import (
     audience_of,

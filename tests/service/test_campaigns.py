@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import ConfigError
-from tacit.ledger import Holder
-from tacit.recommenders.sketches import (
+from tacit.designs.sketches import (
     Campaign,
     Clusters,
     Device,
@@ -27,6 +25,8 @@ from tacit.recommenders.sketches import (
     publish,
     score_clusters,
 )
+from tacit.errors import ConfigError
+from tacit.ledger import Holder
 from tacit.service.campaigns import ServedCampaign
 from tacit.service.deployment import Section
 from tacit.service.problems import Problem
@@ -306,7 +306,7 @@ def test_estimates_are_right(tmp_path):
 
 
 def _limits():
-    from tacit.recommenders.sketches import Limits
+    from tacit.designs.sketches import Limits
 
     return Limits(epsilon=3.0, lifetime=9.0)
 

@@ -10,9 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.data.synthetic import generate
-from tacit.errors import ConfigError
-from tacit.recommenders.baselines import Popularity
-from tacit.recommenders.standard_scheme import (
+from tacit.designs.standard_scheme import (
     Device,
     Disclosure,
     Release,
@@ -20,8 +18,10 @@ from tacit.recommenders.standard_scheme import (
     StandardScheme,
     epochs,
 )
-from tacit.recommenders.standard_scheme.item_table import ItemTable
-from tacit.recommenders.standard_scheme.memory import State
+from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.memory import State
+from tacit.errors import ConfigError
+from tacit.recommenders.baselines import Popularity
 from tacit.service.deployment import Section
 from tacit.service.digest_log import DigestLog
 from tacit.service.disclosures import ServedDisclosure

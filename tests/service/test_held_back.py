@@ -19,10 +19,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tacit.client import Client, PassingAccount, PassingMemory
+from tacit.designs.standard_scheme import Device, State
+from tacit.designs.standard_scheme.epochs import calendar, start
 from tacit.errors import ConfigError
 from tacit.recommenders.files import load_model
-from tacit.recommenders.standard_scheme import Device, State
-from tacit.recommenders.standard_scheme.epochs import calendar, start
 
 SECRET, OWN = bytes(range(40, 72)), {"gender": "F"}
 HOUR, DAY = 3600, 86_400

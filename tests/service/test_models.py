@@ -15,11 +15,11 @@ from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.synthetic import generate
 from tacit.data.synthetic_domains import generate_domains
+from tacit.designs.standard_scheme import StandardScheme
+from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError, ModelFileError
 from tacit.randomness import replay, simulation
 from tacit.recommenders.baselines import ItemKNN, Popularity
-from tacit.recommenders.standard_scheme import StandardScheme
-from tacit.recommenders.xmap import XMap
 from tacit.service.deployment import Deployment, Section
 from tacit.service.models import LONGEST_LIST, ServedModel
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.domains import cross_domain_split, items_in
-from tacit.evaluation.cross_domain_judge import judge_target
-from tacit.recommenders.xmap import XMap
+from tacit.designs.xmap import XMap
+from tacit.designs.xmap.experiment.judge import judge_target
 from tacit.service.demos import models as demo_models
 from tacit.service.demos.titles import book_titles, film_titles
 

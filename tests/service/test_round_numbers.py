@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.designs.prec import PRec, PRecSettings
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Request
 from tacit.randomness import replay, secure, simulation
-from tacit.recommenders.prec import PRec, PRecSettings
 from tacit.service import Service, Settings, round_states
 from tacit.service.people import salted, unsalted
 from tacit.service.round_states import RoundsState, number_of

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.testclient import TestClient
 
+from tacit.designs.prec import PRec, PRecSettings
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.randomness import replay, secure, simulation
-from tacit.recommenders.prec import PRec, PRecSettings
 from tacit.service import Service, Settings, create_app
 from tacit.service.deployment import Section
 from tacit.service.keys import Role, add_key

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.designs.pdap.joint_noise import GRAIN
+from tacit.designs.pdap.messages import Forward
 from tacit.ledger import open_ledger
-from tacit.recommenders.pdap.joint_noise import GRAIN
-from tacit.recommenders.pdap.messages import Forward
 from tacit.service import Settings
 from tacit.service.vendors.packing import unpack
 

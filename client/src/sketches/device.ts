@@ -8,7 +8,7 @@
  *             recommender asks and knows. Noise is made from a secret of 32 random bytes: that is as
  *             good as HMAC-SHA256 is hard to tell from chance.
  *
- * Mirrors src/tacit/recommenders/sketches/device.py: the same secret, campaign and stars give the
+ * Mirrors src/tacit/designs/sketches/device.py: the same secret, campaign and stars give the
  * same bytes in both languages.
  */
 

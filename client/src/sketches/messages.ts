@@ -5,7 +5,7 @@
  * Report     device -> recommender   randomised bits, once; 22 bytes (30 where pairs are chosen)
  * Clusters   recommender -> device   the learned label and score of every item
  *
- * Mirrors src/tacit/recommenders/sketches/messages.py to the byte. A message is checked when it is
+ * Mirrors src/tacit/designs/sketches/messages.py to the byte. A message is checked when it is
  * made: what does not hold together throws MessageError, wherever it came from.
  */
 

@@ -5,7 +5,7 @@
  * Sets     Places c, c + a, c + 2a, ... modulo a prime p; a set is a run of them.
  * Pairs    Two different items, all pairs equally likely.
  *
- * Mirrors src/tacit/recommenders/sketches/sensing.py, which says why.
+ * Mirrors src/tacit/designs/sketches/sensing.py, which says why.
  */
 
 import { word, type Bytes } from "../bytes.js";

@@ -6,7 +6,7 @@
  * disclosure that is not the log's), it does not fall silent, because silence tells: it sends what it
  * sent before and says so to its owner.
  *
- * Mirrors src/tacit/recommenders/standard_scheme/account.py.
+ * Mirrors src/tacit/designs/standard_scheme/account.py.
  */
 
 import type { Bytes } from "../bytes.js";

@@ -8,7 +8,7 @@
  *             to rate independently item by item, the release is independent of the attribute. Nobody
  *             who sees only tables and releases can be certain.
  *
- * Mirrors src/tacit/recommenders/standard_scheme/device.py. When a device speaks is decided in
+ * Mirrors src/tacit/designs/standard_scheme/device.py. When a device speaks is decided in
  * account.ts. Disclosures that tell the attribute are always refused here: experiments on the paper
  * are made in Python.
  */

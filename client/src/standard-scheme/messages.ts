@@ -5,7 +5,7 @@
  * Release      device -> recommender   obfuscated stars of the items the device decided to show
  * Scores       recommender -> device   predicted level and preference of each item
  *
- * Mirrors src/tacit/recommenders/standard_scheme/messages.py, which says what the numbers mean. A
+ * Mirrors src/tacit/designs/standard_scheme/messages.py, which says what the numbers mean. A
  * message is checked when it is made: what does not hold together throws MessageError.
  */
 

@@ -3,7 +3,7 @@
  *
  * No true star and no die is in it: neither is used again. Its canonical bytes are those of a message
  * that is never sent. Whatever changes a state has to be kept durably before a letter leaves.
- * Mirrors src/tacit/recommenders/standard_scheme/memory.py.
+ * Mirrors src/tacit/designs/standard_scheme/memory.py.
  */
 
 import { compare, utf8, type Bytes } from "../bytes.js";

@@ -45,7 +45,7 @@ def standard_scheme(
     Unknown is their attribute; they are attacked fold by fold.
     """
     from tacit.auditing.attacks import distance
-    from tacit.evaluation.hiding import evaluate_hiding, steps
+    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
     from tacit.evaluation.manifest import manifest
 
     ratings = source.read()

@@ -140,8 +140,8 @@ def _audit_mechanisms(what: str, asked: int | None, *, planted: bool, as_json: b
 
 
 def _audit_sketches(asked: int | None, *, planted: bool, as_json: bool) -> None:
-    from tacit.auditing.sketches_bench import BENCH, SAMPLES
-    from tacit.auditing.sketches_faults import BUGS
+    from tacit.designs.sketches.audit.bench import BENCH, SAMPLES
+    from tacit.designs.sketches.audit.faults import BUGS
 
     subjects = [(SKETCHES, make) for make in BENCH]
     _run(SKETCHES, subjects, BUGS if planted else None, asked, SAMPLES, as_json=as_json)

@@ -17,7 +17,7 @@ VARIANTS = ("published", "sound")
 def audit_pdap(samples: int | None, variant: str | None, *, planted: bool, as_json: bool) -> None:
     """variant: None for both. Exit code 1 if something is not as it should be."""
     from tacit.auditing.bugs import examine
-    from tacit.auditing.pdap_bench import (
+    from tacit.designs.pdap.audit.bench import (
         LEAST_SAMPLES,
         PUBLISHED,
         SAMPLES,
@@ -25,7 +25,7 @@ def audit_pdap(samples: int | None, variant: str | None, *, planted: bool, as_js
         as_expected,
         run,
     )
-    from tacit.auditing.pdap_faults import BUGS
+    from tacit.designs.pdap.audit.faults import BUGS
 
     if variant is not None and variant not in VARIANTS:
         raise ConfigError(f"--variant is one of {', '.join(VARIANTS)}; got '{variant}'.")
@@ -69,7 +69,7 @@ def audit_pdap(samples: int | None, variant: str | None, *, planted: bool, as_js
 
 def _rules() -> tuple[list[dict[str, Any]], list[str]]:
     """Every step with its bound, and published policies that the rules do bound."""
-    from tacit.auditing.pdap_rules import INFINITE, STEPS, by_policy
+    from tacit.designs.pdap.audit.rules import INFINITE, STEPS, by_policy
 
     rows = [
         {"policy": one.policy, "unit": one.unit, "step": one.step, "bound": one.bound}

@@ -16,34 +16,29 @@ VARIANTS = ("published", "sound")
 
 def audit_prec(samples: int | None, variant: str | None, *, planted: bool, as_json: bool) -> None:
     """Exit code 1 if something is not as it should be; a refuted published line is."""
-    from tacit.auditing import prec_bench, prec_exact, prec_faults
     from tacit.auditing.bugs import examine
-    from tacit.recommenders.prec import PRec
+    from tacit.designs.prec import PRec
+    from tacit.designs.prec.audit import bench, exact, faults
 
     if variant not in (None, *VARIANTS):
         raise ConfigError(f"The variant is one of: {', '.join(VARIANTS)}; got '{variant}'.")
-    if samples is not None and samples < prec_bench.LEAST_SAMPLES:
-        raise ConfigError(f"--samples is at least {prec_bench.LEAST_SAMPLES}; got {samples}.")
-    drawn = prec_bench.SAMPLES if samples is None else samples
-    short = drawn < prec_bench.SAMPLES
+    if samples is not None and samples < bench.LEAST_SAMPLES:
+        raise ConfigError(f"--samples is at least {bench.LEAST_SAMPLES}; got {samples}.")
+    drawn = bench.SAMPLES if samples is None else samples
+    short = drawn < bench.SAMPLES
     lines = [
-        make
-        for name, makes in prec_bench.BENCH.items()
-        if variant in (None, name)
-        for make in makes
+        make for name, makes in bench.BENCH.items() if variant in (None, name) for make in makes
     ]
-    checks = prec_exact.checks(
-        published=variant != "sound", sound=variant != "published", short=short
-    )
-    bugs = prec_faults.BUGS if planted else ()
+    checks = exact.checks(published=variant != "sound", sound=variant != "published", short=short)
+    bugs = faults.BUGS if planted else ()
     wrong: list[str] = []
     result: dict[str, Any] = {"audits": [], "refuted_as_expected": [], "computed": []}
     with output.progress("Auditing", len(lines) + len(checks) + len(bugs), quiet=as_json) as step:
         for make in lines:
             line = make()
-            audit = prec_bench.run(line, samples=drawn)
+            audit = bench.run(line, samples=drawn)
             result["audits"].append(audit)
-            if not prec_bench.as_expected(line, audit, short=short):
+            if not bench.as_expected(line, audit, short=short):
                 wrong.append(f"{audit.mechanism}: {audit.verdict}")
             elif line.published:
                 result["refuted_as_expected"].append(audit.mechanism)

@@ -16,9 +16,9 @@ NAME = "sizes"
 
 def audit_sizes(cases: int | None, *, planted: bool, as_json: bool) -> None:
     """cases: of each artefact; None: as many as by default."""
-    from tacit.auditing.sizes import examine
-    from tacit.auditing.sizes_bench import BENCH
-    from tacit.auditing.sizes_faults import FAULTS
+    from tacit.auditing.random_sizes import examine
+    from tacit.designs.random_sizes.bench import BENCH
+    from tacit.designs.random_sizes.faults import FAULTS
 
     if cases is not None and cases < 1:
         raise ConfigError(f"--samples of sizes is a number of cases, at least 1; got {cases}.")

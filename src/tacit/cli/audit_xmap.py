@@ -16,9 +16,9 @@ NAME = "xmap"
 def audit_xmap(samples: int | None, *, planted: bool, as_json: bool) -> None:
     """Exit code 1 if something is not as it should be; a refuted published line is."""
     from tacit.auditing.bugs import examine
-    from tacit.auditing.xmap_bench import BENCH, LEAST_SAMPLES, SAMPLES, as_expected, run
-    from tacit.auditing.xmap_faults import BUGS
-    from tacit.auditing.xmap_membership import FITS, GAMES, control_works, play
+    from tacit.designs.xmap.audit.bench import BENCH, LEAST_SAMPLES, SAMPLES, as_expected, run
+    from tacit.designs.xmap.audit.faults import BUGS
+    from tacit.designs.xmap.audit.membership import FITS, GAMES, control_works, play
 
     if samples is not None and samples < LEAST_SAMPLES:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")

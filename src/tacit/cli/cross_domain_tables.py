@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from tacit.cli import output
-from tacit.evaluation.cross_domain import CrossDomainTable, Point
-from tacit.evaluation.cross_domain_compare import Comparison
-from tacit.evaluation.cross_domain_methods import PAPERS_BUDGETS, Contender
-from tacit.evaluation.cross_domain_verdict import YARDSTICK, against
+from tacit.designs.xmap.experiment.compare import Comparison
+from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
+from tacit.designs.xmap.experiment.methods import PAPERS_BUDGETS, Contender
+from tacit.designs.xmap.experiment.verdict import YARDSTICK, against
 from tacit.evaluation.intervals import Interval
 
 

@@ -14,7 +14,7 @@ from tacit.cli.output import JSON
 from tacit.errors import ConfigError, DataError, PrivacyError
 
 if TYPE_CHECKING:
-    from tacit.recommenders.sketches import Campaign
+    from tacit.designs.sketches import Campaign
 
 app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
 
@@ -57,8 +57,8 @@ def explain(
     The device is a new one, with a secret of its own, that forgets the answer: nothing is sent.
     Exit code 5 if it refuses.
     """
-    from tacit.recommenders.sketches import Device, Limits, Refused, new_secret
-    from tacit.recommenders.sketches import explain as explained
+    from tacit.designs.sketches import Device, Limits, Refused, new_secret
+    from tacit.designs.sketches import explain as explained
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
     own = _history(history, items, made_up=campaign is None)
@@ -84,7 +84,7 @@ def explain(
 def _campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    from tacit.recommenders.sketches import Campaign, MessageError, design
+    from tacit.designs.sketches import Campaign, MessageError, design
 
     if path is None:
         if catalogue is not None:
@@ -102,7 +102,7 @@ def _campaign(
 
 def _items(asked: Campaign, catalogue: Path) -> list[Any]:
     """The ids as the campaign has them: texts, or the integers they are written like."""
-    from tacit.recommenders.sketches.messages import catalogue_digest
+    from tacit.designs.sketches.messages import catalogue_digest
 
     texts: list[Any] = options.ids_in([f"@{catalogue}"])
     try:
@@ -126,7 +126,7 @@ def _history(path: Path | None, items: list[Any], *, made_up: bool) -> dict[Any,
 
 def _fields(asked: Campaign) -> dict[str, Any]:
     """For people and machines: bytes as hex, thousandths and millionths as the numbers meant."""
-    from tacit.recommenders.sketches.messages import MICRO, WHOLE
+    from tacit.designs.sketches.messages import MICRO, WHOLE
 
     fields = asdict(asked) | {
         "theta": asked.theta / MICRO,
@@ -152,7 +152,7 @@ def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
             ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
         ],
     )
-    from tacit.recommenders.sketches.device import shown
+    from tacit.designs.sketches.device import shown
 
     rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
     more = f" and {len(own) - 8} more" if len(own) > 8 else ""

@@ -14,7 +14,7 @@ from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters
 
 if TYPE_CHECKING:
-    from tacit.evaluation.cross_domain import CrossDomainTable
+    from tacit.designs.xmap.experiment.experiment import CrossDomainTable
 
 app = typer.Typer(help="Measure accuracy and attacks, release by release.", no_args_is_help=True)
 
@@ -75,9 +75,13 @@ def xmap(
     X-Map with and without privacy, and its competitors, on the same people: error by k, overlap,
     profile size and budget.
     """
-    from tacit.evaluation.cross_domain import DEFAULT_VARIANTS, evaluate_cross_domain, steps
-    from tacit.evaluation.cross_domain_methods import METHODS
-    from tacit.evaluation.cross_domain_price import check_world, measure_price
+    from tacit.designs.xmap.experiment.experiment import (
+        DEFAULT_VARIANTS,
+        evaluate_cross_domain,
+        steps,
+    )
+    from tacit.designs.xmap.experiment.methods import METHODS
+    from tacit.designs.xmap.experiment.price import check_world, measure_price
     from tacit.evaluation.manifest import manifest
 
     check_world(generated_world)
@@ -134,7 +138,7 @@ def xmap(
         **settings,
     )
     if report is not None:
-        from tacit.evaluation.cross_domain_report import write_report
+        from tacit.designs.xmap.experiment.report import write_report
 
         write_report(table, made_with, report)
 
@@ -169,8 +173,8 @@ def sketches(
     Lists by crowd and epsilon, beside spectral co-clustering, popularity and item kNN in the
     clear. People are drawn with putting back, as many as are asked for.
     """
+    from tacit.designs.sketches.experiment.ratings import evaluate_ratings, steps
     from tacit.evaluation.manifest import manifest
-    from tacit.evaluation.sketch_ratings import evaluate_ratings, steps
 
     if plot is not None:
         from tacit.writing import check_writable
@@ -232,7 +236,7 @@ def _sizes(generated_users: str | None, *, by_default: bool) -> tuple[int, ...]:
 
 def _show_cross_domain(table: CrossDomainTable, report: Path | None) -> None:
     from tacit.cli import cross_domain_tables
-    from tacit.evaluation.cross_domain_verdict import verdict
+    from tacit.designs.xmap.experiment.verdict import verdict
 
     found = verdict(table)
     output.console.print(f"{found.headline}. {found.sentence}", markup=False)

@@ -13,8 +13,8 @@ from tacit.cli import numbers, options, output
 from tacit.cli.output import JSON
 
 if TYPE_CHECKING:
+    from tacit.designs.prec.experiment.stream import StreamRow
     from tacit.evaluation.intervals import Interval
-    from tacit.evaluation.prec_stream import StreamRow
 
 
 @options.reads_ratings
@@ -45,9 +45,9 @@ def prec(
     Items come up in the order of time, a few a round; everybody votes for the one she gave most
     stars. Clients take part where they rated all items of a round, and liked some but not all.
     """
+    from tacit.designs.prec.experiment.methods import METHODS
+    from tacit.designs.prec.experiment.stream import evaluate_stream, steps, stream_points
     from tacit.evaluation.manifest import manifest
-    from tacit.evaluation.prec_methods import METHODS
-    from tacit.evaluation.prec_stream import evaluate_stream, steps, stream_points
 
     settings: dict[str, Any] = {
         "methods": tuple(dict.fromkeys(method or METHODS)),

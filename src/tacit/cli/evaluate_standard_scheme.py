@@ -12,7 +12,7 @@ from tacit.cli import hiding_tables, options, output
 from tacit.cli.output import JSON
 
 if TYPE_CHECKING:
-    from tacit.evaluation.hiding_table import HidingTable
+    from tacit.designs.standard_scheme.experiment.table import HidingTable
 
 
 @options.reads_ratings
@@ -52,10 +52,10 @@ def standard_scheme(
 
     The strongest attacker comes first, with a bound for all together; errors and lists stand below.
     """
-    from tacit.evaluation.hiding import evaluate_hiding, steps
-    from tacit.evaluation.hiding_experiment import DEFAULT_RELEASE
+    from tacit.designs.standard_scheme import RELEASES
+    from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
+    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
     from tacit.evaluation.manifest import manifest
-    from tacit.recommenders.standard_scheme import RELEASES
 
     if report is not None:
         from tacit.writing import check_writable
@@ -94,7 +94,7 @@ def standard_scheme(
         factors=factors,
     )
     if report is not None:
-        from tacit.evaluation.report import write_report
+        from tacit.designs.standard_scheme.experiment.report import write_report
 
         write_report(table, made_with, report)
     result = table.to_dict() | {"manifest": made_with}

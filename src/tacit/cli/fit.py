@@ -60,8 +60,8 @@ def xmap(
 
     k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
     """
+    from tacit.designs.xmap import XMap
     from tacit.errors import PrivacyError
-    from tacit.recommenders.xmap import XMap
 
     if recommender == "user-based":
         raise PrivacyError(

@@ -16,7 +16,7 @@ from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.recommenders.standard_scheme import StandardScheme
+    from tacit.designs.standard_scheme import StandardScheme
 
 
 class Sees(StrEnum):
@@ -88,8 +88,8 @@ def standard_scheme(
 
     What hides it is what their devices send.
     """
+    from tacit.designs.standard_scheme import StandardScheme
     from tacit.privacy import figure
-    from tacit.recommenders.standard_scheme import StandardScheme
 
     model = StandardScheme(
         attributes=attribute,
@@ -144,7 +144,7 @@ def _measure(
     quiet: bool,
 ) -> None:
     """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
-    from tacit.evaluation.hiding import evaluate_hiding, steps
+    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 
     with output.progress("Attacking", steps(folds), quiet=quiet) as advance:
         table = evaluate_hiding(

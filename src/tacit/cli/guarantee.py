@@ -110,7 +110,7 @@ def _of_mechanism(name: str, epsilon: float | None, delta: float | None) -> tupl
 def _of_xmap(variant: str, epsilon: float | None, delta: float) -> tuple[Any, ...]:
     import math
 
-    from tacit.recommenders.xmap import XMap, guarantees
+    from tacit.designs.xmap import XMap, guarantees
 
     if epsilon is None:
         raise ConfigError("What xmap promises depends on its epsilon: add --epsilon, such as 1.")
@@ -129,17 +129,17 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
     """For a usual setting: four vendors, 20 videos each, two features, 200,000 visits."""
     import math
 
+    from tacit.designs.pdap import guarantees, sound_guarantees
+    from tacit.designs.pdap.context import Context, ContextSetting
+    from tacit.designs.pdap.control import Setting
+    from tacit.designs.pdap.forwarding import Agreement
+    from tacit.designs.pdap.forwarding_card import forwarded
+    from tacit.designs.pdap.joint_setting import JointSetting
+    from tacit.designs.pdap.trust import Caution
+    from tacit.designs.pdap.trust_card import learned_about_neighbours
     from tacit.randomness import secure
     from tacit.recommenders.baselines.linucb import LinUCB
     from tacit.recommenders.baselines.linucb_card import linear
-    from tacit.recommenders.pdap import guarantees, sound_guarantees
-    from tacit.recommenders.pdap.context import Context, ContextSetting
-    from tacit.recommenders.pdap.control import Setting
-    from tacit.recommenders.pdap.forwarding import Agreement
-    from tacit.recommenders.pdap.forwarding_card import forwarded
-    from tacit.recommenders.pdap.joint_setting import JointSetting
-    from tacit.recommenders.pdap.trust import Caution
-    from tacit.recommenders.pdap.trust_card import learned_about_neighbours
 
     if epsilon is None:
         raise ConfigError("What pdap promises depends on its epsilon: add --epsilon, such as 1.")
@@ -170,7 +170,7 @@ def _of_prec(
     sizes: tuple[int, int, int, int | None],
     clients: int,
 ) -> tuple[Any, ...]:
-    from tacit.recommenders.prec import PRecSettings, cards
+    from tacit.designs.prec import PRecSettings, cards
 
     rounds, objects, voters, peers = sizes
     if epsilon is None and peers is None:
@@ -194,8 +194,8 @@ def _of_prec(
 def _of_sketches(
     method: str, epsilon: float | None, questions: int, rated: int, unit: str
 ) -> tuple[Any, ...]:
-    from tacit.recommenders.sketches import cards, design
-    from tacit.recommenders.sketches.messages import METHODS, UNITS
+    from tacit.designs.sketches import cards, design
+    from tacit.designs.sketches.messages import METHODS, UNITS
 
     for option, given, known in (("--method", method, METHODS), ("--unit", unit, UNITS)):
         if given not in known:
@@ -218,7 +218,7 @@ def _of_sketches(
 def _of_design(variant: str, release: str) -> tuple[Any, ...]:
     import math
 
-    from tacit.recommenders.standard_scheme import StandardScheme, guarantees
+    from tacit.designs.standard_scheme import StandardScheme, guarantees
 
     model = StandardScheme(variant=variant, release=release)  # type: ignore[arg-type]  # checked there
     return (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.cli import output
 
 if TYPE_CHECKING:
-    from tacit.evaluation.hiding_table import AccuracyRow, HidingTable
+    from tacit.designs.standard_scheme.experiment.table import AccuracyRow, HidingTable
 
 Row = Mapping[str, Any]
 TITLES = {

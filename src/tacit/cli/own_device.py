@@ -20,9 +20,9 @@ from tacit.client.durable import kept_at, replace
 from tacit.client.keeping import Kept, Memory
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
-from tacit.recommenders.standard_scheme import Release, Scores, StandardScheme
-from tacit.recommenders.standard_scheme.epochs import calendar
-from tacit.recommenders.standard_scheme.memory import Log
+from tacit.designs.standard_scheme import Release, Scores, StandardScheme
+from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.memory import Log
 
 _NAME = "model"
 

@@ -14,8 +14,8 @@ from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters, Likes, Unit
 
 if TYPE_CHECKING:
-    from tacit.recommenders.prec.planner import Forecast
-    from tacit.recommenders.sketches.planner import Plan
+    from tacit.designs.prec.planner import Forecast
+    from tacit.designs.sketches.planner import Plan
 
 app = typer.Typer(help="Say how many people a design needs.", no_args_is_help=True)
 
@@ -46,7 +46,7 @@ def sketches(
     Lower bounds hold whatever people like. What methods need depends on how different the clusters
     are: see --likes.
     """
-    from tacit.recommenders.sketches.planner import plan
+    from tacit.designs.sketches.planner import plan
 
     if plot is not None:
         from tacit.writing import check_writable
@@ -63,8 +63,8 @@ def sketches(
         blocks=blocks,
     )
     if plot is not None:
+        from tacit.designs.sketches.experiment.needs import needs
         from tacit.evaluation.plots import people_needed
-        from tacit.evaluation.sketch_needs import needs
         from tacit.writing import write_whole
 
         write_whole(plot, people_needed(needs(planned, blocks)).encode())
@@ -98,8 +98,8 @@ def prec(
     And say what it tells about each of them: with a gate, whatever people do; without one, if
     enough voters agree with the client in every round, which nobody can check.
     """
-    from tacit.recommenders.prec.planner import curves
-    from tacit.recommenders.prec.planner import plan as plan_voters
+    from tacit.designs.prec.planner import curves
+    from tacit.designs.prec.planner import plan as plan_voters
 
     if plot is not None:
         from tacit.writing import check_writable

@@ -71,9 +71,9 @@ def recommend(
     obfuscated release, as a recommender far away would make it. Without either, it is computed here
     from the true stars and the model file, and nothing is sent anywhere.
     """
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.designs.xmap import XMap
     from tacit.recommenders import load_model
-    from tacit.recommenders.standard_scheme import StandardScheme
-    from tacit.recommenders.xmap import XMap
 
     fitted = load_model(model)
     if about and not isinstance(fitted, StandardScheme):

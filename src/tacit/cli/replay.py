@@ -158,8 +158,8 @@ def _likes(
 def _served(
     recorded: VoteRounds, wanted: Likes, settings: Mapping[str, Any], *, quiet: bool
 ) -> dict[str, Any]:
+    from tacit.designs.prec import PRec, PRecSettings
     from tacit.randomness import secure
-    from tacit.recommenders.prec import PRec, PRecSettings
 
     server = PRec(PRecSettings(**settings), randomness=secure())
     with output.progress("Replaying", len(recorded.rounds), quiet=quiet) as advance:

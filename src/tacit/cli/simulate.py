@@ -15,7 +15,7 @@ from tacit.cli.sketch_settings import Clusters, Likes, Unit
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tacit.evaluation.sketch_scaling import Scaling
+    from tacit.designs.sketches.experiment.scaling import Scaling
 
 app = typer.Typer(help="Try a design on generated people.", no_args_is_help=True)
 
@@ -106,7 +106,7 @@ def _simulated(
     *,
     quiet: bool,
 ) -> list[dict[str, Any]]:
-    from tacit.evaluation.sketching import simulate
+    from tacit.designs.sketches.experiment.simulation import simulate
 
     runs = list(product(methods, *settings, range(seeds)))
     rows: list[dict[str, Any]] = []
@@ -123,7 +123,7 @@ def _simulated(
 def _scaled(
     settings: Settings, methods: tuple[str, ...], seeds: int, world: Any, *, quiet: bool
 ) -> dict[str, Any]:
-    from tacit.evaluation.sketch_scaling import VARIED, scaling
+    from tacit.designs.sketches.experiment.scaling import VARIED, scaling
 
     several = [name for name, values in zip(VARIED, settings, strict=True) if len(values) > 1]
     if not several and len(methods) == 2:
@@ -152,7 +152,7 @@ def _scaled(
 def _compared(
     settings: Settings, methods: tuple[str, ...], seeds: int, world: Any, *, quiet: bool
 ) -> dict[str, Any]:
-    from tacit.evaluation.sketch_scaling import compare
+    from tacit.designs.sketches.experiment.scaling import compare
 
     (items,), (rated,), (epsilon,) = settings
     with output.progress("Growing crowds", 1, quiet=quiet) as advance:

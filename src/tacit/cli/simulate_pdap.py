@@ -15,8 +15,8 @@ from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.data.contexts import Log
-    from tacit.evaluation.pdap_policies import World
-    from tacit.evaluation.pdap_simulation import Row
+    from tacit.designs.pdap.experiment.policies import World
+    from tacit.designs.pdap.experiment.simulation import Row
 
 _POLICIES = "cap,dup,dap,p-dap,gp-dap,sound-joint,uniform"
 
@@ -70,7 +70,7 @@ def pdap(
     Vendors forward visitors to one another by messages. What the published policies (cap to gp-dap)
     claim about privacy does not hold.
     """
-    from tacit.evaluation.pdap_policies import NAMES, World
+    from tacit.designs.pdap.experiment.policies import NAMES, World
 
     names = options.names_in([policies])
     if not names:
@@ -97,7 +97,7 @@ def pdap(
     rows = _simulated(names, epsilons, world, log, generated, seeds, quiet=as_json)
     manifest = _manifest(world, names, epsilons, seeds, generated, data)
     if report is not None:
-        from tacit.evaluation.pdap_report import write_report
+        from tacit.designs.pdap.experiment.report import write_report
 
         write_report(rows, world, manifest, report)
     result = _result(rows, world) | {"manifest": manifest, "report": report}
@@ -142,13 +142,13 @@ def _simulated(
     *,
     quiet: bool,
 ) -> list[Row]:
-    from tacit.evaluation.pdap_policies import WITH_EPSILON
-    from tacit.evaluation.pdap_simulation import checkpoints, simulate
+    from tacit.designs.pdap.experiment.policies import WITH_EPSILON
+    from tacit.designs.pdap.experiment.simulation import checkpoints, simulate
 
     def one(name: str, each: float, seed: int) -> Iterator[Row]:
         if log is None:
             return simulate(name, each, world, seed=seed, **generated)
-        from tacit.evaluation.pdap_replay import replay_log
+        from tacit.designs.pdap.experiment.replay import replay_log
 
         return replay_log(name, each, world, log, seed=seed)
 
@@ -176,7 +176,7 @@ def _manifest(
     generated: dict[str, Any],
     data: dict[str, Any],
 ) -> dict[str, Any]:
-    from tacit.evaluation.pdap_report import manifest_of
+    from tacit.designs.pdap.experiment.report import manifest_of
 
     return manifest_of(
         "tacit simulate pdap",
@@ -196,7 +196,7 @@ def _manifest(
 
 
 def _result(rows: list[Row], world: World) -> dict[str, Any]:
-    from tacit.evaluation.pdap_tables import orderings, tables
+    from tacit.designs.pdap.experiment.tables import orderings, tables
 
     return {
         "rows": [row.to_dict() for row in rows],

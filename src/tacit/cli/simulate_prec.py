@@ -14,7 +14,7 @@ from tacit.cli import numbers, options, output
 from tacit.cli.output import JSON
 
 if TYPE_CHECKING:
-    from tacit.evaluation.prec_simulation import Point
+    from tacit.designs.prec.experiment.simulation import Point
 
 
 def prec(
@@ -60,8 +60,8 @@ def prec(
     Of --rounds, --voters, --peers and --epsilon one moves at a time; the others stay at their
     first value.
     """
-    from tacit.evaluation.prec_methods import METHODS, Budget
-    from tacit.evaluation.prec_simulation import (
+    from tacit.designs.prec.experiment.methods import METHODS, Budget
+    from tacit.designs.prec.experiment.simulation import (
         VARIED,
         Setting,
         points,
@@ -69,7 +69,7 @@ def prec(
         settings_of,
         simulate,
     )
-    from tacit.evaluation.prec_worlds import Game
+    from tacit.designs.prec.experiment.worlds import Game
 
     if report is not None:
         from tacit.writing import check_writable
@@ -91,8 +91,8 @@ def prec(
         )
     found = points(rows)
     if report is not None:
+        from tacit.designs.prec.experiment.report import write_report
         from tacit.evaluation.manifest import generated
-        from tacit.evaluation.prec_report import write_report
 
         command = shlex.join(["tacit", *sys.argv[1:]])
         write_report(base, found, generated(seed=seed, command=command, seeds=seeds), report)
@@ -104,7 +104,7 @@ def prec(
 
 
 def _show(_: dict[str, Any], *, found: list[Point], report: Path | None) -> None:
-    from tacit.evaluation.prec_simulation import VARIED
+    from tacit.designs.prec.experiment.simulation import VARIED
 
     moved = [name for name in VARIED if len(_values(found, name)) > 1]
     (_show_moved if moved else _show_methods)(found, moved)

@@ -8,7 +8,7 @@ from tacit.client.client import Client, Sent
 from tacit.client.keeping import FileMemory, Kept, Memory, PassingMemory
 from tacit.client.letters import Spoken
 from tacit.client.transport import ServiceError
-from tacit.recommenders.sketches.device import Limits, new_secret
+from tacit.designs.sketches.device import Limits, new_secret
 
 __all__ = [
     "Account",

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from tacit.client.durable import create, kept_at, replace
 from tacit.client.strict_json import read_json
+from tacit.designs.sketches.device import new_secret
+from tacit.designs.standard_scheme.canonical import is_integer
 from tacit.errors import ConfigError, DataError
-from tacit.recommenders.sketches.device import new_secret
-from tacit.recommenders.standard_scheme.canonical import is_integer
 
 _VERSION = 2
 

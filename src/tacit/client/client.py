@@ -16,10 +16,10 @@ from tacit.client.fetching import Public, quoted
 from tacit.client.keeping import Memory
 from tacit.client.letters import History, Letters, Spoken
 from tacit.client.transport import Transport
+from tacit.designs.sketches import device as sketches
+from tacit.designs.sketches.messages import Campaign
+from tacit.designs.standard_scheme.messages import Disclosure, ItemId
 from tacit.errors import ConfigError, PrivacyError
-from tacit.recommenders.sketches import device as sketches
-from tacit.recommenders.sketches.messages import Campaign
-from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tacit.client.transport import ServiceError, Transport
+from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, catalogue_digest
+from tacit.designs.standard_scheme.canonical import MessageError as NotCanonical
+from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.memory import Log
+from tacit.designs.standard_scheme.messages import Disclosure, ItemId
 from tacit.errors import ConfigError
-from tacit.recommenders.sketches.messages import Campaign, Clusters, MessageError, catalogue_digest
-from tacit.recommenders.standard_scheme.canonical import MessageError as NotCanonical
-from tacit.recommenders.standard_scheme.item_table import ItemTable
-from tacit.recommenders.standard_scheme.memory import Log
-from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId
 
 M = TypeVar("M")
 

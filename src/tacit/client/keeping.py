@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 from tacit.client.durable import PRIVATE, kept_at, replace
 from tacit.client.strict_json import read_json
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import WEEK, ItemId
+from tacit.designs.standard_scheme.migrating import Entry, migrated
 from tacit.errors import DataError
-from tacit.recommenders.standard_scheme.memory import State
-from tacit.recommenders.standard_scheme.messages import WEEK, ItemId
-from tacit.recommenders.standard_scheme.migrating import Entry, migrated
 
 _VERSION = 2
 

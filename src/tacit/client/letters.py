@@ -15,13 +15,13 @@ from tacit.client.account import Account, mark_of
 from tacit.client.fetching import Public, decoded, quoted
 from tacit.client.keeping import Kept, Memory
 from tacit.client.transport import ServiceError, Transport
+from tacit.designs.standard_scheme import account as scheme
+from tacit.designs.standard_scheme import epochs
+from tacit.designs.standard_scheme.device import Device, renamed
+from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.memory import State, forgotten, lost, opened
+from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release, Scores
 from tacit.errors import ConfigError, PrivacyError
-from tacit.recommenders.standard_scheme import account as scheme
-from tacit.recommenders.standard_scheme import epochs
-from tacit.recommenders.standard_scheme.device import Device, renamed
-from tacit.recommenders.standard_scheme.item_table import ItemTable
-from tacit.recommenders.standard_scheme.memory import State, forgotten, lost, opened
-from tacit.recommenders.standard_scheme.messages import Disclosure, ItemId, Release, Scores
 
 PAUSE = 600
 """Seconds between two attempts of one letter, whatever happens in between."""

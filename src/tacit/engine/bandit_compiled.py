@@ -1,6 +1,6 @@
 """The compiled learner: the phases of an adaptive bandit over hashed cells, in batches and singly.
 
-What it does is what `tacit.recommenders.pdap.adaptive` says readably; the tests hold the two equal
+What it does is what `tacit.designs.pdap.adaptive` says readably; the tests hold the two equal
 choice by choice.
 """
 

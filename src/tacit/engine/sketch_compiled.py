@@ -1,6 +1,6 @@
 """The compiled kernels behind the servers of sketches: questions drawn anew, answers counted.
 
-The draws are those of `tacit.recommenders.sketches.sensing`, word for word; the tests hold the two
+The draws are those of `tacit.designs.sketches.sensing`, word for word; the tests hold the two
 together.
 """
 

@@ -15,8 +15,8 @@ from tacit.data.ratings import Column, Ratings
 from tacit.errors import ModelFileError, TacitError
 
 KINDS = {
-    "standard-scheme": ("tacit.recommenders.standard_scheme", "StandardScheme"),
-    "xmap": ("tacit.recommenders.xmap", "XMap"),
+    "standard-scheme": ("tacit.designs.standard_scheme", "StandardScheme"),
+    "xmap": ("tacit.designs.xmap", "XMap"),
     "popularity": ("tacit.recommenders.baselines", "Popularity"),
     "item-mean": ("tacit.recommenders.baselines", "ItemMean"),
     "matrix-factorization": ("tacit.recommenders.baselines", "MatrixFactorization"),
@@ -26,7 +26,7 @@ KINDS = {
     "remote-user": ("tacit.recommenders.baselines", "RemoteUser"),
     "ease": ("tacit.recommenders.baselines", "EASE"),
     "ridge": ("tacit.recommenders.baselines", "Ridge"),
-    "x-map": ("tacit.recommenders.xmap", "XMap"),
+    "x-map": ("tacit.designs.xmap", "XMap"),
 }
 """Recommender name in a model file: where its class lives. Only these are ever loaded."""
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.recommenders.sketches import (
+from tacit.designs.sketches import (
     Campaign,
     Clusters,
     Server,
@@ -23,7 +23,7 @@ from tacit.recommenders.sketches import (
     publish,
     score_clusters,
 )
-from tacit.recommenders.sketches.messages import WHOLE, ItemId
+from tacit.designs.sketches.messages import WHOLE, ItemId
 
 Ints = NDArray[np.int64]
 _OPEN, _CLOSED = b"o", b"c"

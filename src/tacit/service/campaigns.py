@@ -19,18 +19,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from tacit.designs.sketches import Campaign, Limits, MessageError, Report, Server, cards
+from tacit.designs.sketches.campaigns import NEVER
+from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, ItemId, catalogue_digest
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
-from tacit.recommenders.sketches import Campaign, Limits, MessageError, Report, Server, cards
-from tacit.recommenders.sketches.campaigns import NEVER
-from tacit.recommenders.sketches.messages import (
-    MICRO,
-    NO_NOISE,
-    UNITS,
-    ItemId,
-    catalogue_digest,
-)
 from tacit.service import strict_json
 from tacit.service.campaign_counts import CampaignCounts, described_clusters
 from tacit.service.deployment import Section

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tacit.designs.standard_scheme.canonical import is_integer
 from tacit.errors import ConfigError
-from tacit.recommenders.standard_scheme.canonical import is_integer
 from tacit.writing import refusal, write_whole
 
 KIND = "tacit digest log"

@@ -22,15 +22,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, epochs
+from tacit.designs.standard_scheme.canonical import LARGEST, MessageError
+from tacit.designs.standard_scheme.checking import WHO_MAY_USE_IT
+from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, ItemId
 from tacit.errors import ConfigError, TacitError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.files import load_model
-from tacit.recommenders.standard_scheme import Disclosure, Release, StandardScheme, epochs
-from tacit.recommenders.standard_scheme.canonical import LARGEST, MessageError
-from tacit.recommenders.standard_scheme.checking import WHO_MAY_USE_IT
-from tacit.recommenders.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, ItemId
 from tacit.service.deployment import Section
 from tacit.service.digest_log import DigestLog
 from tacit.service.people import Kept, salted, state_of, unsalted

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from tacit import container
+from tacit.designs.prec import PRecSettings
 from tacit.errors import ModelFileError
 from tacit.randomness import Source
-from tacit.recommenders.prec import PRecSettings
 
 Id = int | str
 NUMBER_BYTES = 16

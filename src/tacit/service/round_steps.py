@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tacit.designs.prec import PRec, PRecSettings
 from tacit.errors import ConfigError, PrivacyError
 from tacit.randomness import Source, secure
-from tacit.recommenders.prec import PRec, PRecSettings
 from tacit.service.replies import Reply, refusal, reply
 from tacit.service.round_states import Id, RoundsState, new_key
 

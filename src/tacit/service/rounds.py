@@ -19,12 +19,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
+from tacit.designs.prec import PRec, PRecSettings, cards
+from tacit.designs.prec.seats import Seats
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
-from tacit.recommenders.prec import PRec, PRecSettings, cards
-from tacit.recommenders.prec.seats import Seats
 from tacit.service import strict_json
 from tacit.service.deployment import Section
 from tacit.service.people import Kept, salted, state_named, unsalted

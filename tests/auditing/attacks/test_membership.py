@@ -7,7 +7,7 @@ import pytest
 
 from tacit.auditing.attacks.membership import FromLists, FromPredictions, guesses, least_epsilon
 from tacit.auditing.empirical import clopper_pearson
-from tacit.auditing.xmap_membership import GAMES, control_works, play
+from tacit.designs.xmap.audit.membership import GAMES, control_works, play
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Recommendation, Recommendations
 

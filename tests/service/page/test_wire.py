@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tacit.recommenders.standard_scheme.device import Device
-from tacit.recommenders.standard_scheme.memory import State
-from tacit.recommenders.standard_scheme.messages import MICRO, Disclosure, Release
+from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import MICRO, Disclosure, Release
 
 CODE = "v" * 42 + "o"
 """A visitor whose device holds films back and moves stars, when they are rated as below."""

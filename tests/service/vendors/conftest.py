@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from tacit.recommenders.pdap.joint import Joint
+from tacit.designs.pdap.joint import Joint
 from tacit.service import Service, Settings, create_app
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.logs import Logger

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from tacit.designs.pdap.messages import Forward
 from tacit.errors import ConfigError
-from tacit.recommenders.pdap.messages import Forward
 from tacit.service import Service, Settings, create_app
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.vendors.served import ServedVendor

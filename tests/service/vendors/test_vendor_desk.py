@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
 from tacit.errors import ConfigError
-from tacit.recommenders.pdap.messages import Forward, Offer, Refusal, Reward, answered
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.deployment import Deployment
 from tacit.service.replies import reply

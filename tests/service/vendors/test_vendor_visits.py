@@ -14,9 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
+from tacit.designs.pdap.messages import Forward, Offer
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
-from tacit.recommenders.pdap.messages import Forward, Offer
 from tacit.service import Service, create_app
 from tacit.service.keys import Caller, Role
 from tacit.service.vendors.served import ServedVendor

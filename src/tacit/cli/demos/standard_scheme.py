@@ -25,7 +25,7 @@ def run(advance: Callable[[int], None]) -> dict[str, Any]:
     """The story as numbers. Releases are drawn anew in every run; the population is not."""
     from tacit.auditing.attacks import LogisticRegression
     from tacit.data.synthetic import generate
-    from tacit.recommenders.standard_scheme import StandardScheme
+    from tacit.designs.standard_scheme import StandardScheme
 
     ratings = generate(users=PEOPLE, items=ITEMS, ratings=RATINGS, seed=SEED)
     advance(1)
@@ -110,8 +110,8 @@ def _accuracy(model: Any, askers: Ratings, generator: np.random.Generator) -> di
     The exact prediction takes out the person's own offsets and adds them again, but rounds nothing
     and holds nothing back; it could only be made at home.
     """
+    from tacit.designs.standard_scheme import RELEASES, Device, Server, State
     from tacit.evaluation.accuracy import rmse
-    from tacit.recommenders.standard_scheme import RELEASES, Device, Server, State
 
     exact = replace(model.disclosure_, rule=RELEASES["scheme"])
     server = Server(exact.digest, exact.items, model.profiles_, model.ease_)

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.ratings import Ratings
+from tacit.designs.sketches import Campaign, Server, design
+from tacit.designs.sketches.population import answer
 from tacit.randomness import secure
-from tacit.recommenders.sketches import Campaign, Server, design
-from tacit.recommenders.sketches.population import answer
 from tacit.service.demos.films import population
 
 PEOPLE, RATED, LIKED = 20_000, 30, 4.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.recommenders.standard_scheme import StandardScheme
+from tacit.designs.standard_scheme import StandardScheme
 from tacit.service.demos.films import population
 
 

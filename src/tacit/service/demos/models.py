@@ -15,9 +15,9 @@ from tacit.data.domains import cross_domain_split, items_in, on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.data.splits import Split
 from tacit.data.synthetic_domains import generate_domains
+from tacit.designs.xmap import XMap
 from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.evaluation.ranking import ndcg_by_person
-from tacit.recommenders.xmap import XMap
 from tacit.service.demos.titles import book_titles, film_titles
 from tacit.writing import write_whole
 

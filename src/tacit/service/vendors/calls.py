@@ -18,7 +18,7 @@ from functools import lru_cache
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tacit.recommenders.pdap.messages import LARGEST
+from tacit.designs.pdap.messages import LARGEST
 from tacit.service.vendors.peers import Neighbour
 from tacit.service.vendors.signatures import (
     OCTETS,

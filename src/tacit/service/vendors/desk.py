@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import PrivacyError
-from tacit.recommenders.pdap import storing
-from tacit.recommenders.pdap.hosting import Host
-from tacit.recommenders.pdap.joint import Joint
-from tacit.recommenders.pdap.messages import (
+from tacit.designs.pdap import storing
+from tacit.designs.pdap.hosting import Host
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.messages import (
     REQUEST_BYTES,
     Forward,
     MessageError,
@@ -30,9 +29,10 @@ from tacit.recommenders.pdap.messages import (
     Reward,
     answered,
 )
-from tacit.recommenders.pdap.partition import Cell
-from tacit.recommenders.pdap.policy import Choice
-from tacit.recommenders.pdap.vendor import Vendor, Visit
+from tacit.designs.pdap.partition import Cell
+from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.vendor import Vendor, Visit
+from tacit.errors import PrivacyError
 from tacit.service.vendors.packing import pack, unpack
 
 VERSION = 1

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tacit.designs.pdap import sound_guarantees
+from tacit.designs.pdap.forwarding_card import forwarded
+from tacit.designs.pdap.trust_card import learned_about_neighbours
+from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.recommenders.pdap import sound_guarantees
-from tacit.recommenders.pdap.forwarding_card import forwarded
-from tacit.recommenders.pdap.trust_card import learned_about_neighbours
-from tacit.recommenders.pdap.vendor import Vendor
 from tacit.service.deployment import Section
 from tacit.service.people import state_named
 from tacit.service.replies import Reply, Step, refusal

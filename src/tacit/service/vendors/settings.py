@@ -29,17 +29,17 @@ from typing import Any, Self
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.hosting import Host, answer_range
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_grid import slices_for
+from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
+from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust_noisy import release_for
+from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost, Unit
-from tacit.recommenders.pdap.forwarding import Agreement, Forwarder
-from tacit.recommenders.pdap.hosting import Host, answer_range
-from tacit.recommenders.pdap.joint import Joint
-from tacit.recommenders.pdap.joint_grid import slices_for
-from tacit.recommenders.pdap.joint_setting import JointSetting
-from tacit.recommenders.pdap.messages import MOST_VIDEO_BYTES
-from tacit.recommenders.pdap.trust import Caution
-from tacit.recommenders.pdap.trust_noisy import release_for
-from tacit.recommenders.pdap.vendor import Vendor
 from tacit.service.deployment import Section
 from tacit.service.settings import FILE
 from tacit.service.strict_json import Refused, check_text

@@ -27,9 +27,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from fastapi import Request, Response
 
+from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.ledger import BudgetExhausted
 from tacit.randomness import Source
-from tacit.recommenders.pdap.messages import Forward, MessageError, Offer
 from tacit.service import replies
 from tacit.service.access import outside
 from tacit.service.keys import Caller

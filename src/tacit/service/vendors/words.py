@@ -13,7 +13,7 @@ from collections.abc import Callable
 from anyio import to_thread
 from fastapi import Request, Response
 
-from tacit.recommenders.pdap.messages import Forward, MessageError, Reward
+from tacit.designs.pdap.messages import Forward, MessageError, Reward
 from tacit.service import replies
 from tacit.service.access import outside
 from tacit.service.keys import Caller

@@ -1,0 +1,258 @@
+"""Bugs planted into the sound P-DAP, each by replacing one step of the code that is shipped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.bugs import Bug, Described, Enumerated, Tool
+from tacit.auditing.impulse import laplace_loss, moves
+from tacit.auditing.output_distributions import Law
+from tacit.auditing.planting import planted
+from tacit.auditing.rules import Noised, Private, Rule, Together
+from tacit.auditing.tap import Asked, tapped
+from tacit.auditing.verdicts import exceeds
+from tacit.designs.pdap.audit import joint, local, rules
+from tacit.designs.pdap.audit.streams import Rows, released, told_apart, without
+from tacit.designs.pdap.forwarding import Agreement
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_noise import GRAIN, NodeNoise
+from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap.noisy_partition import NoisyPartition
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.tree import TreeCounter
+from tacit.recommenders.answers import Unanswered
+
+Steps = Mapping[type, Mapping[str, Any]]
+_shipped_draw = NodeNoise.draw
+_shipped_select = Joint.select
+
+
+def no_noise_on_counts() -> Steps:
+    """Sums of rewards have noise, numbers of visits have none."""
+
+    def draw(noise: NodeNoise, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        drawn = _shipped_draw(noise, shape)
+        drawn[..., 0] = 0  # of a pair (visits, likes)
+        return drawn
+
+    return {NodeNoise: {"draw": draw}}
+
+
+def exploring_by_exact_counts() -> Steps:
+    """An arm that was never tried in this cell, whatever the noisy sums say, is tried."""
+
+    def select(policy: Joint, context: Any, arms: Any = None) -> Any:
+        cell = policy.grid.number(policy.grid.cell(np.asarray(context)))
+        exact_counts = policy._sums._exact[cell].sum(axis=1)  # type: ignore[attr-defined]
+        if arms is None and (exact_counts == 0).any():
+            arms = [int((exact_counts == 0).argmax())]
+        return _shipped_select(policy, context, arms)
+
+    return {Joint: {"select": select}}
+
+
+def tree_of_log_levels() -> Steps:
+    """ceil(log2 T) levels, at a T that is a power of two."""
+    fewer = property(lambda setting: setting.horizon.bit_length() - 1)
+    return {JointSetting: {"nodes": fewer}}
+
+
+def half_the_sensitivity() -> Steps:
+    """As if a visit moved one sum by a half."""
+
+    def laplace(noise: NodeNoise) -> TreeCounter:
+        return TreeCounter(noise.epsilon, horizon=1 << (noise.nodes - 1), bound=GRAIN // 2)
+
+    return {NodeNoise: {"_laplace": property(laplace)}}
+
+
+def reward_not_clamped() -> Steps:
+    """A neighbour sends what it likes, and it is added as it is."""
+
+    def pairs(_: NodeNoise, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+        liked = np.rint(shares * GRAIN).astype(np.int64)
+        return np.stack([liked, GRAIN - liked], axis=-1)
+
+    return {NodeNoise: {"pairs": pairs}}
+
+
+def answered_twice() -> Steps:
+    """A visit is learned as often as it is answered, if others are not."""
+    return {Unanswered: {"end_one": lambda *_: True}}
+
+
+BEYOND: Rows = np.array([[0.1, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
+"""A neighbour's reward of four times its range."""
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A fault in the joint learner, and the visit that shows it. epsilon: what it claims."""
+
+    name: str
+    fault: Callable[[], Steps]
+    rows: Rows
+    visit: int
+    setting: JointSetting
+    tool: Tool = "exact"
+    described: Described | None = None
+
+    @property
+    def epsilon(self) -> float:
+        return self.setting.epsilon
+
+    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+        other = without(self.rows, self.visit)
+        with planted({kind: dict(steps) for kind, steps in self.fault().items()} if bug else {}):
+            learner = joint.joint(self.setting)
+            if self.tool == "grey-box":
+                return bool(told_apart(learner, self.rows, other)), None
+            loss = laplace_loss(moves(released(learner), self.rows, other))
+        return exceeds(self.epsilon, loss), loss
+
+
+@dataclass(frozen=True)
+class Split:
+    """Cells that split by exact counts, beside those that split by noisy ones.
+
+    Both streams get the same noisy counts; whatever else the cells were made from shows.
+    """
+
+    name: str
+    epsilon: float = 1.0
+    tool: Tool = "grey-box"
+    described: Described | None = None
+
+    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+        first, counts = _cells(bug, np.array([0.1, 0.1, 0.1, 0.1]), None)
+        second, _ = _cells(bug, np.array([0.1, 0.1, 0.1, 0.9]), counts)
+        return first != second, None
+
+
+def _cells(
+    bug: bool, contexts: NDArray[np.float64], answers: list[NDArray[np.int64]] | None
+) -> tuple[set[Hashable], list[NDArray[np.int64]]]:
+    """The cells in use after two epochs of the same contexts, and the noisy counts."""
+    given: list[NDArray[np.int64]] = []
+
+    def answer(asked: Asked) -> NDArray[np.int64]:
+        noisy = asked.values if answers is None else answers[len(given)]
+        given.append(noisy)
+        return noisy
+
+    exactly = {"__call__": lambda _, counts: np.asarray(counts, dtype=np.float64)}
+    with planted({LaplaceRelease: exactly} if bug else {}), tapped(answer):
+        partition = NoisyPartition(
+            1, lambda _: None, epsilon=1.0, epoch=4, split_after=3.9, growth=0.01, deepest=3
+        )
+        for _ in range(2):
+            for context in contexts:
+                partition.arrived(partition.find(np.array([context]))[0])
+    return set(partition.cells()), given
+
+
+def _raw_first(reward: int, bug: bool) -> dict[Hashable, Fraction]:
+    """The first reward of a video is sent as it is."""
+    return {reward: Fraction(1)} if bug else dict(local.answer_law(float(reward)))
+
+
+def _fresh_for_each(side: int, bug: bool) -> Law:
+    """Every neighbour gets a randomisation of its own."""
+    agreement = Agreement(1, 2, local.EPSILON)
+    once = local.sent_law(agreement, (local.LEFT, local.RIGHT)[side])
+    if not bug:
+        return once
+    found: dict[Hashable, Fraction] = {}
+    for seen in product(once.items(), repeat=local.PEERS):
+        got = tuple(name for name, _ in seen)
+        found[got] = math.prod((chance for _, chance in seen), start=Fraction(1))
+    return found
+
+
+def _asked(side: int, bug: bool) -> Law:
+    """Only the neighbour that was chosen is asked, and nobody where an own video was."""
+    agreement = Agreement(1, 2, local.EPSILON)
+    return local.sent_law(agreement, (local.LEFT, local.RIGHT)[side], asks_all=not bug)
+
+
+def _lived(side: int, bug: bool) -> Law:
+    """Three visits; nobody asks the budget, which is for two."""
+    make = partial(local.Told, local.setting(2), local.worst(2))
+    context = (local.LEFT, local.RIGHT)[side]
+    return local.lived_law(make, context, float(1 - side), metered=not bug)
+
+
+def _noised(bug: Rule, repaired: Rule) -> Described:
+    return lambda faulty: bug if faulty else repaired
+
+
+_ONE = joint.setting()
+_TREE = joint.setting(release="tree", first=1, horizon=4)
+_METERED = local.VISITS * local.EPSILON
+BUGS: tuple[Bug, ...] = (
+    Streamed(
+        "noise on sums but not on counts",
+        no_noise_on_counts,
+        joint.UNEXPLORED,
+        1,
+        joint.setting(pair="visits and likes"),
+        described=_noised(Together((Noised(1, 2), Private())), Noised(2, 2)),
+    ),
+    Streamed(
+        "exact counts say what to explore",
+        exploring_by_exact_counts,
+        joint.UNEXPLORED,
+        1,
+        _ONE,
+        tool="grey-box",
+        described=_noised(rules.UNEXPLORED, Noised(1, 1)),
+    ),
+    Enumerated(
+        "a forwarded reward sent raw once",
+        _raw_first,
+        [(1, 0)],
+        local.EPSILON,
+        described=_noised(rules.RAW_REWARD, rules.answer(local.EPSILON)),
+    ),
+    Streamed(
+        "tree with log2 T levels",
+        tree_of_log_levels,
+        joint.FORWARDED,
+        0,
+        _TREE,
+        described=_noised(rules.tree(4, 2, 1.0), rules.tree(4, 3, 1.0)),
+    ),
+    Enumerated(
+        "a fresh randomisation for each neighbour",
+        _fresh_for_each,
+        [(0, 1)],
+        local.EPSILON,
+        described=_noised(
+            Together((rules.forward(Agreement(1, 2, local.EPSILON)),) * local.PEERS),
+            rules.forward(Agreement(1, 2, local.EPSILON)),
+        ),
+    ),
+    Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], local.EPSILON),
+    Split("cells split by exact counts", described=_noised(rules.SPLIT, Noised(2, 2))),
+    Streamed(
+        "half the sensitivity",
+        half_the_sensitivity,
+        joint.UNEXPLORED,
+        1,
+        _ONE,
+        described=_noised(Noised(GRAIN, GRAIN / 2), Noised(GRAIN, GRAIN)),
+    ),
+    Streamed("a reward that is not clamped", reward_not_clamped, BEYOND, 0, _ONE),
+    Streamed("a visit learned twice", answered_twice, joint.AGAIN, 0, _ONE),
+    Enumerated("visits that nobody meters", _lived, [(0, 1)], _METERED),
+)
+"""Each fails with one step replaced, and its twin is the shipped code."""

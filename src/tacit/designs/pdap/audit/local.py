@@ -1,0 +1,344 @@
+"""What leaves a device or a vendor at random, on the bench: context.py, forwarding.py, answers.
+
+Exact   are the laws of the shipped code (`pdap_laws`); an arm that is explored is uniform, with the
+        chance that the policy compares its word with.
+Tables  that a vendor publishes may be anything, so the worst are taken: one arm liked in one cell,
+        and all others in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import PureAccountant
+from tacit.auditing.claims import Check, Line
+from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
+from tacit.auditing.verdicts import Checked
+from tacit.designs.pdap.audit import rules
+from tacit.designs.pdap.context import Context, ContextSetting
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.hosting import Host
+from tacit.designs.pdap.messages import Forward, Reward
+from tacit.designs.pdap.partition import Cell
+from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.vendor import Vendor
+from tacit.randomness import Source, secure
+
+EPSILON = 1.0
+LEFT, RIGHT = np.array([0.1]), np.array([0.9])
+VISITS = 2
+"""Visits that a device's budget covers, of the `COMES` that its owner makes."""
+COMES = 3
+PEERS = 3
+_NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
+_REQUEST = bytes(16)
+
+
+class Told(Context):
+    """A device with any table that a vendor may publish: (cells, arms)."""
+
+    def __init__(self, setting: ContextSetting, table: NDArray[np.float64], source: Source) -> None:
+        self._table = table
+        super().__init__(setting, randomness=source)
+
+    def means(self) -> NDArray[np.float64]:
+        return self._table
+
+
+def worst(arms: int) -> NDArray[np.float64]:
+    """The first arm alone is liked on the left, and all others on the right."""
+    table = np.zeros((2, arms))
+    table[0, 0] = table[1, 1:] = 1.0
+    return table
+
+
+def setting(arms: int, **changes: Any) -> ContextSetting:
+    """The last arm is a neighbour: it is one of the candidates."""
+    plain: dict[str, Any] = {"videos": arms - 1, "neighbours": 1, "dimension": 1}
+    return ContextSetting(**{**plain, "epsilon": EPSILON, **changes})
+
+
+def shown_law(
+    make: Callable[[Source], Context],
+    context: NDArray[np.float64],
+    arms: Sequence[int] | None = None,
+) -> dict[Hashable, Fraction]:
+    """Of the arm that a device asks for."""
+    policy = make(Words(rest=_NOT_EXPLORED))
+    drawn = law(lambda: policy.select(context, arms).arm)
+    explored = Fraction(policy._explore, 1 << 20)
+    candidates = list(range(policy.n_own + policy.n_neighbours)) if arms is None else list(arms)
+    return {
+        arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / len(candidates)
+        for arm in candidates
+    }
+
+
+def visit_law(
+    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
+) -> dict[Hashable, Fraction]:
+    """Of all that leaves a device at one visit: the arm, and the answer about cell and click."""
+    still = make(secure())
+    cell, truth = still.grid.cell(context), still._response.truth
+
+    def answered(source: Source) -> Hashable:
+        return make(source).report(Choice(0, "exploit", cell), reward).answer
+
+    # One word turns a reward into a click, before those of the answer.
+    answers = responses(answered, still._response.categories, truth, before=1)
+    shown = shown_law(make, context)
+    return {
+        (arm, answer): p * q for (arm, p), (answer, q) in product(shown.items(), answers.items())
+    }
+
+
+def lived_law(
+    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float, metered: bool
+) -> dict[Hashable, Fraction]:
+    """Of all that a device sends in `COMES` visits, with a budget for `VISITS` of them.
+
+    Which visits are paid for is asked of the shipped device; metered False forgets to ask.
+    """
+    one = visit_law(make, context, reward)
+    arms = range(make(secure()).n_own + make(secure()).n_neighbours)
+    free: dict[Hashable, Fraction] = {(arm, None): Fraction(1, len(arms)) for arm in arms}
+    policy = make(secure())
+    device = policy.device(lifetime_epsilon=VISITS * price(policy))
+    found: dict[Hashable, Fraction] = {(): Fraction(1)}
+    for _ in range(COMES):
+        paid = device.select(context).phase != "train" or not metered
+        now = one if paid else free
+        found = {
+            (*seen, new): p * q  # type: ignore[misc]
+            for (seen, p), (new, q) in product(found.items(), now.items())
+        }
+    return found
+
+
+def price(policy: Context) -> float:
+    """What a visit is charged."""
+    return PureAccountant().add(policy.event).epsilon()
+
+
+def draws() -> Line:
+    """What is asked for, alone: two cells whose winners swap."""
+    made = [
+        _draw("swapped winners of 2", 2),
+        _draw("one liked, or all others, of 10", 10, share=4),
+        _draw("the same without exploring", 10, explore=0.0, share=4),
+        _draw("three of ten can be shown", 10, arms=(0, 1, 9), share=4),
+    ]
+    return Line("sound-context, draw", EPSILON, tuple(made), unit="context", adjacency="any other")
+
+
+def visits() -> Line:
+    """Draw and report together: any other context, liked or not."""
+    make = partial(Told, setting(2), worst(2))
+    whole = check_of(
+        "another cell, and no click",
+        lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
+        (_visit(make, LEFT, 1.0), _visit(make, RIGHT, 0.0)),
+    )
+    return Line("sound-context", EPSILON, (whole, _learned()), unit="visit", adjacency="any other")
+
+
+def lives() -> Line:
+    """Three visits of a person whose device pays for two."""
+    make = partial(Told, setting(2), worst(2))
+
+    def laws() -> tuple[Law, Law]:
+        return (
+            lived_law(make, LEFT, 1.0, metered=True),
+            lived_law(make, RIGHT, 0.0, metered=True),
+        )
+
+    sides = (_life(make, LEFT, 1.0), _life(make, RIGHT, 0.0))
+    check = check_of(f"{COMES} visits, paid for {VISITS}", laws, sides, share=2)
+    claim = VISITS * price(make(secure()))
+    return Line("sound-context, metered", claim, (check,), unit="person", adjacency="any other")
+
+
+def forwards() -> Line:
+    """All bytes that any number of neighbours get about one context."""
+    checks = tuple(
+        _forward(features, slices, share)
+        for features, slices, share in ((1, 2, 2), (2, 3, 5), (1, 5, 5))
+    )
+    return Line("messages, context", EPSILON, checks, unit="context", adjacency="any other")
+
+
+def answers() -> Line:
+    """The bytes about a guest's reward, from the first one on."""
+    check = check_of(
+        "clicked, or not",
+        lambda: (answer_law(1.0), answer_law(0.0)),
+        (partial(answered, 1.0, secure()), partial(answered, 0.0, secure())),
+        rule=rules.answer(EPSILON),
+    )
+    return Line("messages, reward", EPSILON, (check,), unit="reward", adjacency="0 or 1")
+
+
+class _Shows:
+    """A learner with one video."""
+
+    n_own = 1
+
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.zeros(len(contexts), dtype=np.int64)
+
+
+def answered(reward: float, source: Source) -> Hashable:
+    """What a vendor that has just opened sends about its first guest."""
+    host = Host(_Shows(), epsilon=EPSILON, randomness=source)
+    choice = host.select(LEFT)
+    return Reward.of(_REQUEST, host.answer(choice, reward)).encode()
+
+
+def answer_law(reward: float) -> Law:
+    truth = Host(_Shows(), epsilon=EPSILON, randomness=secure())._bit.truth
+    return responses(partial(answered, reward), None, truth)
+
+
+class _BySide(_Shows):
+    """A learner that shows its own video on the left, and its last neighbour's on the right."""
+
+    n_neighbours = PEERS
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        return Choice(0 if context[0] < 0.5 else PEERS, "exploit", Cell(0, ()))
+
+    def update(self, choice: Choice, reward: float) -> None: ...
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        raise NotImplementedError
+
+    def remove_arm(self, arm: int) -> None:
+        raise NotImplementedError
+
+
+def sent(
+    agreement: Agreement, context: NDArray[np.float64], source: Source, *, asks_all: bool = True
+) -> Hashable:
+    """Which of `PEERS` neighbours that collude are asked, and what they get, without the random
+    number of the request."""
+    home = Vendor(
+        _BySide(),
+        ["own"],
+        peers=[f"peer {number}" for number in range(PEERS)],
+        forwarder=Forwarder(agreement, randomness=source),
+        caution=Caution(share=1.0),
+        asks_all=asks_all,
+    )
+    visit = home.choose(context)
+    if visit.forward is None:
+        return ()
+    request = Forward.decode(visit.forward).request
+    return tuple((peer, visit.forward.replace(request, _REQUEST)) for peer in visit.asks)
+
+
+def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True) -> Law:
+    if sent(agreement, context, secure(), asks_all=asks_all) == ():
+        return {(): Fraction(1)}
+    response = Forwarder(agreement, randomness=secure())._response
+    assert response is not None
+    drawn = partial(sent, agreement, context, asks_all=asks_all)
+    return responses(drawn, agreement.answers, response.truth)
+
+
+def _forward(features: int, slices: int, share: int) -> Check:
+    agreement = Agreement(features, slices, EPSILON)
+    a, b = np.full(features, 0.1), np.full(features, 0.9)
+    return check_of(
+        f"{slices} slices of {features} features, {PEERS} neighbours together",
+        lambda: (sent_law(agreement, a), sent_law(agreement, b)),
+        (partial(sent, agreement, a, secure()), partial(sent, agreement, b, secure())),
+        share=share,
+        rule=rules.forward(agreement),
+    )
+
+
+def _draw(
+    name: str, count: int, *, arms: tuple[int, ...] | None = None, share: int = 1, **changes: Any
+) -> Check:
+    told = setting(count, vendor_sees="contexts", **changes)
+    make = partial(Told, told, worst(count))
+    policy = make(secure())
+    return check_of(
+        name,
+        lambda: (shown_law(make, LEFT, arms), shown_law(make, RIGHT, arms)),
+        (lambda: policy.select(LEFT, arms).arm, lambda: policy.select(RIGHT, arms).arm),
+        share=share,
+    )
+
+
+def _visit(
+    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
+) -> Callable[[], Hashable]:
+    policy = make(secure())
+
+    def visit() -> Hashable:
+        choice = policy.select(context)
+        report = policy.report(choice, reward)
+        return report.arm, report.answer
+
+    return visit
+
+
+def _life(
+    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
+) -> Callable[[], Hashable]:
+    policy = make(secure())
+    budget = VISITS * price(policy)
+
+    def life() -> Hashable:
+        device = policy.device(lifetime_epsilon=budget)
+        seen: list[tuple[int, int | None]] = []
+        for _ in range(COMES):
+            choice = device.select(context)
+            paid = choice.phase != "train"
+            answer = policy.report(choice, reward).answer if paid else None
+            seen.append((choice.arm, answer))
+        return tuple(seen)
+
+    return life
+
+
+def _learned() -> Check:
+    """Tables as the shipped vendor makes them, from the reports of a few hundred visits."""
+
+    def policy(source: Source) -> Context:
+        found = Context(setting(2), randomness=secure())
+        for context, liked in ((LEFT, 0), (RIGHT, 1)):
+            for visit in range(150):
+                arm = visit % 2
+                choice = Choice(arm, "explore", found.grid.cell(context))
+                found.update(choice, float(arm == liked))
+        found._publish()
+        found._source = source
+        return found
+
+    def check(samples: int, alpha: float) -> Checked:
+        taught = policy(secure())
+
+        def make(source: Source) -> Context:
+            return Told(taught.setting, taught.means(), source)
+
+        return check_of(
+            "the same, with a table that was learned",
+            lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
+            (_visit(make, LEFT, 1.0), _visit(make, RIGHT, 0.0)),
+            share=4,
+        )(samples, alpha)
+
+    return check
+
+
+LINES: tuple[Callable[[], Line], ...] = (draws, visits, lives, forwards, answers)

@@ -1,0 +1,1 @@
+"""Experiments with P-DAP: simulations, figures and reports."""

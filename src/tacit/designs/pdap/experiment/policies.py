@@ -1,0 +1,219 @@
+"""The vendors of an experiment, one policy at a time: what each learns with and what it forwards.
+
+policy            forwards                    rewards from neighbours           epsilon is
+cap               nothing: one learner has    its own                           none
+                  all videos and visitors
+solo              nothing: each vendor has    its own                           none
+                  its own videos alone
+dup, dap          contexts in the clear       as they are                       none
+p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
+sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
+sound-joint,      a randomised cell, to all   seen by home itself               of sums and of the
+private-linucb    neighbours at each visit                                      cell, each
+uniform           nothing but that she comes  none                              nothing is learned
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tacit.accounting import PureAccountant
+from tacit.designs.pdap import uniform_cells
+from tacit.designs.pdap.adaptive import Cap, Dap
+from tacit.designs.pdap.context import Context, ContextSetting
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.guests import Guests
+from tacit.designs.pdap.hosting import Host
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap.private import GPDap, PDap
+from tacit.designs.pdap.trust import NEVER, Caution
+from tacit.designs.pdap.uniform import Uniform
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+from tacit.randomness import Source
+from tacit.recommenders.baselines.linucb import LinUCB
+
+PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
+SOUND = ("sound-context", "sound-joint", "private-linucb")
+NAMES = (*PUBLISHED, *SOUND, "uniform")
+WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
+_TOLD = 2
+"""Slices per feature of a randomised cell: more answers are told apart worse."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What all policies of an experiment share.
+
+    published: the vendor's `Setting` fields that the paper leaves open, such as split_after;
+    private: those of `PDap`, such as gamma.
+    """
+
+    vendors: int
+    videos: int
+    dimension: int
+    arrivals: int
+    delta: float = 1e-6
+    published: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"vendor {number}" for number in range(self.vendors))
+
+    def videos_of(self, vendor: int) -> tuple[str, ...]:
+        return tuple(str(vendor * self.videos + number) for number in range(self.videos))
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(
+            videos=self.videos,
+            neighbours=self.vendors - 1,
+            dimension=self.dimension,
+            horizon=max(2, self.arrivals),
+            **self.published,
+        )
+
+    @property
+    def centralised(self) -> Setting:
+        """Of one learner for all vendors."""
+        return Setting(
+            videos=self.vendors * self.videos,
+            neighbours=0,
+            dimension=self.dimension,
+            horizon=max(2, self.vendors * self.arrivals),
+            **self.published,
+        )
+
+
+@dataclass(frozen=True)
+class Made:
+    """A vendor, and what one visit of its users costs: inf where nothing holds."""
+
+    vendor: Vendor
+    spent: float
+    seen: float = 0.0
+    """The chance that home learns of a click on a neighbour's video without being told by it."""
+    told: bool = True
+    """Whether neighbours learn of clicks on their videos; else a visitor tells home alone."""
+
+
+def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> list[Made]:
+    """All vendors with this policy, one for each source. epsilon: of policies without one, ignored.
+
+    Those of "cap" share one learner, which has all their videos.
+    """
+    if name not in NAMES:
+        raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
+    if name == "cap":
+        home = Cap(world.centralised)
+        every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
+        return [Made(Vendor(home, every), math.inf) for _ in sources]
+    return [_one(name, epsilon, world, vendor, source) for vendor, source in enumerate(sources)]
+
+
+def _one(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    if name in PUBLISHED:
+        return _published(name, epsilon, world, vendor, source)
+    if name == "sound-context":
+        return _context(epsilon, world, vendor, source)
+    if name == "uniform":
+        uniform = Uniform(world.videos, world.vendors - 1, randomness=source)
+        return _hosting(uniform, world, vendor, source, epsilon)
+    return _joint(name, epsilon, world, vendor, source)
+
+
+def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    setting = world.setting
+    videos = world.videos_of(vendor)
+    if name == "solo":
+        return Made(Vendor(Cap(setting), videos), math.inf)
+    home: Any
+    guests: Guests
+    if name == "dup":
+        home, guests = uniform_cells.Dup(setting), uniform_cells.guests(setting)
+    elif name == "dap":
+        home, guests = Dap(setting), Guests(setting, epsilon=math.inf)
+    else:
+        kind = GPDap if name == "gp-dap" else PDap
+        home = kind(setting, epsilon=epsilon, randomness=source, **world.private)
+        guests = Guests(setting, epsilon=epsilon, geometric=name == "gp-dap")
+    forwarder = Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source)
+    unlimited = Caution(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
+    return Made(
+        Vendor(
+            home,
+            videos,
+            guests=guests,
+            peers=_others(world, vendor),
+            forwarder=forwarder,
+            caution=unlimited,
+        ),
+        math.inf,
+    )
+
+
+def _context(epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    setting = ContextSetting(
+        videos=world.videos,
+        neighbours=world.vendors - 1,
+        dimension=world.dimension,
+        epsilon=epsilon,
+    )
+    home = Context(setting, randomness=source)
+    made = _hosting(home, world, vendor, source, epsilon)
+    return replace(made, spent=home.visit_epsilon)
+
+
+def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+    shared: dict[str, Any] = {
+        "videos": world.videos,
+        "neighbours": world.vendors - 1,
+        "dimension": world.dimension,
+        "horizon": max(2, world.arrivals),
+        "epsilon": epsilon,
+    }
+    if name == "sound-joint":
+        home: Joint | LinUCB = Joint(JointSetting(**shared), randomness=source)
+        learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
+    else:
+        home, learning = LinUCB(**shared, delta=world.delta), epsilon
+    features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
+    made = _hosting(home, world, vendor, source, epsilon, features=features)
+    return replace(made, spent=learning + made.spent)
+
+
+def _hosting(
+    home: Joint | LinUCB | Context | Uniform,
+    world: World,
+    vendor: int,
+    source: Source,
+    epsilon: float,
+    *,
+    features: int = 0,
+) -> Made:
+    """Clicks are seen at home alone. Requests that tell of contexts go to all, at every visit."""
+    slices = CLEAR if math.isinf(epsilon) else _TOLD
+    forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
+    caution = Caution(believed=False, share=1.0, failures=NEVER)  # there are no words to believe
+    guest = Host(home, epsilon=epsilon, randomness=source)
+    made = Vendor(
+        home,
+        world.videos_of(vendor),
+        guests=guest,
+        peers=_others(world, vendor),
+        forwarder=forwarder,
+        caution=caution,
+        asks_all=features > 0,
+        shared=True,
+    )
+    return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, told=False)
+
+
+def _others(world: World, vendor: int) -> tuple[str, ...]:
+    return tuple(name for number, name in enumerate(world.names) if number != vendor)

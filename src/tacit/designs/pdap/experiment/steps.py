@@ -1,0 +1,356 @@
+"""What each step of the learner with joint privacy gains: average regret at an equal guarantee.
+
+World    Generated clicks with a known optimum (`synthetic_rewards.py`): M vendors, K videos each.
+         All vendors learn at the same time, T visits each. A forwarded visit is served by what the
+         neighbour's learner has released, and the reward comes back by randomised response.
+Regret   Mean of the best video of ALL vendors at the context, minus the mean of what was shown.
+Steps    Each adds one thing to the one before, and every one has the same epsilon per visit; the
+         step with a delta and the one with public visits say so.
+Use      python -m tacit.designs.pdap.experiment.steps [--visits 200000] [--seeds 1 2 3] ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import randomness
+from tacit.data.synthetic_rewards import Clicks, generate
+from tacit.designs.pdap.context import Context, ContextSetting, Sees
+from tacit.designs.pdap.hosting import answer_range
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_estimates import Beliefs
+from tacit.designs.pdap.joint_grid import Grid, slices_for
+from tacit.designs.pdap.joint_plan import Choices
+from tacit.designs.pdap.joint_setting import JointSetting, PublicData
+from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.recommenders.baselines.linucb import LinUCB
+
+Floats = NDArray[np.float64]
+_ALONE = Beliefs(reach=0.0)
+_TREE: Mapping[str, Any] = {
+    "release": "tree",
+    "growth": 1.0,
+    "pair": "visits and likes",
+    "index": "optimistic",
+    "shrink_counts": False,
+    "beliefs": _ALONE,
+}
+_LIKES = {**_TREE, "pair": "likes and dislikes"}
+_DRAWN = {**_LIKES, "index": "thompson"}
+_BATCHES = {**_DRAWN, "tree_steps": 200}
+_TREES: Mapping[str, Any] = {
+    "release": "tree",
+    "growth": 1.0,
+    "tree_steps": 200,
+    "shrink_counts": False,
+}
+_EPOCHS = {**_DRAWN, "release": "epochs", "growth": 1.5}
+_COUNTS = {**_EPOCHS, "shrink_counts": True}
+
+STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "tree": ("binary tree per cell and arm for visits and likes, optimistic index", _TREE),
+    "tree-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREE, "delta": 1e-6}),
+    "dislikes": ("likes and dislikes instead of visits and likes", _LIKES),
+    "thompson": ("chances drawn from what is believed", _DRAWN),
+    "batches": ("the tree steps 200 times in all, as often as it is read", _BATCHES),
+    "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
+    "counts": ("counts combined with what the chances let expect", _COUNTS),
+    "surfaces": ("cells borrow from cells around them: the default", {}),
+    "trees": ("as the default, but with a tree of 200 steps instead of epochs", _TREES),
+    "trees-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREES, "delta": 1e-6}),
+    "epochs-zcdp": ("the default with Gaussian noise, delta 1e-6", {"delta": 1e-6}),
+    "eliminate": ("the default, but arms are dropped instead of drawn", {"index": "eliminate"}),
+    "noisy": ("the default, but cells split by noisy visits", {"partition": "noisy"}),
+    "public": ("the default and 2,000 public visits of each vendor", {"public": 2000}),
+}
+"""Bottom up."""
+RIVALS: Mapping[str, str] = {
+    "uniform": "any arm, and any video of a neighbour's",
+    "sound-context": "local privacy: the device draws, and reports at random",
+    "sound-context-shown": "only what is shown is private; the vendor sees contexts and rewards",
+    "linucb": "LinUCB; private at delta 1e-6 if epsilon is finite",
+}
+"""Other learners, at the same epsilon per visit."""
+
+
+class Batch(Protocol):
+    """A policy that answers many visits at once, between two releases."""
+
+    def until_release(self) -> int: ...
+
+    def select_many(self, contexts: Floats) -> Any: ...
+
+    def update_many(self, choices: Any, rewards: Floats) -> None: ...
+
+    def serve_many(self, contexts: Floats) -> NDArray[np.int64]: ...
+
+
+Make = Callable[[int], Batch]
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One run. average_regret: per visit, mean over vendors; forwarded: share of visits.
+
+    curve: pairs of visits per vendor and regret so far, summed over them, mean over vendors.
+    """
+
+    step: str
+    epsilon: float
+    visits: int
+    seed: int
+    average_regret: float
+    forwarded: float
+    curve: tuple[tuple[int, float], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; an infinite epsilon is null."""
+        return asdict(self) | {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.step}, {self.visits} visits, epsilon {self.epsilon:g}, seed {self.seed}: "
+            f"{self.average_regret:.4f}, forwarded {self.forwarded:.2f}"
+        )
+
+
+def steps(
+    *,
+    names: Sequence[str] = (*STEPS, *RIVALS),
+    epsilons: Sequence[float] = (0.5, 1.0, 3.0, 10.0, math.inf),
+    seeds: Sequence[int] = (1,),
+    visits: int = 200_000,
+    vendors: int = 4,
+    videos: int = 20,
+    dimension: int = 2,
+) -> Iterator[StepRow]:
+    """Every step at every epsilon on every seed's world, one after the other."""
+    for seed in seeds:
+        world = generate(vendors=vendors, videos=videos, dimension=dimension, seed=seed)
+        for name in names:
+            for epsilon in epsilons:
+                make = _rival if name in RIVALS else _joint
+                yield run(
+                    name, make(name, epsilon, world, visits, seed), epsilon, world, visits, seed
+                )
+
+
+def _rival(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
+    plain: dict[str, Any] = {
+        "videos": world.videos,
+        "neighbours": world.vendors - 1,
+        "dimension": world.dimension,
+        "epsilon": epsilon,
+        "neighbour_range": answer_range(epsilon),
+    }
+
+    def make(vendor: int) -> Batch:
+        if name == "uniform":
+            return _Uniform(world, np.random.default_rng([seed, vendor]))
+        if name == "linucb":
+            return LinUCB(horizon=visits, **plain)
+        sees: Sees = "contexts" if name == "sound-context-shown" else "reports"
+        # A grid as fine as the joint learner's where cells are seen; a coarse one in reports.
+        slices = slices_for(visits, world.dimension, world.videos + world.vendors - 1)
+        setting = ContextSetting(
+            vendor_sees=sees, slices=slices if sees == "contexts" else 2, **plain
+        )
+        return Context(setting, randomness=randomness.replay(f"{seed} {vendor}"))
+
+    return make
+
+
+class _Uniform:
+    """Learns nothing."""
+
+    def __init__(self, world: Clicks, generator: np.random.Generator) -> None:
+        self._world = world
+        self._generator = generator
+
+    def until_release(self) -> int:
+        return 1 << 30
+
+    def select_many(self, contexts: Floats) -> Choices:
+        arms = self._world.videos + self._world.vendors - 1
+        drawn = self._generator.integers(0, arms, len(contexts))
+        return Choices(np.zeros_like(drawn), drawn, np.full(len(contexts), 1 / arms))
+
+    def update_many(self, choices: Choices, rewards: Floats) -> None:
+        pass
+
+    def serve_many(self, contexts: Floats) -> NDArray[np.int64]:
+        return self._generator.integers(0, self._world.videos, len(contexts))
+
+
+def _joint(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
+    def make(vendor: int) -> Batch:
+        setting = dict(STEPS[name][1])
+        plain = JointSetting(
+            videos=world.videos,
+            neighbours=world.vendors - 1,
+            dimension=world.dimension,
+            horizon=visits,
+            epsilon=epsilon,
+            neighbour_range=answer_range(epsilon),
+        )
+        if "public" in setting:
+            grid = Grid(world.dimension, plain.grid_slices)
+            setting["public"] = public_visits(world, vendor, grid, setting["public"], seed)
+        fields = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
+        return Joint(
+            JointSetting(**{**fields, **setting}),
+            randomness=randomness.replay(f"{seed} {vendor}"),
+        )
+
+    return make
+
+
+def run(
+    name: str,
+    make: Make,
+    epsilon: float,
+    world: Clicks,
+    visits: int,
+    seed: int,
+) -> StepRow:
+    """All vendors learn side by side. make: vendor -> its policy, own videos first."""
+    generator = np.random.default_rng(seed)
+    with randomness.simulation():
+        policies = [make(vendor) for vendor in range(world.vendors)]
+        bit, ends = BitRelease(epsilon), np.array(answer_range(epsilon))
+        source = randomness.replay(f"answers {seed}")
+        done, regret, forwarded, curve = 0, 0.0, 0, []
+        while done < visits:
+            size = min(visits - done, 1 << 13, *(policy.until_release() for policy in policies))
+            for vendor, policy in enumerate(policies):
+                contexts = generator.random((size, world.dimension))
+                choices = policy.select_many(contexts)
+                shown = _shown(vendor, choices.arms, contexts, world, policies)
+                means = world.mean(shown, contexts)
+                rewards = (generator.random(size) < means).astype(np.float64)
+                away = choices.arms >= world.videos
+                rewards[away] = ends[bit(rewards[away] > 0, source).astype(np.int64)]
+                policy.update_many(choices, rewards)
+                regret += float((world.best(contexts)[1] - means).sum())
+                forwarded += int(away.sum())
+            done += size
+            curve.append((done, regret / world.vendors))
+    every = visits * world.vendors
+    return StepRow(name, epsilon, visits, seed, regret / every, forwarded / every, tuple(curve))
+
+
+def _shown(
+    vendor: int,
+    arms: NDArray[np.int64],
+    contexts: Floats,
+    world: Clicks,
+    policies: Sequence[Batch],
+) -> NDArray[np.int64]:
+    """Which of all videos each arm comes to."""
+    shown = vendor * world.videos + arms
+    others = [other for other in range(world.vendors) if other != vendor]
+    for place, other in enumerate(others, world.videos):
+        sent = arms == place
+        shown[sent] = other * world.videos + policies[other].serve_many(contexts[sent])
+    return shown
+
+
+def public_visits(world: Clicks, vendor: int, grid: Grid, visits: int, seed: int) -> PublicData:
+    """So many visits of people who agreed, each shown a random own video."""
+    generator = np.random.default_rng([seed, vendor])
+    contexts = generator.random((visits, world.dimension))
+    arms = generator.integers(0, world.videos, visits)
+    clicks = generator.random(visits) < world.mean(vendor * world.videos + arms, contexts)
+    tables = np.zeros((2, len(grid), world.videos + world.vendors - 1))
+    cells = grid.numbers(contexts)
+    np.add.at(tables[0], (cells, arms), clicks)
+    np.add.at(tables[1], (cells, arms), 1.0)
+    return PublicData(tables[0], tables[1])
+
+
+def exponent(rows: Sequence[StepRow]) -> Interval:
+    """Of one step at one epsilon: slope of log regret over log horizon, one line per seed.
+
+    Below 1, average regret falls with the horizon. The interval is over seeds: other worlds, other
+    visitors, other noise.
+    """
+    slopes = []
+    for seed in dict.fromkeys(row.seed for row in rows):
+        mine = [row for row in rows if row.seed == seed]
+        visits = np.log([row.visits for row in mine])
+        regret = np.log([row.visits * row.average_regret for row in mine])
+        slopes.append(float(np.polyfit(visits, regret, 1)[0]))
+    return mean_interval(slopes)
+
+
+def table(rows: Sequence[StepRow]) -> str:
+    """Steps and horizons by epsilons: average regret, mean over seeds and half the interval."""
+    epsilons = sorted({row.epsilon for row in rows})
+    lines = [
+        f"{'step':<20}{'visits':>9}" + "".join(f"{f'eps {epsilon:g}':>18}" for epsilon in epsilons)
+    ]
+    for name, visits in dict.fromkeys((row.step, row.visits) for row in rows):
+        found = [
+            [r.average_regret for r in rows if (r.step, r.visits, r.epsilon) == (name, visits, e)]
+            for e in epsilons
+        ]
+        lines.append(f"{name:<20}{visits:>9}" + "".join(f"{_mean(one):>18}" for one in found))
+    return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> str:
+    """Nothing for no values; no interval for one."""
+    if not values:
+        return ""
+    mean, _, high = mean_interval(values)
+    return f"{mean:.4f}" if len(values) == 1 else f"{mean:.4f} ± {high - mean:.4f}"
+
+
+def exponents(rows: Sequence[StepRow]) -> str:
+    """A line per step and epsilon that was run with several horizons."""
+    lines = []
+    for name, epsilon in dict.fromkeys((row.step, row.epsilon) for row in rows):
+        mine = [row for row in rows if (row.step, row.epsilon) == (name, epsilon)]
+        if len({row.visits for row in mine}) > 1:
+            mean, low, high = exponent(mine)
+            lines.append(
+                f"{name}, epsilon {epsilon:g}: regret grows as T^{mean:.3f} "
+                f"(95 % interval {low:.3f} to {high:.3f})"
+            )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write every run as it ends, and then the table, to standard output."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--names", nargs="+", default=[*STEPS, *RIVALS], choices=[*STEPS, *RIVALS])
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.5, 1, 3, 10, math.inf])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--visits", nargs="+", type=int, default=[200_000])
+    parser.add_argument("--json", action="store_true", help="one line of JSON per run, no table")
+    given = parser.parse_args(arguments)
+    rows = []
+    for visits in given.visits:
+        for row in steps(
+            names=given.names, epsilons=given.epsilons, seeds=given.seeds, visits=visits
+        ):
+            rows.append(row)
+            line = json.dumps(row.to_dict()) if given.json else str(row)
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+    if not given.json:
+        sys.stdout.write(f"\n{table(rows)}\n{exponents(rows)}\n")
+
+
+if __name__ == "__main__":
+    main()

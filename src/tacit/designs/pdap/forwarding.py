@@ -1,0 +1,193 @@
+"""A visitor's context as other vendors may see it: randomised once, at home, before it leaves.
+
+Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
+            answer; Erlingsson, Pihur, Korolova: RAPPOR (CCS 2014), for keeping it.
+Guarantee   epsilon for one randomisation, towards all neighbours together, also if they collude:
+            every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
+Not         that a request was made, when, and to whom. A policy that forwards because of where the
+            context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import Event, PrivacyFilter, PureAccountant
+from tacit.designs.pdap.messages import (
+    MICRO,
+    MOST_FEATURES,
+    MOST_SLICES,
+    NO_NOISE,
+    REQUEST_BYTES,
+    Forward,
+)
+from tacit.designs.pdap.policy import checked_context
+from tacit.errors import ConfigError
+from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
+from tacit.randomness import Source
+
+Per = Literal["visit", "subject"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How contexts are told, as vendors agree on it. epsilon: nats, inf for the true cell.
+
+    features: d, or 0 to tell nothing. slices: per feature; with noise, slices ** features answers
+    are possible, at most 2 ** 20: few features, or two slices.
+    """
+
+    features: int
+    slices: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_whole("features", self.features, least=0, most=MOST_FEATURES)
+        check_whole("slices", self.slices, least=1, most=MOST_SLICES)
+        noisy = not math.isinf(self.epsilon)
+        if noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
+            raise ConfigError(
+                f"{self.slices} slices of {self.features} features are more answers than "
+                f"{MOST_CATEGORIES}: reduce the contexts first, or cut them less."
+            )
+        if noisy and self.epsilon * MICRO >= NO_NOISE:
+            raise ConfigError("An epsilon above 4294 protects nobody: say inf.")
+
+    @property
+    def answers(self) -> int:
+        return int(self.slices**self.features)
+
+    @property
+    def told(self) -> bool:
+        """Whether anything is told at all."""
+        return self.features > 0 and self.slices > 1
+
+    @property
+    def micros(self) -> int:
+        """epsilon as messages state it, rounded up; 0 if nothing is told."""
+        if not self.told:
+            return 0
+        return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
+
+    def agrees(self, forward: Forward) -> bool:
+        """Whether a message is told as agreed."""
+        found = (len(forward.places), forward.slices, forward.epsilon)
+        return found == (self.features, self.slices, self.micros)
+
+
+CLEAR = MOST_SLICES
+"""Slices of a context in the clear, as the paper forwards it."""
+
+
+class Forwarder:
+    """Randomises contexts, and meters it.
+
+    per: "visit", each costs epsilon; "subject", a person's answer is kept for as long as her cell
+    stays the same, and only another cell costs epsilon again: that it changed can then be seen.
+    lifetime: nats that may be spent on one person; None: no limit. Persons are told apart by ids
+    that never leave.
+    """
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        *,
+        randomness: Source,
+        per: Per = "visit",
+        lifetime: float | None = None,
+    ) -> None:
+        if per not in get_args(Per):
+            raise ConfigError(f"A context is randomised per visit or per subject; got {per!r}.")
+        self.agreement = agreement
+        self.per = per
+        self._lifetime = lifetime
+        self._source = randomness
+        noisy = agreement.told and not math.isinf(agreement.epsilon)
+        # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
+        spent = agreement.epsilon * (1 - 2**-40)
+        self._response = KaryResponse(spent, agreement.answers) if noisy else None
+        self._kept: dict[tuple[Hashable, tuple[int, ...]], tuple[int, ...]] = {}
+        self._budgets: dict[Hashable, PrivacyFilter] = {}
+        self._numbers = b""
+
+    @property
+    def event(self) -> Event | None:
+        """What one randomisation costs; None if nothing is told, or if nothing protects it."""
+        return None if self._response is None else self._response.event
+
+    @property
+    def visit_epsilon(self) -> float:
+        """Nats that a forwarded visit costs, at most."""
+        if self._response is None:
+            return math.inf if self.agreement.told else 0.0
+        return PureAccountant().add(self._response.event).epsilon()
+
+    def forward(self, context: NDArray[np.float64], person: Hashable = None) -> Forward | None:
+        """One message for this visit, whoever it is sent to; None: the person's budget is spent.
+
+        person: needed where answers are kept, or budgets.
+        """
+        if person is None and (self.per == "subject" or self._lifetime is not None):
+            raise ConfigError("Say whose visit it is: answers or budgets are kept for each person.")
+        places = self._places(context)
+        told: tuple[int, ...] | None = places
+        if self._response is not None:
+            told = self._randomised(places, person)
+        if told is None:
+            return None
+        return Forward(self._number(), self.agreement.micros, self.agreement.slices, told)
+
+    def _places(self, context: NDArray[np.float64]) -> tuple[int, ...]:
+        if self.agreement.features == 0:
+            return ()
+        slices = self.agreement.slices
+        features = checked_context(context, self.agreement.features).tolist()
+        return tuple([min(int(feature * slices), slices - 1) for feature in features])
+
+    def _randomised(self, places: tuple[int, ...], person: Hashable) -> tuple[int, ...] | None:
+        keep = self.per == "subject"
+        if keep and (person, places) in self._kept:
+            return self._kept[person, places]
+        if not self._paid(person):
+            return None
+        assert self._response is not None
+        number = 0
+        for place in places:
+            number = number * self.agreement.slices + place
+        answer = int(self._response([number], self._source)[0])
+        told = []
+        for _ in places:
+            answer, place = divmod(answer, self.agreement.slices)
+            told.append(place)
+        found = tuple(reversed(told))
+        if keep:
+            self._kept[person, places] = found
+        return found
+
+    def _paid(self, person: Hashable) -> bool:
+        """Spend before anything is drawn."""
+        if self._lifetime is None or self.event is None:
+            return True
+        budget = self._budgets.get(person)
+        if budget is None:
+            budget = PrivacyFilter(PureAccountant, epsilon=self._lifetime)
+            self._budgets[person] = budget
+        if not budget.affords(self.event):
+            return False
+        budget.spend(self.event)
+        return True
+
+    def _number(self) -> bytes:
+        """16 random bytes; many are drawn at once."""
+        if not self._numbers:
+            self._numbers = self._source.words(2 * 256).astype(">u8").tobytes()
+        number, self._numbers = self._numbers[:REQUEST_BYTES], self._numbers[REQUEST_BYTES:]
+        return number

@@ -1,0 +1,225 @@
+"""Cards of the sound learners: what one visit is promised, against whom, and what is left out."""
+
+from __future__ import annotations
+
+import math
+
+from tacit.accounting import PureAccountant, ZCDPAccountant
+from tacit.designs.pdap.context import Context
+from tacit.designs.pdap.guarantees import without_noise as without_noise
+from tacit.designs.pdap.joint_noise import NodeNoise
+from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.errors import ConfigError
+from tacit.mechanisms.parameters import check_epsilon
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+
+_VISIT = Adjacency("visit", "add or remove")
+_CONTEXT = Adjacency("visit", "replace")
+_JOINT = (
+    "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint privacy",
+    "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
+)
+_TREES = (
+    "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
+    "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010)",
+)
+_DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler"
+_NOT_JOINT = (
+    "her own video, which follows from her own context: whoever sees it learns about her",
+    "her own vendor, which sees contexts and rewards, and a neighbour a request is forwarded to",
+    "that a visit took place, and when: arrivals are counted in public",
+    "what a vendor learns about its neighbours: that costs something more, and has its own card",
+)
+
+
+def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
+    """visits_per_person: how many are learned at most (`Metered`); None: nothing limits them."""
+    if math.isinf(setting.epsilon):
+        return without_noise("sound-joint")
+    epsilon, delta = joint_price(setting.noise)
+    return Guarantee(
+        name="Sound joint privacy: noisy sums per cell and arm",
+        sentence=(
+            f"What all others are shown is {_pair(epsilon, delta)}-differentially private for each "
+            "visit: for its context, the arm and the reward together."
+        ),
+        protects="one visit: where its context lies, what was shown, and what came of it",
+        adjacency=_VISIT,
+        against=(
+            "everybody else together, with all they are ever shown and every table that is "
+            "released; a visit replaced by another costs twice as much"
+        ),
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=_lifetime(setting, visits_per_person, epsilon),
+        lifetime_epsilon=None if visits_per_person is None else visits_per_person * epsilon,
+        lifetime_delta=None
+        if visits_per_person is None
+        else _grouped(delta, epsilon, visits_per_person),
+        assumptions=(
+            _fixed(setting),
+            _released(setting),
+            "which arms could be chosen at a visit, and when arms join or leave, is public",
+            "every choice is made from the visitor's own context and from released sums",
+            "which arms can be shown at a visit is public, as is when arms join and leave",
+            "a reward enters within its public range; one from a neighbour is noised again",
+        ),
+        not_covered=(
+            *_NOT_JOINT,
+            "a person with several visits, beyond what `lifetime` says",
+            *(
+                ()
+                if visits_per_person is None
+                else ("one visit of somebody beyond her limit: it makes room for another of hers",)
+            ),
+            "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
+        ),
+        sources=(*_JOINT, *(_TREES if setting.release == "tree" else ()), _DISCRETE),
+    )
+
+
+def joint_price(noise: NodeNoise) -> tuple[float, float]:
+    """(epsilon, delta) of one visit, from the noise that is really drawn."""
+    if noise.delta == 0:
+        return PureAccountant().add(noise.event).epsilon(), 0.0
+    return ZCDPAccountant().add(noise.event).epsilon(noise.delta), noise.delta
+
+
+def answer(epsilon: float) -> Guarantee:
+    """What a vendor sends back about a forwarded user's reward."""
+    check_epsilon(epsilon)
+    if math.isinf(epsilon):
+        return without_noise("host")
+    exact = PureAccountant().add(BitRelease(epsilon).event).epsilon()
+    return Guarantee(
+        name="Noised reward of a forwarded visit",
+        sentence=f"One answer is {exact:g}-differentially private for the reward it is about.",
+        protects="one reward that a video of this vendor got",
+        adjacency=Adjacency("reward", "replace"),
+        against="the vendor that forwarded, with all it was ever sent",
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.PROVED,
+        epsilon=exact,
+        delta=0.0,
+        lifetime="one answer per forwarded visit; about n rewards of one video they are n answers",
+        assumptions=("the reward is 0 or 1, and is sent by randomised response from the first on",),
+        not_covered=(
+            "the video itself, which is shown to the forwarded user",
+            "how popular a video is: that takes many answers, and they add up",
+            "the context of the user who was forwarded, which this vendor sees",
+        ),
+        sources=("Warner: Randomized response (JASA 1965)",),
+    )
+
+
+def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guarantee:
+    """lifetime_epsilon: what a `Device` spends at most; None: nothing limits it."""
+    if math.isinf(policy.epsilon):
+        return without_noise("sound-context")
+    epsilon = PureAccountant().add(policy.event).epsilon()
+    if lifetime_epsilon is not None and lifetime_epsilon < epsilon:
+        raise ConfigError(f"A lifetime of {lifetime_epsilon:g} does not cover one visit.")
+    local = policy.setting.vendor_sees == "reports"
+    return Guarantee(
+        name="Sound local privacy of the context" + ("" if local else ", of what is shown alone"),
+        sentence=(
+            f"All that leaves the device at a visit is {epsilon:g}-differentially private: the arm "
+            "asked for, and the report of cell and reward."
+            if local
+            else f"What is shown at a visit is {epsilon:g}-differentially private for its context."
+        ),
+        protects=(
+            "one visit's context, and whether the visitor liked what she saw"
+            if local
+            else "one visit's context, from somebody who sees what is shown and nothing else"
+        ),
+        adjacency=_CONTEXT,
+        against=(
+            "everybody, the vendor included, with all arms asked for and all reports"
+            if local
+            else "whoever sees what is shown to her at this visit"
+        ),
+        trust=Trust.NOBODY if local else Trust.OWN_VENDOR,
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=0.0,
+        lifetime=(
+            "N visits cost N times as much; nothing limits them"
+            if lifetime_epsilon is None
+            else "her device stops: from then on arms are uniform and nothing is reported"
+        ),
+        lifetime_epsilon=lifetime_epsilon,
+        lifetime_delta=None if lifetime_epsilon is None else 0.0,
+        assumptions=(
+            "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
+            (
+                "the vendor learns from reports alone and never sees the context"
+                if local
+                else "the vendor sees contexts and rewards; they stay with it"
+            ),
+            f"the draw loses exactly {policy.draw_loss:.6g}; the rest is the report's",
+        ),
+        not_covered=(
+            *(
+                ()
+                if local
+                else (
+                    "earlier visits, whose exact rewards are in the tables",
+                    "the vendor, and whoever reads its memory",
+                )
+            ),
+            "that a visit took place, when, and from which address",
+            "a context sent along with a forwarded request: it is a release of its own",
+            "what the video itself says to whoever watches her watch it, apart from the choice",
+        ),
+        sources=(
+            "McSherry, Talwar: Mechanism design via differential privacy (FOCS 2007)",
+            "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
+            "Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016)",
+        ),
+    )
+
+
+def _fixed(setting: JointSetting) -> str:
+    if setting.partition == "grid":
+        return "the grid, the horizon and the ends of epochs are fixed beforehand"
+    return (
+        "the horizon and the ends of epochs are fixed beforehand; cells split between epochs, by "
+        "sums that were released, and a visit counts in the cell that it had then"
+    )
+
+
+def _released(setting: JointSetting) -> str:
+    noise = "Gaussian" if setting.delta > 0 else "Laplace"
+    steps = -(-setting.horizon // setting.tree_step)
+    if setting.release == "epochs":
+        return f"each visit enters one release of one pair of sums, with {noise} noise"
+    return (
+        f"each visit is in at most {setting.nodes} = floor(log2 {steps}) + 1 blocks of a "
+        f"binary tree on public time, each with {noise} noise"
+    )
+
+
+def _lifetime(setting: JointSetting, visits: int | None, epsilon: float) -> str:
+    ends = (
+        f"after {setting.horizon} arrivals nothing more is learned"
+        if setting.at_horizon == "stop"
+        else f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
+    )
+    if visits is None:
+        return f"{ends}; a person with N visits pays N times, {epsilon:g} N"
+    return f"{ends}; of one person {visits} visits are learned, and the others are not"
+
+
+def _grouped(delta: float, epsilon: float, visits: int) -> float:
+    """Group privacy (Dwork, Roth, 2014, Theorem 2.2 and after): delta N e^((N - 1) epsilon)."""
+    if delta == 0:
+        return 0.0
+    return min(1.0, delta * visits * math.exp(min(700.0, (visits - 1) * epsilon)))
+
+
+def _pair(epsilon: float, delta: float) -> str:
+    return f"{epsilon:g}" if delta == 0 else f"({epsilon:g}, {delta:g})"

@@ -1,0 +1,55 @@
+"""The card of what a vendor learns about its neighbours from its own users' visits."""
+
+from __future__ import annotations
+
+import math
+
+from tacit.accounting import PureAccountant
+from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust_noisy import release_for
+from tacit.errors import ConfigError
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+
+
+def learned_about_neighbours(
+    caution: Caution, *, visits_per_person: int | None = None
+) -> Guarantee:
+    """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
+    if math.isinf(caution.epsilon) or not caution.looks:
+        raise ConfigError("Caution without noise, or that looks at nobody, has no card.")
+    epsilon = PureAccountant().add(release_for(caution, caution.epsilon).event).epsilon()
+    limited = visits_per_person is not None
+    return Guarantee(
+        name="What is learned about neighbours",
+        sentence=(
+            f"Whom a vendor asks and believes is {epsilon:g}-differentially private for each "
+            "visit, on top of what its learner costs: it follows from public time and from noisy "
+            f"sums, one release per neighbour and {caution.epoch} visits."
+        ),
+        protects="one visit: which neighbour was asked, what it offered and said, and the click",
+        adjacency=Adjacency("visit", "add or remove"),
+        against=(
+            "everybody else together, with all noisy sums; a visit replaced by another costs twice "
+            "as much"
+        ),
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=0.0,
+        lifetime="a person with N visits pays N times",
+        lifetime_epsilon=visits_per_person * epsilon if visits_per_person is not None else None,
+        lifetime_delta=0.0 if limited else None,
+        assumptions=(
+            "which arms were open at a visit, and when neighbours join or leave, is public",
+            "a visit asks one neighbour, once; its parts count once each, in whatever epoch",
+            f"words are clamped to {caution.low:g} to {caution.high:g}",
+        ),
+        not_covered=(
+            "what a neighbour makes of having been asked: it may answer others differently",
+            "a home whose learner promises nothing: there the same rules look at exact numbers",
+        ),
+        sources=(
+            "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
+            "Ghosh, Roughgarden, Sundararajan (STOC 2009), for noise on integers",
+        ),
+    )

@@ -1,0 +1,480 @@
+"""A vendor: a policy for its own users, one for guests, names of videos, and other vendors.
+
+A visit   choose(), or begin() and forwarded() -> offered() if another vendor is to be asked ->
+          clicked(), rewarded(), in any order, or never. Bytes in, bytes out: nothing but
+          `messages.py` crosses.
+A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
+Users     are nobody here: somebody new needs nothing, and no id is asked for unless a Forwarder
+          keeps budgets or answers.
+Who may   come and go at any time: videos (add_video, remove_video), neighbours (meet, part), and
+          for one call the videos that can be shown now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import PureAccountant
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.learners import Chosen, Hosts, Learns, Settles
+from tacit.designs.pdap.messages import (
+    REQUEST_BYTES,
+    Forward,
+    MessageError,
+    Offer,
+    Refusal,
+    Reward,
+    answered,
+)
+from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.trust import Caution, Peer
+from tacit.designs.pdap.trust_noisy import NoisyPeer, release_for
+from tacit.errors import ConfigError, DataError
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """One visit of one's own user. video: what is shown; None while a neighbour is to be asked.
+
+    peer: whose offer will be shown. asks: whom to send `forward`, which is the same for every peer
+    and every retry; it holds `peer`.
+    """
+
+    context: NDArray[np.float64]
+    choice: Chosen
+    video: str | None
+    peer: str | None = None
+    asks: tuple[str, ...] = ()
+    forward: bytes | None = None
+    request: bytes = b""
+    click: float | None = None
+    word: float | None = None
+    learned: bool = False
+    number: int = 0
+    """Of all visits here; public."""
+    came: bool = False
+    """Whether it is known whether an offer came."""
+    allowed: frozenset[str] | None = None
+    """Own videos that could be shown when it began; None: all."""
+
+    def waits(self) -> bool:
+        """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
+        return self.peer is not None
+
+
+@dataclass(slots=True)
+class _Guest:
+    asked: bytes
+    answer: bytes
+    choice: Choice
+    reward: bytes | None = None
+
+
+class Vendor:
+    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a policy over the same videos.
+
+    forwarder: None never asks anybody. caution: what neighbours' words are worth; of noisy sums if
+    `home` is one that `Settles`, and exactly otherwise. agreement: how others' contexts are told
+    here; None: as one's own.
+    asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
+    then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
+    neighbour that is told of them knows whose offer was shown.
+    shared: whether `guests` is served by `home` itself and so needs no videos of its own.
+    keeps: guests whose answers it remembers, and visits for which it waits for a word; 0 where its
+    keeper does, and tells of a word with `word`.
+    """
+
+    def __init__(
+        self,
+        home: Learns[Any],
+        videos: Sequence[str],
+        *,
+        guests: Hosts | None = None,
+        peers: Sequence[str] = (),
+        forwarder: Forwarder | None = None,
+        agreement: Agreement | None = None,
+        caution: Caution | None = None,
+        asks_all: bool = False,
+        shared: bool = False,
+        keeps: int = 10_000,
+    ) -> None:
+        if len(videos) != home.n_own or len(peers) != home.n_neighbours:
+            raise ConfigError(
+                f"The policy has {home.n_own} own videos and {home.n_neighbours} neighbours; got "
+                f"{len(videos)} and {len(peers)} names."
+            )
+        if len(set(videos)) < len(videos) or len(set(peers)) < len(peers):
+            raise ConfigError("Two videos, or two neighbours, have one name.")
+        if peers and forwarder is None:
+            raise ConfigError("Neighbours can be asked with a Forwarder only.")
+        self.home, self.guests = home, guests
+        self._forwarder, self._caution = forwarder, caution or Caution()
+        self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
+        self.asks_all, self.shared, self._keeps = asks_all, shared, keeps
+        self._videos = dict(enumerate(videos))
+        self._guest_videos = dict(self._videos)
+        self._peers = dict(enumerate(peers, len(videos)))
+        self._known = {peer: self._stranger() for peer in peers}
+        self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
+        self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
+        self.visits = 0
+
+    @property
+    def videos(self) -> tuple[str, ...]:
+        return tuple(self._videos.values())
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        return tuple(self._peers.values())
+
+    @property
+    def arms(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
+        """Names of videos, and of neighbours, by the arms that they are at `home`."""
+        return MappingProxyType(self._videos), MappingProxyType(self._peers)
+
+    def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
+        """Go on with these, by the arms that `home` has now; after so many visits.
+
+        Of neighbours nothing is known at first. Visits and guests that waited are forgotten.
+        """
+        self.visits = visits
+        self._videos, self._peers = dict(videos), dict(peers)
+        self._guest_videos = dict(videos)
+        self._known = {peer: self._stranger() for peer in peers.values()}
+        self._waiting.clear()
+        self._open_guests.clear()
+
+    @property
+    def caution_epsilon(self) -> float:
+        """What `caution` costs one visit, present or absent, on top of what `home` charges."""
+        if self._forwarder is None or not self._caution.looks:
+            return 0.0
+        if math.isinf(epsilon := self._noise_epsilon):
+            return math.inf
+        return PureAccountant().add(release_for(self._caution, epsilon).event).epsilon()
+
+    def known(self, peer: str) -> Peer | NoisyPeer:
+        """What is known of a neighbour."""
+        if peer not in self._known:
+            raise ConfigError(f"There is no neighbour {peer!r}: it never joined, or has left.")
+        return self._known[peer]
+
+    def choose(
+        self,
+        context: NDArray[np.float64],
+        *,
+        videos: Sequence[str] | None = None,
+        peers: Sequence[str] | None = None,
+        person: Hashable = None,
+    ) -> Visit:
+        """`begin`, and what is sent if neighbours are to be asked. person: stays here.
+
+        It is asked for by a Forwarder that keeps budgets or answers.
+        """
+        visit = self.begin(context, videos=videos, peers=peers)
+        if not visit.asks:
+            return visit
+        assert self._forwarder is not None
+        message = self._forwarder.forward(context, person)
+        if visit.peer is not None:
+            self.forwarded(visit, message)
+        elif message is not None:
+            visit.forward = message.encode()
+        if message is None:
+            visit.asks = ()
+        return visit
+
+    def begin(
+        self,
+        context: NDArray[np.float64],
+        *,
+        videos: Sequence[str] | None = None,
+        peers: Sequence[str] | None = None,
+    ) -> Visit:
+        """Own video or neighbour. Raises DataError as policies do.
+
+        videos, peers: those that can be shown, or asked, now, by name; None: all. Which ones must
+        not follow from other visits.
+        """
+        self.visits += 1
+        self._pass_time()
+        own = self._named(videos)
+        reached = set(self._known if peers is None else peers)
+        open_to = [
+            arm
+            for arm, name in self._peers.items()
+            if name in reached and self._known[name].open(self.visits)
+        ]
+        if not own and not open_to:
+            raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
+        everything = videos is None and len(open_to) == len(self._peers)
+        choice = self.home.select(context, None if everything else own + open_to)
+        visit = Visit(context, choice, self._videos.get(choice.arm), number=self.visits)
+        visit.allowed = None if videos is None else frozenset(videos)
+        visit.peer = self._peers.get(choice.arm)
+        if self.asks_all:
+            visit.asks = tuple(self._peers[arm] for arm in open_to)
+        elif visit.peer is not None:
+            visit.asks = (visit.peer,)
+        return visit
+
+    def forwarded(self, visit: Visit, message: Forward | None) -> None:
+        """What leaves for the neighbour of `begin`; None: her budget is spent, nothing leaves."""
+        if visit.peer is None:
+            raise ConfigError("This visit waits for no neighbour.")
+        if message is None:
+            self._locally(visit, self._shown_at(visit))
+            return
+        visit.forward, visit.request = message.encode(), message.request
+        if (known := self._known.get(visit.peer)) is not None:
+            known.asked()
+        if self._keeps and not self.asks_all:
+            self._waiting[visit.peer, visit.request] = visit
+
+    def offered(
+        self, visit: Visit, answer: bytes | None, *, videos: Sequence[str] | None = None
+    ) -> str:
+        """What to show, once the neighbour has answered, or has not (None): then an own video.
+
+        videos: those that can be shown now; None: those of `choose` that have not left since.
+        """
+        peer = visit.peer
+        if peer is None:
+            raise ConfigError("This visit waits for no neighbour.")
+        video = _video_of(answer, visit.request)
+        known = None if visit.came else self._known.get(peer)
+        visit.came = True
+        if video is not None:
+            visit.video = video
+            if known is not None:
+                known.answered()
+            if visit.choice.phase == "train":  # counts, whatever comes of it
+                self._learn(visit, 0.0)
+            return video
+        if known is not None:
+            known.failed(self.visits)
+        self._waiting.pop((peer, visit.request), None)
+        own = self._shown_at(visit) if videos is None else self._named(videos)
+        return self._locally(visit, own).video or ""
+
+    def clicked(self, visit: Visit, reward: float) -> None:
+        """Learn what home saw itself, whoever's video it was. reward: 0 or 1, or between."""
+        if not 0 <= reward <= 1:
+            raise DataError("a click is out of range", expected="0 to 1")
+        if visit.click is not None:
+            return
+        visit.click = float(reward)
+        if visit.peer is None:
+            self._learn(visit, visit.click)
+            return
+        if (known := self._known.get(visit.peer)) is not None:
+            known.noticed()
+        if visit.word is not None:
+            self._compare(visit)
+        self._learn(visit, visit.click)
+
+    def rewarded(self, peer: str, data: bytes) -> bool:
+        """A neighbour's word, once for each visit it was asked at. Whether it was of use.
+
+        A word before the offer is none: nothing of the neighbour's was shown yet, and may never be.
+        """
+        try:
+            message = Reward.decode(data)
+        except MessageError:
+            return False
+        visit = self._waiting.get((peer, message.request))
+        if visit is None or not self.word(visit, message):
+            return False
+        del self._waiting[peer, message.request]
+        return True
+
+    def word(self, visit: Visit, message: Reward) -> bool:
+        """The same, of a visit that whoever keeps it found by peer and request."""
+        known = None if visit.peer is None else self._known.get(visit.peer)
+        if known is None or visit.video is None or visit.word is not None:
+            return False
+        visit.word = known.clamped(message.reward / 1_000_000)
+        if visit.click is not None:
+            self._compare(visit)
+        elif known.believed:
+            self._learn(visit, visit.word)
+        return True
+
+    def serve(self, peer: str, data: bytes) -> bytes:
+        """The answer to somebody's Forward: an Offer or a Refusal. Anything is taken as it comes.
+
+        peer: who asks, as the connection has proved.
+        """
+        try:
+            asked = Forward.decode(data)
+        except MessageError:
+            return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
+        if peer not in self._known:
+            return Refusal(asked.request, "unknown").encode()
+        before = self._open_guests.get((peer, asked.request))
+        if before is not None:
+            same = before.asked == data
+            return before.answer if same else Refusal(asked.request, "malformed").encode()
+        if self._agreement is None or not self._agreement.agrees(asked):
+            return Refusal(asked.request, "not agreed").encode()
+        if self.guests is None or not self._guest_videos:
+            return Refusal(asked.request, "no video").encode()
+        choice = self.guests.select(np.array(asked.context()))
+        offer = Offer(asked.request, self._guest_videos[choice.arm]).encode()
+        self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
+        if len(self._open_guests) > self._keeps:
+            self._open_guests.popitem(last=False)
+        return offer
+
+    def unlearned(self, context: NDArray[np.float64]) -> str:
+        """The own video that a guest with this context would see, for somebody of one's own whose
+        visit is none: nothing is learned of it, and time does not pass."""
+        if self.guests is None:
+            raise ConfigError("A vendor without a policy for guests has none for this.")
+        return self._guest_videos[self.guests.select(context).arm]
+
+    def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
+        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest."""
+        guest = self._open_guests.get((peer, request))
+        if guest is None or self.guests is None:
+            return None
+        if guest.reward is None:
+            guest.reward = Reward.of(request, self.guests.answer(guest.choice, reward)).encode()
+        return guest.reward
+
+    def add_video(self, name: str) -> None:
+        """It is tried from the next visit on."""
+        if name in self._videos.values():
+            raise ConfigError(f"There is a video {name!r} already.")
+        arm = self.home.add_arm()
+        self._videos[arm] = name
+        if self.guests is not None:
+            self._guest_videos[arm if self.shared else self._of_guests().add_arm()] = name
+
+    def remove_video(self, name: str) -> None:
+        arm = _arm_of(self._videos, name, "video")
+        self.home.remove_arm(arm)
+        del self._videos[arm]
+        if self.guests is not None:
+            arm = _arm_of(self._guest_videos, name, "video")
+            if not self.shared:
+                self._of_guests().remove_arm(arm)
+            del self._guest_videos[arm]
+
+    def meet(self, peer: str) -> None:
+        """A new neighbour, of which nothing is known yet."""
+        if peer in self._known:
+            raise ConfigError(f"There is a neighbour {peer!r} already.")
+        if self._forwarder is None:
+            raise ConfigError("Neighbours can be asked with a Forwarder only.")
+        self._peers[self.home.add_arm(neighbour=True)] = peer
+        self._known[peer] = self._stranger()
+
+    def part(self, peer: str) -> None:
+        """It is neither asked nor served from now on."""
+        arm = _arm_of(self._peers, peer, "neighbour")
+        self.home.remove_arm(arm)
+        del self._peers[arm], self._known[peer]
+
+    @property
+    def _noise_epsilon(self) -> float:
+        """A twin without noise has a caution without noise."""
+        claims = isinstance(self.home, Settles) and not math.isinf(self.home.epsilon)
+        return self._caution.epsilon if claims else math.inf
+
+    def _stranger(self) -> Peer | NoisyPeer:
+        if isinstance(self.home, Settles):
+            return NoisyPeer(self._caution, epsilon=self._noise_epsilon)
+        return Peer(self._caution)
+
+    def _pass_time(self) -> None:
+        """What follows from the number of visits alone, and from what is released because of it."""
+        while self._waiting:  # by their age: how many others wait would tell of these
+            oldest = next(iter(self._waiting))
+            if self._waiting[oldest].number > self.visits - self._keeps:
+                break
+            del self._waiting[oldest]
+        if self.visits % self._caution.epoch or not self._caution.looks:
+            return
+        for name, known in self._known.items():
+            if isinstance(known, NoisyPeer) and known.ended(self.visits):
+                self._forget(name)
+
+    def _named(self, videos: Sequence[str] | None) -> list[int]:
+        if videos is None:
+            return list(self._videos)
+        wanted = set(videos)
+        own = [arm for arm, name in self._videos.items() if name in wanted]
+        if len(own) < len(wanted):
+            raise ConfigError("A video that is to be shown is none of this vendor's.")
+        return own
+
+    def _shown_at(self, visit: Visit) -> list[int]:
+        """Own videos that could be shown when it began, and have not left since."""
+        allowed = visit.allowed
+        return [arm for arm, name in self._videos.items() if allowed is None or name in allowed]
+
+    def _locally(self, visit: Visit, own: list[int]) -> Visit:
+        """An own video instead. A second choice of the same visit: the first is not learned."""
+        if not own:
+            raise ConfigError("The neighbour has nothing, and there is no own video to show.")
+        visit.choice = (
+            self.home.settle(visit.context, own, instead=visit.choice)
+            if isinstance(self.home, Settles)
+            else self.home.select(visit.context, own)
+        )
+        visit.video, visit.peer = self._videos[visit.choice.arm], None
+        return visit
+
+    def _learn(self, visit: Visit, reward: float) -> None:
+        gone = visit.choice.arm not in self._videos and visit.choice.arm not in self._peers
+        if not visit.learned and not gone:
+            visit.learned = True
+            self.home.update(visit.choice, reward)
+
+    def _compare(self, visit: Visit) -> None:
+        assert visit.peer is not None
+        assert visit.word is not None
+        assert visit.click is not None
+        known = self._known.get(visit.peer)
+        if known is None or visit.click not in (0, 1):
+            return
+        if known.compared(visit.word, bool(visit.click)):
+            self._forget(visit.peer)
+
+    def _forget(self, peer: str) -> None:
+        """Its arm starts anew, without what it said."""
+        arm = _arm_of(self._peers, peer, "neighbour")
+        self._peers[self.home.add_arm(neighbour=True)] = peer
+        self.home.remove_arm(arm)
+        del self._peers[arm]
+
+    def _of_guests(self) -> Learns[Any]:
+        assert self.guests is not None
+        return self.guests  # type: ignore[return-value]  # unless shared, a policy of its own
+
+
+def _video_of(answer: bytes | None, request: bytes) -> str | None:
+    """None for everything but an offer to this very request."""
+    if answer is None:
+        return None
+    try:
+        message = answered(answer)
+    except MessageError:
+        return None
+    return message.video if isinstance(message, Offer) and message.request == request else None
+
+
+def _arm_of(names: dict[int, str], name: str, what: str) -> int:
+    for arm, known in names.items():
+        if known == name:
+            return arm
+    raise ConfigError(f"There is no {what} {name!r}: it never joined, or has left.")

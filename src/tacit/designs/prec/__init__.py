@@ -1,0 +1,28 @@
+"""p-REC: recommend from other people's votes, round after round, without revealing any voter.
+
+Source   Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
+         (2015).
+
+paper                       here                                   where
+T, m, n, P, D, R            PRecSettings                           settings.py
+phi, gamma, lambda, rho     Law                                    law.py
+p-REC_sim, p-REC            PRec                                   curator.py
+creditD, creditR, weight    Block, Seats                           blocks.py, engine/votes.py
+promise of P peers          Gate (sound), assumed (published)      gate.py
+epsilon                     Plan, cards                            budget.py, guarantees.py
+
+Deviations, each with its proof in the docs: the sound variant keeps the number of survivors above a
+floor by a private gate instead of being promised it; a client's silence counts as a dislike;
+rounds may have fewer objects; voters may abstain, join and leave. The published variant has no gate
+and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
+"""
+
+from tacit.designs.prec.budget import Plan
+from tacit.designs.prec.curator import PRec
+from tacit.designs.prec.guarantees import cards
+from tacit.designs.prec.law import Law
+from tacit.designs.prec.records import Entry, Round, Transcript
+from tacit.designs.prec.replaying import replay
+from tacit.designs.prec.settings import PRecSettings
+
+__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Round", "Transcript", "cards", "replay"]

@@ -1,0 +1,196 @@
+"""p-REC on the audit's bench: samples of whole runs of the shipped curator, with hostile clients.
+
+One sample is one client's run; a server serves many clients, whose draws are their own. The noise
+of many gates is drawn by one call of OpenDP and handed out in order, but for one pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.bench import Chances, best_ideal
+from tacit.auditing.claims import Check, Line, as_expected
+from tacit.auditing.claims import run as made
+from tacit.auditing.empirical import ALPHA, Feature, audit
+from tacit.auditing.verdicts import Audit, Checked
+from tacit.designs.prec import PRec, PRecSettings
+from tacit.designs.prec.audit.exact import PEERS
+from tacit.designs.prec.audit.losses import loss_at, walked_pair
+from tacit.designs.prec.audit.patterns import Pattern, followed, halved
+from tacit.designs.prec.audit.walk import Path, all_paths, sampled, views, walked
+from tacit.designs.prec.guarantees import lonely_losses
+from tacit.designs.prec.theory import eps_tight
+
+__all__ = ["BENCH", "LEAST_SAMPLES", "SAMPLES", "Line", "as_expected", "run"]
+
+SAMPLES = 10_000
+LEAST_SAMPLES = 1_000
+Variant = Literal["published", "sound"]
+_LONG, _SHORT, _PEERS = 20, 6, 100
+_MATCHES, _STOP, _PREFIX, _VIEW = (
+    "recommendations that are her votes",
+    "rounds until the gate shuts",
+    "rounds whose recommendations are all her votes",
+    "whole view",
+)
+
+
+def features(votes: Pattern) -> dict[str, Feature]:
+    """Numbers made of a run in which an event is sought. After the gate has shut, nothing tells."""
+    hers = votes.votes[:, -1]
+
+    def agreeing(runs: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(runs[:, :-1] == hers, dtype=np.bool_)
+
+    found: dict[str, Feature] = {
+        _MATCHES: lambda runs: agreeing(runs).sum(axis=1),
+        _PREFIX: lambda runs: np.cumprod(agreeing(runs), axis=1).sum(axis=1),
+        _STOP: lambda runs: runs[:, -1],
+    }
+    if votes.rounds <= _SHORT:
+        found[_VIEW] = _coded
+    return found
+
+
+def _coded(runs: NDArray[Any]) -> NDArray[np.int64]:
+    """One number for the outputs until the stop, and the stop."""
+    rounds = runs.shape[1] - 1
+    law = np.where(np.arange(rounds) < runs[:, -1:], runs[:, :-1] + 1, 0)
+    return np.asarray((law * 3 ** np.arange(rounds)).sum(axis=1), dtype=np.int64)
+
+
+def code(outputs: Path, rounds: int) -> int:
+    """What `_coded` makes of a view."""
+    row = np.array([*outputs, *[0] * (rounds - len(outputs)), len(outputs)])
+    return int(_coded(row[None])[0])
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A check of two neighbouring patterns. exact: of the whole view at delta, if it is known.
+
+    chances: of events of one feature under the two. share: it gets samples / share.
+    """
+
+    name: str
+    settings: PRecSettings
+    votes: Pattern
+    exact: float
+    chances: tuple[Chances, Chances]
+    delta: float = 0.0
+    share: int = 1
+    bulk: bool = True
+    kind: type[PRec] = PRec
+
+    def __call__(self, samples: int, alpha: float) -> Checked:
+        count, ways = max(samples // self.share, 100), features(self.votes)
+        draw = partial(sampled, self.kind, self.settings, bulk=self.bulk)
+        found = audit(
+            lambda n: draw(self.votes, n),
+            lambda n: draw(self.votes.without, n),
+            samples=count,
+            alpha=alpha,
+            delta=self.delta,
+            features=ways,
+        )
+        ideal = best_ideal(self.chances, count, alpha / len(ways), self.delta)
+        return Checked(
+            self.name,
+            self.exact,
+            None,
+            found.lower_bound,
+            ideal,
+            count,
+            most=self.exact,
+        )
+
+
+def published() -> Line:
+    """Theorem 11 without its promise: a client who follows one voter, and nobody else votes."""
+    wanted = PRecSettings(_LONG, 2, 2 * _PEERS, peers=_PEERS, variant="published")
+    votes = followed(np.array([[at % 2] for at in range(_LONG)]))
+    told = walked_pair(PRec, wanted, votes, [_hers(votes), _never_hers(votes)], peers=0).rounds
+    with_her = math.exp(lonely_losses(wanted.law, 1)[0]) / 2
+    matches = tuple(_binomial(chance) for chance in (with_her, 0.5))
+    check = Sampled("one voter, no peers", wanted, votes, told, (matches[0], matches[1]))
+    claim = eps_tight(2, _LONG, 0, 0, _PEERS)
+    return Line("p-rec-published", claim, (check,), published=True)
+
+
+def gated(epsilon: float) -> Line:
+    """The sound variant: the victim among voters who agree, alone, and among few who do not."""
+    long = PRecSettings(_LONG // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
+    short = PRecSettings(_SHORT, 2, 1000, peers=PEERS, epsilon=epsilon, delta=1e-6)
+    checks: tuple[Check, ...] = (
+        _agreeing("she and all whom the gate asks for", long, long.plan.threshold),
+        _agreeing("she and P - 1 who agree", long, _PEERS, share=4),
+        _agreeing("she alone", long, 1, share=20, bulk=False),
+        _splitting("they part from her", short, share=2),
+    )
+    return Line("p-rec-sound", epsilon, checks, delta=long.plan.delta)
+
+
+BENCH: Mapping[Variant, tuple[Callable[[], Line], ...]] = {
+    "published": (published,),
+    "sound": (partial(gated, 4.0), partial(gated, 2.0)),
+}
+
+
+def run(line: Line, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
+    """Make every check and judge."""
+    return replace(
+        made(line, samples=samples, alpha=alpha), unit="vote history", adjacency="add or remove"
+    )
+
+
+def _agreeing(
+    name: str, wanted: PRecSettings, voters: int, *, share: int = 1, bulk: bool = True
+) -> Sampled:
+    """All vote alike, so that nobody ever leaves and only the gate can tell.
+
+    Of her alone as well: without her nobody is left, but the gate is open with less than delta.
+    """
+    hers = np.arange(wanted.rounds) % 2
+    votes = followed(np.repeat(hers[:, None], voters, axis=1))
+    pair = walked_pair(PRec, wanted, votes, [_hers(votes)])
+    stops: list[dict[Hashable, float]] = [
+        dict(enumerate([*shut, never]))
+        for shut, never in (walks[0].passing for walks in (pair.beside, pair.without))
+    ]
+    exact = loss_at(stops[0], stops[1], wanted.plan.delta)
+    return Sampled(name, wanted, votes, exact, (stops[0], stops[1]), wanted.plan.delta, share, bulk)
+
+
+def _splitting(name: str, wanted: PRecSettings, *, share: int) -> Sampled:
+    """As many as the gate asks for, in halves from the first round on; she is followed."""
+    rounds = wanted.rounds
+    votes = halved(wanted.plan.threshold + 2, rounds)
+    pair = [
+        dict(views(walked(PRec, wanted, side, all_paths(side)))) for side in (votes, votes.without)
+    ]
+    exact = loss_at(dict(pair[0]), dict(pair[1]), wanted.plan.delta)
+    coded: list[dict[Hashable, float]] = [
+        {code(outputs, rounds): chance for (outputs, _), chance in seen.items()} for seen in pair
+    ]
+    return Sampled(name, wanted, votes, exact, (coded[0], coded[1]), wanted.plan.delta, share)
+
+
+def _hers(votes: Pattern) -> Path:
+    return tuple(votes.votes[:, -1].tolist())
+
+
+def _never_hers(votes: Pattern) -> Path:
+    return tuple((1 - votes.votes[:, -1]).tolist())
+
+
+def _binomial(chance: float) -> Chances:
+    return {
+        k: math.comb(_LONG, k) * chance**k * (1 - chance) ** (_LONG - k) for k in range(_LONG + 1)
+    }

@@ -1,0 +1,262 @@
+"""What is computed of the shipped p-REC and not sampled: transcripts, all views, worst streams.
+
+Every check takes the class to look at, so that a faulty one can be put in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+from tacit.auditing.verdicts import exceeds
+from tacit.designs.prec import PRec, PRecSettings
+from tacit.designs.prec.audit import literal
+from tacit.designs.prec.audit.losses import Pair, beyond, rounds_told, together, walked_pair
+from tacit.designs.prec.audit.patterns import (
+    Pattern,
+    dropped,
+    halved,
+    hostile,
+    lively,
+    pattern,
+    promised,
+    rarely_voting,
+    refilled,
+)
+from tacit.designs.prec.audit.walk import Path, all_paths, sampled, views, walked
+from tacit.designs.prec.exact import floor_epsilon, promise_epsilon
+
+PEERS = 12
+"""The fewest that two objects allow."""
+_PATHS = 32
+_TOLERANCE = 1e-9
+_FEWEST = 5  # runs in a cell of the chi-square
+
+
+@dataclass(frozen=True)
+class Computed:
+    """instances: pairs of neighbours. largest: of what was computed; allowed: what the proof or the
+    card allows; at_least: what it has to reach, or the check was blind."""
+
+    check: str
+    instances: int
+    largest: float
+    allowed: float
+    at_least: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        if exceeds(self.allowed, self.largest):
+            return "violation"
+        return "blind" if self.largest < self.at_least else "held"
+
+
+Check = Callable[[type[PRec]], list[Computed]]
+
+
+def settings_for(
+    gate: float, *, rounds: int = 6, voters: int = 80, delta: float = 5e-3
+) -> PRecSettings:
+    """Two objects, 12 peers, and so many nats for the gate beyond what the rounds cost."""
+    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=voters)
+    return PRecSettings(rounds, 2, voters, peers=PEERS, epsilon=gate + floor, delta=delta)
+
+
+def random_streams(kind: type[PRec], patterns: int = 4) -> list[Computed]:
+    """Rounds of any size, abstainers, comers and goers, silence; with credits and without."""
+    found = []
+    for objects, diversity, radius in ((2, 0, 0), (3, 0, 0), (2, 1, 0), (2, 0, 1), (3, 2, 1)):
+        rng = np.random.default_rng(objects + 10 * diversity + 100 * radius)
+        rounds, peers, told = 16, 6 * objects, 0.0
+        wanted = PRecSettings(rounds, objects, 8 * peers, peers, diversity, radius, delta=1e-3)
+        for _ in range(patterns):
+            votes = lively(rng, int(rng.integers(4 * peers, 7 * peers)), rounds, objects)
+            told = max(told, walked_pair(kind, wanted, votes, random_paths(rng, votes)).rounds)
+        name = f"random, m={objects} D={diversity} R={radius}: rounds"
+        found.append(Computed(name, patterns, told, wanted.plan.floor, 1e-3))
+    return found
+
+
+def kept_promises(kind: type[PRec], patterns: int = 12) -> list[Computed]:
+    """The published variant where the client has her peers."""
+    found = []
+    for objects in (2, 3):
+        rng, peers, rounds = np.random.default_rng(objects), 6 * objects, 12
+        voters = 4 * peers
+        wanted = PRecSettings(rounds, objects, voters, peers, variant="published")
+        told = 0.0
+        for _ in range(patterns):
+            votes = promised(rng, peers, int(rng.integers(peers, voters)), rounds, objects)
+            paths = random_paths(rng, votes)
+            told = max(told, walked_pair(kind, wanted, votes, paths, peers=peers).rounds)
+        allowed, _ = promise_epsilon(objects=objects, rounds=rounds, peers=peers, voters=voters)
+        name = f"kept promises, m={objects}: rounds"
+        found.append(Computed(name, patterns, told, allowed, 1e-3))
+    return found
+
+
+def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> list[Computed]:
+    """The votes and answers that tell the most, found by a game of its own, and replayed."""
+    voters, found = 5 * peers, []
+    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=peers, voters=voters)
+    wanted = PRecSettings(rounds, 2, voters, peers=peers, epsilon=floor + 2.0)
+    reached = 0.0
+    for side in (1, -1):
+        value, plays = literal.game(rounds, peers, voters, side)
+        votes = literal.staged(plays, voters)
+        told = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
+        reached = max(reached, told if exceeds(value, told) else min(told, value))
+    name = f"worst, T={rounds} P={peers} n={voters}: rounds"
+    found.append(Computed(name, 2, reached, floor, floor * (1 - _TOLERANCE)))
+    return found
+
+
+def literal_twin(kind: type[PRec]) -> list[Computed]:
+    """All outputs of short runs against the algorithm as printed: the largest |ln(p / p)|."""
+    found = []
+    for objects, diversity, radius in ((2, 0, 0), (3, 0, 0), (2, 1, 0), (3, 0, 1), (2, 1, 1)):
+        rng = np.random.default_rng(7 + objects + 10 * diversity + 100 * radius)
+        rounds, far = {2: 5, 3: 3}[objects], 0.0
+        wanted = PRecSettings(
+            max(rounds, 8 * (radius + 1)),
+            objects,
+            20,
+            diversity=diversity,
+            radius=radius,
+            epsilon=math.inf,
+        )
+        for _ in range(6):
+            voters = int(rng.integers(1, 9))
+            cast = rng.integers(0, objects, (rounds, voters))
+            votes = pattern(cast, rng.integers(0, 2, (rounds, objects)))
+            paths = all_paths(votes)
+            for walk, path in zip(walked(kind, wanted, votes, paths), paths, strict=True):
+                twin = literal.path_chances(votes, path, wanted.rounds, diversity, radius)
+                for event, chance in zip(walk.drawn, twin, strict=True):
+                    far = max(far, abs(math.log(event.chance / chance)))
+        name = f"as printed, m={objects} D={diversity} R={radius}"
+        found.append(Computed(name, 6, far, _TOLERANCE))
+    return found
+
+
+def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> list[Computed]:
+    """All views of 6 rounds, among them when the gate shut, of clients with few peers or none."""
+    wanted = settings_for(gate)
+    plan, name = wanted.plan, f"hostile, gate {gate:g}"
+    found = [walked_pair(kind, wanted, votes) for votes in hostile_set(wanted, instances)]
+    return [
+        Computed(f"{name}: delta in all", instances, _delta(found, wanted), plan.delta),
+        Computed(f"{name}: gate", instances, max(one.gate for one in found), plan.gate),
+        Computed(f"{name}: rounds", instances, max(one.rounds for one in found), plan.floor),
+        Computed(
+            f"{name}: below P",
+            instances,
+            max(one.unguarded for one in found),
+            plan.delta,
+        ),
+    ]
+
+
+def views_without_gate(_: type[PRec]) -> list[Computed]:
+    """The same without a gate, which they would break: the instances are hostile indeed."""
+    wanted, bare = settings_for(3.0), PRecSettings(6, 2, 80, PEERS, variant="published")
+    delta = max(
+        beyond(*walked_pair(PRec, bare, votes, peers=PEERS).views(), wanted.plan.epsilon)
+        for votes in hostile_set(wanted, 12)
+    )
+    return [Computed("hostile, no gate: delta", 12, delta, 1.0, 10 * wanted.plan.delta)]
+
+
+def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
+    """Voters who come in the place of those who are used up, and voters who rarely vote."""
+    found = []
+    for name, votes in (("newcomers", refilled(rounds)), ("abstainers", rarely_voting(rounds))):
+        wanted = PRecSettings(rounds, 2, votes.votes.shape[1], PEERS, delta=1e-3)
+        told = walked_pair(kind, wanted, votes, [(0,) * rounds]).rounds
+        found.append(Computed(f"{name}: rounds", 1, told, wanted.plan.floor, 0.1))
+    return found
+
+
+def drawn_as_computed(kind: type[PRec], runs: int = 2_000) -> list[Computed]:
+    """Sampled views against the computed chances: by how many tens chi-square speaks against it."""
+    wanted = settings_for(3.0, rounds=3)
+    votes = halved(wanted.plan.threshold + 6, 3)
+    chances = views(walked(kind, wanted, votes, all_paths(votes)))
+    seen: dict[tuple[Path, int], int] = dict.fromkeys(chances, 0)
+    for run in sampled(kind, wanted, votes, runs).tolist():
+        seen[tuple(run[: run[-1]]), run[-1]] += 1
+    expected = np.array([runs * chances[view] for view in seen])
+    times = np.array(list(seen.values()))
+    often = expected >= _FEWEST
+    cells = np.append(expected[often], expected[~often].sum())
+    found = np.append(times[often], times[~often].sum())
+    statistic = float(((found - cells) ** 2 / cells).sum())
+    against = -float(stats.chi2.logsf(statistic, len(cells) - 1)) / math.log(10)
+    return [Computed("sampled as computed: tens", 1, against, 6.0)]
+
+
+def colluding_clients(kind: type[PRec]) -> list[Computed]:
+    """Two clients of three rounds: twice the card's epsilon and delta hold, once does not."""
+    wanted, twice = settings_for(0.5, rounds=3), 0.0
+    pairs = [walked_pair(kind, wanted, votes) for votes in hostile_set(wanted, 8, rounds=3)]
+    for pair in pairs:
+        beside, without = (together(one, 2) for one in pair.views())
+        twice = max(twice, beyond(beside, without, 2 * wanted.plan.epsilon))
+    value, plays = literal.game(100, PEERS, 60, 1)
+    votes = literal.staged(plays, 60)
+    long = PRecSettings(100, 2, 60, peers=PEERS, epsilon=value + 3.0, delta=1e-3)
+    path: list[Path] = [(0,) * votes.rounds] * 2
+    pair = walked_pair(kind, long, votes, path)
+    told = sum(_log_ratio(pair, client) for client in range(2))
+    one, two = long.plan.epsilon, 2 * long.plan.epsilon
+    return [
+        Computed("two clients: delta in all", 8, twice, 2 * wanted.plan.delta),
+        Computed("two clients: one transcript", 1, told, two, one),
+    ]
+
+
+def hostile_set(wanted: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
+    """A third of them about as many voters as the gate asks for, the others few."""
+    rng = np.random.default_rng(17)
+    near = [min(wanted.voters - 1, max(0, wanted.plan.threshold + by)) for by in range(-3, 4)]
+    made = []
+    for at in range(instances):
+        others = near[at // 3 % len(near)] if at % 3 == 0 else at % 30
+        made.append(dropped(others, rounds) if at % 6 == 3 else hostile(rng, others, rounds))
+    return made
+
+
+def random_paths(rng: np.random.Generator, votes: Pattern) -> list[Path]:
+    """Some sequences of outputs."""
+    return [tuple(rng.integers(0, votes.sizes).tolist()) for _ in range(_PATHS)]
+
+
+def _delta(pairs: list[Pair], wanted: PRecSettings) -> float:
+    return max(beyond(*pair.views(), wanted.plan.epsilon) for pair in pairs)
+
+
+def _log_ratio(pair: Pair, client: int) -> float:
+    """Of all that one client sees on her path, if her gate never shuts."""
+    walks = pair.beside[client], pair.without[client]
+    gates = math.log(walks[0].passing[1] / walks[1].passing[1])
+    return gates + rounds_told(*walks, pair.peers)[-1]
+
+
+def checks(*, published: bool, sound: bool, short: bool = False) -> tuple[Check, ...]:
+    """Of the variants asked for. short: fewer hostile clients."""
+    of_sound = (
+        random_streams,
+        worst_streams,
+        partial(hostile_views, instances=12 if short else 60),
+        partial(hostile_views, gate=0.3, instances=12),
+        views_without_gate,
+        changing_voters,
+        drawn_as_computed,
+        colluding_clients,
+    )
+    return (literal_twin, *(kept_promises,) * published, *of_sound * sound)

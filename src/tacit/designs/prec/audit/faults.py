@@ -1,0 +1,220 @@
+"""Bugs planted into p-REC's curator, each one step of the shipped class overridden."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.bugs import Described, Tool
+from tacit.designs.prec import Law, PRec, PRecSettings
+from tacit.designs.prec.audit.exact import (
+    Check,
+    changing_voters,
+    drawn_as_computed,
+    hostile_views,
+    literal_twin,
+    worst_streams,
+)
+from tacit.designs.prec.ballots import Id
+from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.law import uniform
+from tacit.designs.prec.runs import Run
+from tacit.designs.prec.voters import Votes
+from tacit.mechanisms.threshold import ThresholdGate
+from tacit.randomness import Source, secure
+
+Counts = NDArray[np.int64]
+
+
+class _ExactCounts(ThresholdGate):
+    @property
+    def count_scale(self) -> float:
+        return 0.0
+
+
+class _HalfNoise(ThresholdGate):
+    def _scale(self, factor: int) -> float:
+        return super()._scale(factor) / 2
+
+
+class NoNoiseOnCounts(PRec):
+    """The gate's noise is on its threshold only."""
+
+    def _gate(self) -> Gate | None:
+        return _gate_of(_ExactCounts, self)
+
+
+class HalfNoise(PRec):
+    """Both of the gate's noises have half their scale."""
+
+    def _gate(self) -> Gate | None:
+        return _gate_of(_HalfNoise, self)
+
+
+class SlackForgotten(PRec):
+    """The gate stands at P itself."""
+
+    def _gate(self) -> Gate | None:
+        if self.plan is None:
+            return None
+        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.peers)
+
+
+class GateAfterDraw(PRec):
+    """The law draws first, and the gate decides about the next round."""
+
+    def _choose(self, run: Run) -> int:
+        if run.stopped is not None:
+            return uniform(len(self._candidates), self.source)
+        counts, credit = self._tallies(run)
+        place = self._law.draw(counts, self.source)
+        if run.gate is not None and run.gate.stops_at(credit // self.settings.credit):
+            run.stopped = self.round
+        return place
+
+
+class FreshGates(PRec):
+    """A new gate before every round, none of which is charged but the first."""
+
+    def _choose(self, run: Run) -> int:
+        run.gate = self._gate()
+        return super()._choose(run)
+
+
+class DrawnAgain(PRec):
+    """Asked again in the same round, the client is given another draw."""
+
+    def recommend(self, client: Any) -> Id:
+        run = self._run_of(client)
+        run.check_servable(client, self.settings.rounds)
+        place = self._choose(run)
+        if run.given(self.round) is None:
+            self.record(client, self._candidates[place])
+            run.replayed = False
+        return self._candidates[place]
+
+
+class SilenceIsFree(PRec):
+    """A client's dislike costs nobody."""
+
+    def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
+        return {seat: said for seat, said in super()._answers().items() if said[1]}
+
+
+class NewcomersCount(PRec):
+    """Who comes later counts for clients who are here already."""
+
+    def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+        before = len(self._votes)
+        super()._advance(candidates, votes)
+        for run in self._runs.values() if before else ():
+            block, place = run.seat
+            self._seats.blocks[block].credit.alive[before:] |= np.uint64(1 << place)
+            self._seats.blocks[block]._counts = None
+
+
+class AbstainersLeftOut(PRec):
+    """Who does not vote stays alive and counts for the gate, but not in the round's shares."""
+
+    def open_round(self, candidates: Collection[Any], votes: Any) -> None:
+        voters, places = votes
+        rows = self._voters.admit(voters)
+        cast = np.full(len(self._voters), len(candidates), dtype=np.uint16)
+        cast[rows] = places
+        self._advance((*candidates, "nobody"), cast)
+
+    def _tallies(self, run: Run) -> tuple[Counts, int]:
+        counts, credit = super()._tallies(run)
+        return counts[:-1], credit
+
+
+class ChargedTwice(PRec):
+    """Each answer takes two credits."""
+
+    def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+        size = len(self._candidates)
+        self._seats.turn(self._votes, size, self._votes, size, self._answers())
+        super()._advance(candidates, votes)
+
+
+class _NoCut(Law):
+    def chances(self, counts: Counts) -> NDArray[np.float64]:
+        raised = np.exp(self.rate * (counts - counts.max()) / max(1, counts.sum()))
+        gamma = float(self.gamma)
+        return np.asarray(gamma / len(counts) + (1 - gamma) * raised / raised.sum())
+
+
+class NoCut(PRec):
+    """phi is e^(lambda x) for every share, also below rho."""
+
+    def __init__(
+        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
+    ) -> None:
+        super().__init__(settings, randomness=randomness, number=number)
+        law = settings.law
+        self._law = _NoCut(law.rounds, law.objects, law.radius)
+
+
+class _ShortWords:
+    private = True
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return secure().words(count) >> np.uint64(1)
+
+
+class ShortWords(PRec):
+    """Random words have their first bit at 0, so that no draw ends in the upper half."""
+
+    def __init__(
+        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
+    ) -> None:
+        super().__init__(settings, randomness=randomness, number=number)
+        self.source = _ShortWords()
+
+
+def _gate_of(kind: type[ThresholdGate], server: PRec) -> Gate | None:
+    plan = server.plan
+    if plan is None:
+        return None
+    return Gate(kind(plan.gate, plan.threshold, monotonic=True, stops="below"))
+
+
+@dataclass(frozen=True)
+class Curated:
+    """A faulty curator, and the check that has to see it; the twin is the shipped one."""
+
+    name: str
+    kind: type[PRec]
+    check: Check
+    epsilon: float = 1.0
+    described: Described | None = None
+    tool: Tool = "exact"
+
+    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+        found = self.check(self.kind if bug else PRec)
+        broken = [one.largest for one in found if one.verdict != "held"]
+        return bool(broken), max(broken, default=None)
+
+
+_NARROW = partial(hostile_views, gate=3.0, instances=6)
+_WIDE = partial(hostile_views, gate=0.3, instances=4)
+
+BUGS = (
+    Curated("gate's noise on its threshold only", NoNoiseOnCounts, _NARROW),
+    Curated("half the gate's noise", HalfNoise, _NARROW),
+    Curated("slack forgotten", SlackForgotten, _WIDE),
+    Curated("gate asked after the draw", GateAfterDraw, _NARROW),
+    Curated("a fresh gate before every round", FreshGates, _NARROW),
+    Curated("drawn again when asked again", DrawnAgain, worst_streams),
+    Curated("a dislike costs nobody", SilenceIsFree, changing_voters),
+    Curated("newcomers count at once", NewcomersCount, changing_voters),
+    Curated("abstainers left out of the shares", AbstainersLeftOut, changing_voters),
+    Curated("each answer charged twice", ChargedTwice, literal_twin),
+    Curated("no cut below rho", NoCut, literal_twin),
+    Curated("random words cut short", ShortWords, drawn_as_computed, tool="empirical"),
+)

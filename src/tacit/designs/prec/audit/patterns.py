@@ -1,0 +1,146 @@
+"""A run of p-REC on the bench: votes, one voter who comes or goes, and the client's answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.prec import PRec
+
+Places = NDArray[np.int64]
+ABSTAINS = -1
+SILENT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """votes: (rounds, voters) the place of each one's object, or ABSTAINS; the last column is hers
+    in whom neighbours differ. sizes: (rounds,) objects. answers: (rounds, objects) of the client
+    to each recommendation: 1 a like, 0 a dislike, or SILENT. comes, leaves: (voters,) the first
+    round, from 1, in which somebody is there, and in which she is no longer.
+    """
+
+    votes: Places
+    sizes: Places
+    answers: Places
+    comes: Places
+    leaves: Places
+
+    @property
+    def rounds(self) -> int:
+        return len(self.votes)
+
+    @property
+    def without(self) -> Pattern:
+        """The neighbour: all votes but hers."""
+        return replace(
+            self, votes=self.votes[:, :-1], comes=self.comes[:-1], leaves=self.leaves[:-1]
+        )
+
+    def open(self, server: PRec, at: int) -> None:
+        """The next round, the `at`-th from 0; a voter's id is her column."""
+        number = at + 1
+        if (gone := np.flatnonzero(self.leaves == number)).size:
+            server.leave_voters(gone)
+        server.join_voters(np.flatnonzero((self.comes == number) & (self.leaves > number)))
+        here = (self.comes <= number) & (self.leaves > number) & (self.votes[at] != ABSTAINS)
+        server.open_round(range(self.sizes[at]), (np.flatnonzero(here), self.votes[at][here]))
+
+    def answer(self, server: PRec, client: int, at: int, place: int) -> None:
+        """What the client says of what she was given."""
+        if (said := self.answers[at, place]) != SILENT:
+            server.feedback(client, bool(said))
+
+
+def pattern(votes: Places, answers: Places) -> Pattern:
+    """Everybody votes in all rounds, which all have as many objects as there are answers."""
+    rounds, voters = votes.shape
+    sizes = np.full(rounds, answers.shape[1])
+    return Pattern(
+        votes, sizes, answers, np.ones(voters, np.int64), np.full(voters, rounds + 1, np.int64)
+    )
+
+
+def followed(votes: Places, objects: int = 2) -> Pattern:
+    """The hostile client: she likes exactly what the last voter voted for, who so never leaves."""
+    return pattern(votes, np.eye(objects, dtype=np.int64)[votes[:, -1]])
+
+
+def hostile(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
+    """One of many: two objects, others who agree with her more or less, and hardly twice alike.
+
+    The client follows her, or drops her in a round of her choice and what others vote for after.
+    """
+    hers = rng.integers(0, 2, rounds)
+    agreeing = rng.choice([0.0, 0.3, 0.5, 0.8, 1.0], (rounds, 1))
+    votes = np.where(rng.random((rounds, others)) < agreeing, hers[:, None], 1 - hers[:, None])
+    drop = int(rng.integers(0, 2 * rounds))
+    answers = np.eye(2, dtype=np.int64)[hers]
+    answers[drop:] = 1 - answers[drop:]
+    return pattern(np.column_stack([votes, hers]), answers)
+
+
+def lively(rng: np.random.Generator, others: int, rounds: int, objects: int) -> Pattern:
+    """Rounds of different size, abstainers, voters who come and go, silence: all at random."""
+    sizes = np.where(rng.random(rounds) < 0.1, 1, rng.integers(2, objects + 1, rounds))
+    favoured, share = rng.integers(0, sizes), rng.choice([0.2, 0.5, 0.7], (rounds, 1))
+    spread = rng.integers(0, sizes[:, None], (rounds, others + 1))
+    votes = np.where(rng.random((rounds, others + 1)) < share, favoured[:, None], spread)
+    votes[rng.random(votes.shape) < 0.1] = ABSTAINS
+    comes = np.where(rng.random(others + 1) < 0.9, 1, rng.integers(1, rounds + 1, others + 1))
+    leaves = np.where(
+        rng.random(others + 1) < 0.9, rounds + 1, rng.integers(2, rounds + 2, others + 1)
+    )
+    comes[-1], leaves[-1] = 1, rounds + 1
+    answers = rng.choice([1, 1, 0, 0, SILENT], (rounds, objects))
+    answers[sizes == 1] = 1  # all would be lost
+    return Pattern(votes, sizes, answers, comes, np.maximum(leaves, comes + 1))
+
+
+def promised(rng: np.random.Generator, peers: int, others: int, rounds: int, m: int) -> Pattern:
+    """The promise: the client likes one object a round, and `peers` beside her vote for it."""
+    liked = rng.integers(0, m, rounds)
+    votes = rng.integers(0, m, (rounds, others + 1))
+    drift = rng.random((rounds, 1))
+    votes = np.where(rng.random(votes.shape) < drift, liked[:, None], votes)
+    votes[:, :peers] = liked[:, None]
+    votes[:, -1] = np.where(rng.random(rounds) < 0.8, liked, votes[:, -1])
+    return pattern(votes, np.eye(m, dtype=np.int64)[liked])
+
+
+def refilled(rounds: int) -> Pattern:
+    """In halves in every round; one half is disliked, and as many others come in its place."""
+    each, first = 12, 24
+    others = first + each * (rounds - 1)
+    comes = np.maximum(1, (np.arange(others) - first) // each + 2)
+    return _split(np.broadcast_to(np.arange(others) < each, (rounds, others)) * 1, comes)
+
+
+def rarely_voting(rounds: int) -> Pattern:
+    """In each round twelve others vote, in halves, and nearly all abstain."""
+    each = 12
+    others = 20 * each
+    silent = np.arange(others) // each != np.arange(rounds)[:, None]
+    votes = np.where(silent, ABSTAINS, np.arange(others) % 2)
+    return _split(votes, np.ones(others, dtype=np.int64))
+
+
+def _split(votes: Places, comes: Places) -> Pattern:
+    """She votes for the second object in every round, and is followed."""
+    made = followed(np.column_stack([votes, np.ones(len(votes), dtype=np.int64)]))
+    return replace(made, comes=np.append(comes, 1))
+
+
+def halved(others: int, rounds: int) -> Pattern:
+    """Half of the others vote as she does, then half of each half, and so on; she is followed."""
+    votes = np.arange(others) >> np.arange(rounds)[:, None] & 1
+    return followed(np.column_stack([votes, np.zeros(rounds, dtype=np.int64)]))
+
+
+def dropped(others: int, rounds: int) -> Pattern:
+    """All others vote for the first object, which is liked; she does not in the first round."""
+    votes = np.zeros((rounds, others + 1), dtype=np.int64)
+    votes[0, -1] = 1
+    return pattern(votes, np.tile([1, 0], (rounds, 1)))

@@ -1,0 +1,226 @@
+"""One client's run of the shipped curator with its draws told beforehand, and what it asked for.
+
+What the law draws is replaced by a given output, and the gate's answer by "go on"; everything else
+is the curator as it runs. Heard are the chances that the law would have drawn with, the counts that
+the gate was asked about, and the scales of the noises that were drawn for it. From that follows
+the exact chance of every view. A block of clients walks at once, each on a path of her own. Not for
+several threads at once: methods are replaced for the whole process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.tap import Asked, Bulk, tapped
+from tacit.designs.prec import Law, PRec, PRecSettings
+from tacit.designs.prec.audit.patterns import Pattern
+from tacit.mechanisms.threshold import GateRun
+from tacit.randomness import Source, secure
+
+Path = tuple[int, ...]
+Floats = NDArray[np.float64]
+_REACH = 60  # scales, beyond which less than 1e-25 of a noise is left
+_ASKED = 2  # times in a round, the second of which must draw nothing
+_CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
+_NUMBER = 1  # of the run, so that abstainers' votes are the same for neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """The gate was asked. gate: which one; scale: of the noise on this count, 0 if none."""
+
+    gate: GateRun
+    count: int
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The law gave an output. survivors: their credit over what one has at the start."""
+
+    output: int
+    chance: float
+    survivors: int
+
+
+@dataclass(eq=False)
+class Walk:
+    """Of one client, in order. scales: of the noise on each gate's threshold, 0 if none."""
+
+    events: list[Question | Drawn] = field(default_factory=list)
+    scales: dict[GateRun, float] = field(default_factory=dict)
+
+    @property
+    def drawn(self) -> list[Drawn]:
+        return [event for event in self.events if isinstance(event, Drawn)]
+
+    @cached_property
+    def passing(self) -> tuple[list[float], float]:
+        """Chances that the gate shuts at each question in turn, and at none of them.
+
+        It shuts at a count if noise less count comes to the noisy negative threshold: `GateRun`.
+        """
+        before, left, gate = 1.0, np.ones(1), None
+        shut, noise = [], np.zeros(1)
+        for asked in (event for event in self.events if isinstance(event, Question)):
+            if asked.gate is not gate:  # asked in turn, so that a gate that is left is done with
+                before, gate = before * float(left.sum()), asked.gate
+                noise, left = _laplace(self.scales[gate])
+            least = asked.count - gate.gate.threshold + noise
+            shut.append(before * float((left * _at_least(least, asked.scale)).sum()))
+            left = left * _at_least(1 - least, asked.scale)  # the noise is symmetric
+        return shut, before * float(left.sum())
+
+
+class _Steering:
+    """Stand-ins for the law's draw and for the gate, which hear what they are asked."""
+
+    def __init__(self) -> None:
+        self.scales: dict[GateRun, float] = {}
+        self.walk, self.output, self.survivors = Walk(), 0, 0
+        self._heard: list[Asked] = []
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        kept: list[tuple[type, str, Any]] = [
+            (GateRun, "__init__", GateRun.__init__),
+            (GateRun, "stops_at", GateRun.stops_at),
+            (Law, "draw", Law.draw),
+        ]
+        make, ask = GateRun.__init__, GateRun.stops_at
+
+        def made(gate: GateRun, *given: Any) -> None:
+            self.scales[gate] = self._noise(lambda: make(gate, *given))
+
+        def stops_at(gate: GateRun, count: int) -> bool:
+            scale = self._noise(lambda: ask(gate, count))
+            self.walk.events.append(Question(gate, int(count), scale))
+            self.walk.scales[gate] = self.scales[gate]
+            gate._stopped = False
+            return False
+
+        def draw(law: Law, counts: NDArray[np.int64], _: Source) -> int:
+            chance = float(law.chances(counts)[self.output])
+            self.walk.events.append(Drawn(self.output, chance, self.survivors))
+            return self.output
+
+        stand_ins = (made, stops_at, draw)
+        with tapped() as self._heard:
+            for (kind, name, _), stand_in in zip(kept, stand_ins, strict=True):
+                setattr(kind, name, stand_in)
+            try:
+                yield
+            finally:
+                for kind, name, shipped in kept:
+                    setattr(kind, name, shipped)
+
+    def _noise(self, step: Any) -> float:
+        """The scale of the one noise that a step draws; 0 if it draws none."""
+        before = len(self._heard)
+        step()
+        drawn = self._heard[before:]
+        if len(drawn) > 1 or any(asked.values.size != 1 for asked in drawn):
+            raise ValueError("a gate draws more than one noise at a time")
+        return drawn[0].scale if drawn else 0.0
+
+
+def walked(
+    kind: type[PRec], settings: PRecSettings, votes: Pattern, paths: Sequence[Path]
+) -> list[Walk]:
+    """Each client is given the outputs of her path, and answers as the pattern says."""
+    steering, walks = _Steering(), [Walk() for _ in paths]
+    with steering.at_work():
+        server = kind(settings, randomness=secure(), number=_NUMBER)
+        for client in range(len(paths)):
+            server.join(client)
+        for at in range(votes.rounds):
+            votes.open(server, at)
+            for client, path in enumerate(paths):
+                if at < len(path):
+                    steering.walk, steering.output = walks[client], path[at]
+                    steering.survivors = server.credit_left(client) // settings.credit
+                    for _ in range(_ASKED):
+                        server.recommend(client)
+                    votes.answer(server, client, at, path[at])
+    return walks
+
+
+def all_paths(votes: Pattern) -> list[Path]:
+    """Every sequence of outputs."""
+    return list(product(*(range(size) for size in votes.sizes.tolist())))
+
+
+def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
+    """Chance of every (outputs until the gate shut, questions that it let pass)."""
+    found: dict[tuple[Path, int], float] = {}
+    for walk in walks:
+        shut, never = walk.passing
+        outputs: Path = ()
+        chance, asked = 1.0, 0
+        for event in walk.events:
+            if isinstance(event, Question):
+                found[outputs, asked] = chance * shut[asked]
+                asked += 1
+            else:
+                outputs, chance = (*outputs, event.output), chance * event.chance
+        found[outputs, asked] = chance * never
+    return found
+
+
+def sampled(
+    kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int, *, bulk: bool = True
+) -> NDArray[np.int64]:
+    """(runs, rounds + 1): what each client was given, and last, the rounds until her gate shut."""
+    with tapped(Bulk().answer) if bulk else nullcontext():
+        parts = [
+            _served(kind, settings, votes, min(_CLIENTS, runs - begun))
+            for begun in range(0, runs, _CLIENTS)
+        ]
+    return np.concatenate(parts)
+
+
+def _served(
+    kind: type[PRec], settings: PRecSettings, votes: Pattern, clients: int
+) -> NDArray[np.int64]:
+    server = kind(settings, randomness=secure())
+    seen = np.full((clients, votes.rounds + 1), votes.rounds)
+    for client in range(clients):
+        server.join(client)
+    for at in range(votes.rounds):
+        votes.open(server, at)
+        for client in range(clients):
+            place = int(server.recommend(client))
+            seen[client, at] = place
+            votes.answer(server, client, at, place)
+    for client in range(clients):
+        if (stopped := server.transcript(client).stopped) is not None:
+            seen[client, -1] = stopped - 1
+    return seen
+
+
+def _laplace(scale: float) -> tuple[Floats, Floats]:
+    """Steps out to some scales, and the chance of each; no noise if the scale is 0."""
+    reach = int(np.ceil(_REACH * scale))
+    steps = np.arange(-reach, reach + 1, dtype=np.float64)
+    if scale == 0:
+        return steps, np.ones(1)
+    q = np.exp(-1 / scale)
+    return steps, (1 - q) / (1 + q) * np.exp(-np.abs(steps) / scale)
+
+
+def _at_least(steps: Floats, scale: float) -> Floats:
+    """P(noise >= each step) of discrete Laplace noise."""
+    if scale == 0:
+        return np.asarray(steps <= 0, dtype=np.float64)
+    q = np.exp(-1 / scale)
+    above = np.exp(-np.maximum(steps, 1) / scale) / (1 + q)
+    below = 1 - np.exp((np.minimum(steps, 0) - 1) / scale) / (1 + q)
+    return np.asarray(np.where(steps > 0, above, below))

@@ -1,0 +1,369 @@
+"""The curator: takes everybody's votes in, and gives each client one object per round.
+
+Source      Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
+            (2015), p-REC_sim (D = R = 0) and p-REC.
+Runs at     the platform, which is trusted.
+Sees        all votes, and what clients say.
+Releases    to each client the objects recommended to her, and with them when her gate closed.
+Guarantee   `PRec.guarantees`; a voter's whole history, from clients.
+Deviations  sound: a gate before each round takes the place of the promise that P peers exist; once
+            it is shut, uniform for ever. Silence counts as a dislike. Rounds may have fewer
+            objects; voters may abstain, come and go (docs: p-REC, with the proofs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.prec import guarantees
+from tacit.designs.prec.ballots import Id, candidate_index, plain_id, read_votes
+from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.law import uniform
+from tacit.designs.prec.records import Entry, Transcript
+from tacit.designs.prec.runs import Run
+from tacit.designs.prec.seats import Seats
+from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.voters import Voters, Votes
+from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms.running import Running
+from tacit.privacy import Guarantee
+from tacit.randomness import Source
+
+Counts = NDArray[np.int64]
+
+
+class PRec(Running):
+    """Recommends from other people's votes, round after round, without revealing any voter.
+
+    randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
+    is always the system's. number: of a run that is played again, below 2^64, else drawn; only
+    abstainers' votes follow from it. One run exists once: it cannot be copied, a forked process is
+    refused, and after `save` only the file goes on.
+    """
+
+    def __init__(
+        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
+    ) -> None:
+        super().__init__()
+        _check_parts(settings, randomness, number)
+        self.settings = settings
+        self.source = randomness
+        self.plan = settings.plan if settings.gated else None
+        self.number = int(randomness.words(1)[0]) if number is None else number
+        self.round = 0
+        self.begun = 0
+        self._law = settings.law
+        self._voters = Voters(settings.voters)
+        self._seats = Seats(diversity=settings.diversity, radius=settings.radius)
+        self._runs: dict[Id, Run] = {}
+        self._left: set[Id] = set()
+        self._candidates: tuple[Id, ...] = ()
+        self._votes: Votes = np.zeros(0, dtype=np.uint16)
+        self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._everybody: Counts | None = None  # votes of the open round, if they were counted
+        self._handed_over = False
+
+    @property
+    def candidates(self) -> tuple[Id, ...]:
+        """Of the open round, in the order given; empty before the first."""
+        return self._candidates
+
+    @property
+    def clients(self) -> tuple[Id, ...]:
+        """Whose runs have begun and not ended, in that order."""
+        return tuple(self._runs)
+
+    # Voters and rounds
+
+    def join_voters(self, voters: Any) -> None:
+        """They count from the next round on, for clients who join then or later."""
+        with self._alone():
+            self._voters.join(voters)
+
+    def leave_voters(self, voters: Any) -> None:
+        """They count for nobody from the next round on. Who comes back is a new voter."""
+        with self._alone():
+            self._voters.leave(voters)
+
+    def open_round(self, candidates: Collection[Any], votes: Any) -> None:
+        """Close the round that is open and open the next.
+
+        candidates: their ids, at least one and at most `objects`. votes: voter id to candidate id,
+        or two aligned columns (voters, candidates). A voter who never joined joins now; a voter
+        who is left out abstains and is given a vote, by a rule that looks at nobody's.
+        """
+        with self._alone():
+            index = candidate_index(candidates, self.settings.objects)
+            voters, places = read_votes(votes, index)
+            rows = self._voters.admit(voters)
+            cast = places
+            if not isinstance(rows, slice):
+                cast = self._voters.default(self.number, self.round + 1, len(index.ids))
+                cast[rows] = places
+            self._advance(tuple(index.ids.tolist()), cast)
+
+    # Clients
+
+    def join(self, client: Any) -> None:
+        """Begin a client's run: the plan's epsilon for one more view of the same votes.
+
+        Her electorate, fixed for good, are the voters of the round that is open, or of the first.
+        """
+        with self._alone():
+            self._join(plain_id(client))
+
+    def leave(self, client: Any) -> None:
+        """End a client's run. Nothing is refunded, and the same id cannot begin another."""
+        with self._alone():
+            name = plain_id(client)
+            self._seats.free(self._known(name).seat)
+            self._left.add(name)
+            del self._runs[name]
+
+    def recommend(self, client: Any) -> Id:
+        """The client's candidate of this round. Asked again, the same; a new client joins first."""
+        with self._alone():
+            name = plain_id(client)
+            self._check_open()
+            run = self._run_of(name)
+            given = run.given(self.round)
+            if given is None:
+                run.check_servable(name, self.settings.rounds)
+                given = Entry(self.round, self._candidates[self._choose(run)], None)
+                run.entries.append(given)
+            return given.candidate
+
+    def feedback(self, client: Any, liked: bool) -> None:
+        """What the client says of this round's recommendation, once.
+
+        Who says nothing until the next round opens is taken to have disliked it.
+        """
+        with self._alone():
+            name = plain_id(client)
+            self._check_open()
+            run = self._known(name)
+            given = run.given(self.round)
+            if not isinstance(liked, bool | np.bool_):
+                raise DataError("feedback is True or False", found=liked)
+            if given is None:
+                raise ConfigError(
+                    f"Client {name!r} was recommended nothing in this round. Feedback is for what "
+                    "recommend(client) gave since the round was opened."
+                )
+            if given.liked is not None:
+                raise ConfigError(
+                    f"Client {name!r} has given her feedback of this round. It is given once."
+                )
+            run.entries[-1] = Entry(self.round, given.candidate, bool(liked))
+
+    def record(self, client: Any, candidate: Any, *, stopped: bool = False) -> None:
+        """Put in what another curator recommended in this round: nothing is drawn or released.
+
+        stopped: whether the client's gate was shut. For replaying a transcript: the client cannot
+        be served here afterwards, since her gate is not the one that let her recommendation pass.
+        """
+        with self._alone():
+            name, chosen = plain_id(client), plain_id(candidate)
+            self._check_open()
+            run = self._run_of(name)
+            if run.given(self.round) is not None:
+                raise ConfigError(f"Client {name!r} has a recommendation of this round already.")
+            if chosen not in self._candidates:
+                raise DataError("no candidate of this round", found=chosen)
+            run.replayed = True
+            if stopped and run.stopped is None:
+                run.stopped = self.round
+            run.entries.append(Entry(self.round, chosen, None))
+
+    def transcript(self, client: Any) -> Transcript:
+        """What a client was recommended and said."""
+        return self._known(plain_id(client)).transcript
+
+    def stopped(self, client: Any) -> bool:
+        """Whether the client's gate is shut, so that she is served uniformly; this is public."""
+        return self._known(plain_id(client)).stopped is not None
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """One card for one client's view, one for those priced together, one for all if bounded."""
+        return guarantees.cards(self.settings, private=self.source.private)
+
+    # For audits: what the recommendations depend on. Never to be released
+
+    def counts(self, client: Any) -> Counts:
+        """(candidates,) votes that count for a client in this round."""
+        return self._tallies(self._known(plain_id(client)))[0]
+
+    def credit_left(self, client: Any) -> int:
+        """Total credit of the voters who count for a client; their number where D = R = 0."""
+        return self._tallies(self._known(plain_id(client)))[1]
+
+    def survivors(self, client: Any) -> set[Id]:
+        """The voters who count for a client in this round."""
+        run = self._known(plain_id(client))
+        counting = self._seats.counting(run.seat) if run.joined is not None else self._electorate
+        return set(self._voters.ids[: len(counting)][counting].tolist())
+
+    def votes(self) -> dict[Id, Id]:
+        """By voter, what counts as her vote in the open round, also where she abstains."""
+        ids = self._voters.ids[: len(self._votes)][self._electorate]
+        cast = self._votes[self._electorate]
+        return dict(zip(ids.tolist(), (self._candidates[at] for at in cast), strict=True))
+
+    def save(self, path: str | Path) -> None:
+        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once."""
+        from tacit.designs.prec import storing
+
+        with self._alone():
+            storing.save(self, path)
+            self._handed_over = True
+
+    def to_bytes(self) -> bytes:
+        """The same into bytes, as secret as the file; this object is used up."""
+        from tacit.designs.prec import storing
+
+        with self._alone():
+            data = storing.pack(self)
+            self._handed_over = True
+            return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> PRec:
+        """The run that `to_bytes` handed over; ModelFileError for another, or other settings.
+
+        What is said of loading a file twice holds here. Where bytes are kept in one transaction
+        with what was told, one that is undone may be done again: nobody was told, and what had been
+        drawn is drawn anew.
+        """
+        from tacit.designs.prec import storing
+
+        return storing.unpack(cls, data, randomness, settings)
+
+    @classmethod
+    def load(cls, path: str | Path, *, randomness: Source) -> PRec:
+        """The run of a file that `save` wrote; ModelFileError for any other.
+
+        Loading a file twice, or one that is older than what clients were told since, answers the
+        same rounds twice, which costs their epsilon twice. Nothing here can prevent that.
+        """
+        from tacit.designs.prec import storing
+
+        return storing.load(cls, path, randomness)
+
+    # Inside
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One call at a time, in the process that began the run, until it is handed over."""
+        self._check_process()
+        with self._lock:
+            if self._handed_over:
+                raise PrivacyError(
+                    "This run was saved and goes on in its file: PRec.load(path). Going on in two "
+                    "places would answer the same rounds twice."
+                )
+            yield
+
+    def _run_of(self, name: Id) -> Run:
+        if name not in self._runs:
+            self._join(name)
+        return self._runs[name]
+
+    def _join(self, name: Id) -> None:
+        if name in self._runs:
+            raise ConfigError(f"Client {name!r} has joined already.")
+        if name in self._left:
+            raise PrivacyError(
+                f"Client {name!r} has left. Beginning anew would be a second view of the same "
+                "votes, which costs what the first did. Whoever means it takes another id."
+            )
+        if self.settings.clients is not None and self.begun >= self.settings.clients:
+            raise PrivacyError(
+                f"The settings' number of clients is {self.settings.clients}, and so many runs "
+                "have begun; another would cost more than is promised for them together."
+            )
+        self.begun += 1
+        run = Run(self._seats.take(len(self._votes)), self._gate())
+        self._runs[name] = run
+        if self.round:
+            self._enrol(run)
+
+    def _gate(self) -> Gate | None:
+        if self.plan is None:
+            return None
+        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
+
+    def _enrol(self, run: Run) -> None:
+        if self._everybody is None:
+            size, voting = len(self._candidates), self._votes[self._electorate]
+            self._everybody = np.bincount(voting, minlength=size).astype(np.int64)
+        self._seats.enrol(run.seat, self._electorate, self._everybody)
+        run.joined = self.round
+
+    def _known(self, name: Id) -> Run:
+        if name not in self._runs:
+            raise ConfigError(f"No client {name!r} has joined.")
+        return self._runs[name]
+
+    def _check_open(self) -> None:
+        if self.round == 0:
+            raise ConfigError("No round is open: call open_round(candidates, votes) first.")
+
+    def _choose(self, run: Run) -> int:
+        """The order matters: nothing that depends on votes happens before the gate has spoken."""
+        if run.stopped is None:
+            counts, credit = self._tallies(run)
+            if run.passes(self.round, credit // self.settings.credit):
+                return self._law.draw(counts, self.source)
+        place = uniform(len(self._candidates), self.source)
+        if run.stopped is None:
+            run.stopped = self.round
+        return place
+
+    def _tallies(self, run: Run) -> tuple[Counts, int]:
+        self._check_open()
+        return self._seats.counts(run.seat, self._votes, len(self._candidates))
+
+    def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
+        """By seat, what is charged for the round that is open. Silence is a dislike.
+
+        Once a gate is shut, nobody counts for that client, and nothing is charged.
+        """
+        place = {candidate: at for at, candidate in enumerate(self._candidates)}
+        return {
+            run.seat: (place[given.candidate], bool(given.liked))
+            for run in self._runs.values()
+            if run.stopped is None and (given := run.given(self.round)) is not None
+        }
+
+    def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+        present = self._voters.present.copy()
+        gone = self._electorate & ~present[: len(self._electorate)]
+        self._seats.fit(len(present), present if gone.any() else None)
+        last, new = self._votes, len(present) - len(self._votes)
+        if new:
+            last = np.append(last, np.zeros(new, dtype=np.uint16))
+        self._seats.turn(last, len(self._candidates), votes, len(candidates), self._answers())
+        self._votes, self._candidates, self._electorate = votes, candidates, present
+        self._everybody = None
+        self.round += 1
+        for run in self._runs.values():
+            if run.joined is None:
+                self._enrol(run)
+
+
+def _check_parts(settings: Any, randomness: Any, number: Any) -> None:
+    """What would fail later, and with no sentence."""
+    if not isinstance(settings, PRecSettings):
+        raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
+    if not hasattr(randomness, "words"):
+        raise ConfigError(
+            f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
+        )
+    if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
+        raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")

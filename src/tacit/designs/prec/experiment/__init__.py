@@ -1,0 +1,1 @@
+"""Experiments with p-REC: simulations, figures and reports."""

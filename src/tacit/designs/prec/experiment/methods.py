@@ -1,0 +1,237 @@
+"""p-REC and what it is compared with, all played by the same rules.
+
+p-rec               the sound variant, with its gate, for epsilon and delta
+p-rec-no-gate       the paper's algorithm, which promises nothing where peers are not promised
+exponential         the exponential mechanism on all votes of each round, for the same epsilon and
+                    delta over all rounds: counts are monotonic, so it draws in proportion to
+                    e^(epsilon_0 count), and T rounds cost T epsilon_0^2 / 8 of zCDP at most
+majority            what most voters vote for
+weighted-majority   the same with weights: whoever p-REC would charge has hers halved; no privacy
+uniform             any object; looks at no vote
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.basic import BasicAccountant
+from tacit.accounting.calibrate import smallest_noise
+from tacit.accounting.events import Event, Exponential, repeat
+from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.designs.prec import PRec, PRecSettings
+from tacit.designs.prec.experiment.worlds import Game, Votes
+from tacit.errors import ConfigError
+from tacit.mechanisms.selection import Selection
+from tacit.randomness import replay
+
+ABSTAINS = -1
+METHODS = (
+    "p-rec",
+    "p-rec-no-gate",
+    "exponential",
+    "majority",
+    "weighted-majority",
+    "uniform",
+)
+PRIVATE = ("p-rec", "exponential")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Nats and delta for what `together` of the clients see together, and how many there are."""
+
+    epsilon: float
+    delta: float
+    clients: int = 1
+    together: int = 1
+
+
+class Player(Protocol):
+    """One method in one run. Clients are 0, 1, ...; votes (voters,), ABSTAINS for no vote."""
+
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        """An object for each client who asks in this round."""
+
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        """What they said of it, in the same order."""
+
+    def stopped(self, client: int) -> int | None:
+        """The round, from 1, from which a client was given any object."""
+
+
+def player(method: str, game: Game, budget: Budget, seed: int) -> Player:
+    """Draws are replayed from the seed, but for the gate's noise, which is always the system's."""
+    if method == "p-rec" and not math.isinf(budget.epsilon):
+        settings = sound_settings(game, budget)
+        if settings is None:
+            return Uniform(game, budget, seed, shut=True)
+        return Ours(settings, game, budget, seed)
+    if method in ("p-rec", "p-rec-no-gate"):
+        return Ours(_settings(game, math.inf, budget.delta, 1), game, budget, seed)
+    return _OTHERS[method](game, budget, seed)
+
+
+@lru_cache(maxsize=64)
+def sound_settings(game: Game, budget: Budget) -> PRecSettings | None:
+    """With a plan; None where the gate would need more voters than there are: all is uniform.
+
+    epsilon is finite.
+    """
+    settings = _settings(game, budget.epsilon, budget.delta, budget.together)
+    try:
+        _ = settings.plan
+    except ConfigError:
+        return None
+    return settings
+
+
+def _settings(game: Game, epsilon: float, delta: float, together: int) -> PRecSettings:
+    return PRecSettings(
+        game.rounds,
+        game.objects,
+        game.voters,
+        diversity=game.diversity,
+        radius=game.radius,
+        epsilon=epsilon,
+        delta=delta,
+        clients_together=together,
+    )
+
+
+@lru_cache(maxsize=256)
+def per_round(epsilon: float, delta: float, rounds: int) -> float:
+    """Epsilon of one choice of so many, by the accountant that leaves most."""
+
+    if math.isinf(epsilon):
+        return epsilon
+
+    def choices(noise: float) -> Event:
+        return repeat(Exponential(1 / noise), rounds)
+
+    best = smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+    return 1 / min(
+        best, smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=BasicAccountant)
+    )
+
+
+class Ours:
+    """p-REC as it is shipped."""
+
+    def __init__(self, settings: PRecSettings, game: Game, budget: Budget, seed: int) -> None:
+        self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
+        self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
+        self._server.join_voters(self._voters)
+        for client in range(budget.clients):
+            self._server.join(client)
+
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        cast = self._voters, votes
+        if (votes == ABSTAINS).any():
+            voting = votes != ABSTAINS
+            cast = self._voters[voting], votes[voting]
+        self._server.open_round(self._candidates, cast)
+        return [int(self._server.recommend(client)) for client in asking]
+
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        for client, likes in zip(asking, liked, strict=True):
+            self._server.feedback(client, likes)
+
+    def stopped(self, client: int) -> int | None:
+        return self._server.transcript(client).stopped
+
+
+class _Yardstick(ABC):
+    """Learns nothing and never stops, unless it says so."""
+
+    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
+        self.game, self.budget, self.seed = game, budget, seed
+
+    @abstractmethod
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]: ...
+
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        return
+
+    def stopped(self, client: int) -> int | None:
+        return None
+
+    def _counts(self, votes: Votes) -> NDArray[np.int64]:
+        return np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
+
+
+class Raw(_Yardstick):
+    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
+        super().__init__(game, budget, seed)
+        choices = game.rounds * budget.together
+        each = per_round(budget.epsilon, budget.delta, choices)
+        self._draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
+        self._source = replay(f"exponential {seed}")
+
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        rows = np.tile(self._counts(votes), (len(asking), 1))
+        return [int(chosen) for chosen in self._draw(rows, self._source)]
+
+
+class Majority(_Yardstick):
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        return [int(self._counts(votes).argmax())] * len(asking)
+
+
+class WeightedMajority(_Yardstick):
+    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
+        super().__init__(game, budget, seed)
+        self._weights = np.ones((budget.clients, game.voters))
+
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        voting = votes != ABSTAINS
+        size = self.game.objects
+        return [
+            int(np.bincount(votes[voting], self._weights[client][voting], size).argmax())
+            for client in asking
+        ]
+
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        for client, chosen, likes in zip(asking, given, liked, strict=True):
+            wrong = ((votes != chosen) & (votes != ABSTAINS)) if likes else votes == chosen
+            mine = self._weights[client]
+            mine[wrong] /= 2
+            mine /= mine.max()
+
+
+class Uniform(_Yardstick):
+    """shut: whether it stands for a gate that would never open."""
+
+    def __init__(self, game: Game, budget: Budget, seed: int, *, shut: bool = False) -> None:
+        super().__init__(game, budget, seed)
+        self._shut = shut
+        self._rng = np.random.default_rng([seed, 1])
+
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        return [int(x) for x in self._rng.integers(0, self.game.objects, len(asking))]
+
+    def stopped(self, client: int) -> int | None:
+        return 1 if self._shut else None
+
+
+_OTHERS: dict[str, type[_Yardstick]] = {
+    "exponential": Raw,
+    "majority": Majority,
+    "weighted-majority": WeightedMajority,
+    "uniform": Uniform,
+}

@@ -1,0 +1,227 @@
+"""Who votes for what, and what the client likes: worlds that a p-REC run is tried in.
+
+Each is a generator. It yields a round, the votes (voters,) and what the client likes (objects,),
+and is sent what she was recommended; several clients have one taste, and the first one's counts.
+
+planted     peers vote for what she likes, all others at random
+opposed     all others vote for one object that she dislikes
+adaptive    who knows the state: as many who still count as is worth most vote for a disliked object
+search      Theorem 6: in each phase one of m camps is hers, until only the peers are left
+stubborn    Theorem 6: peers always vote for the first object, which she likes after R random rounds
+one-round   Lemma 8: two camps of peers who differ in one round alone
+both-ways   Theorem 15: one camp, free to choose where she likes both, or errs within the radius
+sybils      an army that votes as she likes, and then half of it, and again half, betrays her
+victim      nobody is her peer: she likes exactly what one voter votes for
+
+The paper leaves the first part of Theorem 6 to an earlier one; `search` is a construction with its
+bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.prec import theory
+from tacit.designs.prec.law import Law
+from tacit.errors import ConfigError
+
+Votes = NDArray[np.int64]
+Likes = NDArray[np.bool_]
+Play = Generator[tuple[Votes, Likes], int, None]
+
+_SHARES = 200
+"""How many shares of the voters the adaptive adversary weighs up."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows."""
+
+    rounds: int
+    objects: int
+    voters: int
+    peers: int
+    diversity: int = 0
+    radius: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.rounds >= 3 and self.objects >= 2 and self.radius <= self.rounds):
+            raise ConfigError(
+                "A simulation needs 3 rounds or more, 2 objects or more, and a radius of at most "
+                f"the rounds; got {self.rounds}, {self.objects} and {self.radius}."
+            )
+        if not 1 <= self.peers <= self.voters:
+            raise ConfigError(
+                f"Between 1 and all {self.voters} voters are peers; got {self.peers}."
+            )
+        if not 0 <= self.diversity <= self.rounds or self.radius < 0:
+            raise ConfigError("diversity is 0 to the number of rounds, and radius is 0 or more.")
+
+    @property
+    def loss_bound(self) -> float | None:
+        """5.3 of the theory, for p-REC where the promise holds; None where nothing is proved."""
+        sizes = self.voters, self.peers
+        try:
+            theory.check(self.objects, self.rounds, self.diversity, self.radius, *sizes)
+        except ConfigError:
+            return None
+        return theory.loss_bound(self.objects, self.rounds, self.radius, *sizes)
+
+
+def planted(game: Game, rng: np.random.Generator) -> Play:
+    """Each peer errs in R rounds of her own; in D rounds two objects are liked."""
+    twice = _some(game.rounds, game.diversity, rng)
+    wrong = np.zeros((game.rounds, game.peers), dtype=bool)
+    for peer in range(game.peers):
+        wrong[_places(game.rounds, game.radius, rng), peer] = True
+    for number in range(game.rounds):
+        votes, likes = _chance(game, rng), _liked(game, 1 + int(twice[number]), rng)
+        votes[: game.peers] = rng.choice(np.flatnonzero(likes), game.peers)
+        erring = np.flatnonzero(wrong[number])
+        if not likes.all():
+            votes[erring] = rng.choice(np.flatnonzero(~likes), len(erring))
+        yield votes, likes
+
+
+def opposed(game: Game, rng: np.random.Generator) -> Play:
+    for _ in range(game.rounds):
+        likes = _liked(game, 1, rng)
+        votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
+        votes[: game.peers] = np.flatnonzero(likes)[0]
+        yield votes, likes
+
+
+def adaptive(game: Game, rng: np.random.Generator) -> Play:
+    """A share of the survivors votes for a disliked object, all others for what she likes.
+
+    The share is the one that costs most in expectation for what it uses up. When too few are left
+    to spend, all agree with her. For D = R = 0.
+    """
+    share = _dearest_share(Law(game.rounds, game.objects), game.voters)
+    alive = np.ones(game.voters, dtype=bool)
+    for _ in range(game.rounds):
+        likes = _liked(game, 1, rng)
+        liked, other = np.flatnonzero(likes)[0], rng.choice(np.flatnonzero(~likes))
+        spent = math.ceil(share * alive.sum())
+        votes = np.full(game.voters, liked)
+        if alive.sum() - spent >= game.peers:
+            votes[np.flatnonzero(alive)[-spent:]] = other
+        given = yield votes, likes
+        alive &= (votes == given) if likes[given] else (votes != given)
+
+
+def search(game: Game, rng: np.random.Generator) -> Play:
+    left = np.arange(game.voters)
+    for number in range(game.rounds):
+        if number % (game.objects - 1) == 0:
+            mine = int(rng.integers(game.objects))
+            split = len(left) >= game.objects * game.peers
+            camps = np.array_split(rng.permutation(left), game.objects) if split else []
+            left = camps[mine] if split else left
+        votes, likes = _chance(game, rng), np.arange(game.objects) == mine
+        for camp, members in enumerate(camps):
+            votes[members] = camp
+        if not split:
+            votes[left] = mine
+        yield votes, likes
+
+
+def stubborn(game: Game, rng: np.random.Generator) -> Play:
+    for number in range(game.rounds):
+        votes = _chance(game, rng)
+        votes[: game.peers] = 0
+        yield votes, _liked(game, 1, rng) if number < game.radius else np.arange(game.objects) == 0
+
+
+def one_round(game: Game, rng: np.random.Generator) -> Play:
+    differ, mine = rng.integers(game.rounds), rng.permutation(game.voters)[: game.voters // 2]
+    for number in range(game.rounds):
+        likes = _liked(game, 1, rng)
+        votes = np.full(game.voters, np.flatnonzero(likes)[0])
+        if number == differ:
+            votes[mine] = rng.choice(np.flatnonzero(~likes))
+        yield votes, likes
+
+
+def both_ways(game: Game, rng: np.random.Generator) -> Play:
+    """One of the two patterns of each configuration, with the objects two at a time."""
+    free = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
+    other, used = bool(rng.integers(2)), 0
+    for number in range(game.rounds):
+        first, second = rng.permutation(game.objects)[:2]
+        likes, vote = np.arange(game.objects) == first, first
+        if free[number]:
+            likes[second] = used < game.diversity
+            vote = second if other and used < game.diversity + game.radius else first
+            used += 1
+        yield np.full(game.voters, vote), likes
+
+
+def sybils(game: Game, rng: np.random.Generator) -> Play:
+    """Whoever is no peer is of the army. Half of it at a time has betrayed her from then on."""
+    loyal = game.voters
+    for number in range(game.rounds):
+        if number and loyal > game.peers:
+            loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL)))
+        likes = _liked(game, 1, rng)
+        votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
+        votes[:loyal] = np.flatnonzero(likes)[0]
+        yield votes, likes
+
+
+def victim(game: Game, rng: np.random.Generator) -> Play:
+    for _ in range(game.rounds):
+        votes = _chance(game, rng)
+        yield votes, np.arange(game.objects) == votes[0]
+
+
+WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
+    "planted": planted,
+    "opposed": opposed,
+    "adaptive": adaptive,
+    "search": search,
+    "stubborn": stubborn,
+    "one-round": one_round,
+    "both-ways": both_ways,
+    "sybils": sybils,
+    "victim": victim,
+}
+_LOYAL = 0.45
+"""A traitors' share of a little over one half, so that they are followed once."""
+
+
+def _dearest_share(law: Law, voters: int) -> float:
+    """Of voters for a disliked object: its chance to be recommended, over what that uses up."""
+    best, dearest = 0.0, 0.5
+    for step in range(1, _SHARES):
+        spent = step * voters // _SHARES
+        if not 0 < spent < voters:
+            continue
+        chance = law.chances(np.array([spent, voters - spent]))[0]
+        worth = float(chance) / -math.log1p(-spent / voters)
+        if worth > best:
+            best, dearest = worth, spent / voters
+    return dearest
+
+
+def _chance(game: Game, rng: np.random.Generator) -> Votes:
+    return rng.integers(0, game.objects, game.voters)
+
+
+def _liked(game: Game, number: int, rng: np.random.Generator) -> Likes:
+    return _some(game.objects, number, rng)
+
+
+def _some(size: int, number: int, rng: np.random.Generator) -> Likes:
+    chosen = np.zeros(size, dtype=bool)
+    chosen[_places(size, number, rng)] = True
+    return chosen
+
+
+def _places(size: int, number: int, rng: np.random.Generator) -> Votes:
+    return rng.choice(size, min(number, size), replace=False)

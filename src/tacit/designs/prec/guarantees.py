@@ -1,0 +1,200 @@
+"""What a p-REC run promises to voters, against whom, and on what evidence."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.accounting.rounding import float_above
+from tacit.designs.prec import theory
+from tacit.designs.prec.law import Law
+from tacit.designs.prec.settings import PRecSettings
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+
+_PAPER = (
+    "Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems (2015)"
+)
+_UNIT = Adjacency("vote history", "add or remove")
+_PROTECTS = "one voter's whole history of votes, present or absent, from clients"
+_NOT_COVERED = (
+    "the platform, which sees all votes, and whoever reads the run's file",
+    "which candidates there are in a round, and how many clients are served",
+    "whether the number of voters has come to its stated bound, at which nobody joins any more",
+    "how long a call takes",
+    "what other voters' histories say about her without hers",
+)
+
+
+def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
+    """private: whether draws come from the system's generator."""
+    if settings.noiseless or not private:
+        return (_nothing(private),)
+    if settings.variant == "published":
+        return (_published(settings),)
+    sizes = {1: "one client", settings.clients_together: "several clients together"}
+    if settings.clients is not None:
+        sizes[settings.clients] = "all clients together"
+    return tuple(
+        _sound(settings, size, "one client" if size == 1 else name)
+        for size, name in sorted(sizes.items())
+        if size * settings.plan.delta < 1
+    )
+
+
+def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
+    plan = settings.plan
+    epsilon = float_above(clients * Fraction(plan.epsilon))
+    delta = float_above(clients * Fraction(plan.delta))
+    bounded = settings.clients if clients == settings.clients else None
+    return Guarantee(
+        name=f"p-REC (sound), {view}",
+        sentence=(
+            f"Whatever {_who(clients)} {'sees' if clients == 1 else 'see'} in all rounds is "
+            f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
+            "of votes. Nobody has to promise that there are peers."
+        ),
+        protects=_PROTECTS,
+        adjacency=_UNIT,
+        against=(
+            f"{_who(clients)}, who may answer as they like, after all they have seen, and know all "
+            "other votes"
+        ),
+        trust=Trust.PLATFORM,
+        basis=Basis.EXACT if plan.basis == "exact" else Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=_lifetime(settings),
+        lifetime_epsilon=epsilon if bounded else None,
+        lifetime_delta=delta if bounded else None,
+        assumptions=(
+            (
+                f"each client's gate costs {plan.gate:.4g}; while it lets pass, at least "
+                f"{plan.peers} survivors hide the voter, and all {settings.rounds} rounds cost "
+                f"{plan.floor:.4g} ({_basis(plan.basis)})"
+            ),
+            f"the gate's noise fails with chance {plan.delta:.3g}, summed up exactly",
+            f"with and without her there are at most {settings.voters} voters",
+            "others' votes depend on hers at most through what these clients were recommended",
+            *_together(clients),
+            "noise from the operating system's generator",
+        ),
+        not_covered=_NOT_COVERED,
+        sources=(
+            _PAPER,
+            "Dwork, Roth: The algorithmic foundations of differential privacy (2014), Theorem 3.23",
+            "Lyu, Su, Li: Understanding the sparse vector technique (VLDB 2017)",
+            "the proof: p-REC, in the documentation",
+        ),
+    )
+
+
+def _who(clients: int) -> str:
+    return "one client" if clients == 1 else f"{clients} clients together"
+
+
+def _basis(basis: str) -> str:
+    return "the exact worst case" if basis == "exact" else "a proved bound"
+
+
+def _together(clients: int) -> tuple[str, ...]:
+    if clients == 1:
+        return ("clients do not tell each other what they were recommended",)
+    return (
+        (
+            "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
+            "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
+        ),
+    )
+
+
+def _lifetime(settings: PRecSettings) -> str:
+    some = "a run ends after its rounds, and each further client who tells costs as much again"
+    if settings.clients is None:
+        return f"{some}; no bound on the number of clients was set"
+    return f"{some}; {settings.clients} runs are the most, then new clients are refused"
+
+
+def _published(settings: PRecSettings) -> Guarantee:
+    peers = settings.peers or settings.fewest_peers
+    promised = theory.eps_tight(
+        settings.objects, settings.rounds, settings.diversity, settings.radius, peers
+    )
+    return Guarantee(
+        name="p-REC (published), one client, if she has peers",
+        sentence=(
+            f"If a client has {peers} peers, with and without the voter, what she sees is "
+            f"{promised:.4g}-differentially private for each voter. Nobody checks that, the client "
+            "decides it by her answers, and without peers she reads a voter's whole history."
+        ),
+        protects=f"{_PROTECTS}, who keep a promise about other people",
+        adjacency=_UNIT,
+        against="one client whose answers keep the promise, and who knows all other votes",
+        trust=Trust.PLATFORM,
+        basis=Basis.CONDITIONAL,
+        epsilon=promised,
+        delta=0.0,
+        lifetime="of one client's run; each further client who tells costs as much again",
+        assumptions=(
+            f"{peers} voters or more voted for at most {settings.radius} objects she dislikes",
+            f"she likes more than one object in at most {settings.diversity} rounds",
+            "both hold with the voter and without her",
+            f"with and without her there are at most {settings.voters} voters",
+        ),
+        not_covered=("clients who break the promise, which cannot be seen", *_NOT_COVERED),
+        sources=(_PAPER, "the constants: p-REC, in the documentation"),
+        claims=(_claim(settings, promised),),
+    )
+
+
+def lonely_losses(law: Law, rounds: int) -> tuple[float, float]:
+    """Log ratios, with one voter and with none, when a client follows her for all rounds.
+
+    The client likes an object if and only if the voter voted for it, so that she always survives.
+    First: all recommendations are her votes. Second: none is.
+    """
+    with_her = law.chances(np.array([1] + [0] * (law.objects - 1), dtype=np.int64))
+    return (
+        rounds * math.log(with_her[0] * law.objects),
+        -rounds * math.log(with_her[1] * law.objects),
+    )
+
+
+def _claim(settings: PRecSettings, promised: float) -> Claim:
+    same, other = lonely_losses(settings.law, settings.rounds)
+    few, fewer = lonely_losses(Law(20, 2), 20)
+    return Claim(
+        "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
+        "true on the promise, which only the adversary can keep; false without it",
+        (
+            (
+                f"with these settings, claimed {promised:.4g}; a client without peers who follows "
+                f"one voter: log ratio {same:.4g} if all recommendations are her votes, "
+                f"{other:.4g} in the other direction if none is"
+            ),
+            (
+                f"20 rounds of 2 objects, claimed {theory.eps_tight(2, 20, 0, 0, 100):.4g} for 100 "
+                f"peers: {few:.4g} and {fewer:.4g}"
+            ),
+        ),
+    )
+
+
+def _nothing(private: bool) -> Guarantee:
+    reason = "without a gate or a promise" if private else "with a replayed seed"
+    return Guarantee(
+        name=f"p-REC {reason}",
+        sentence="Nobody is protected: this is for comparison and simulation, not for use.",
+        protects="nobody",
+        adjacency=_UNIT,
+        against="clients, who see what they are recommended",
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime="nothing bounds it",
+        assumptions=(),
+        not_covered=("everything",),
+        sources=(_PAPER,),
+    )

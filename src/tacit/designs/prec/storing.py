@@ -1,0 +1,196 @@
+"""A run as a file, and back. It holds votes and the gates' noise: as secret as the votes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import container
+from tacit.designs.prec.ballots import Id, candidate_index, column, plain_id
+from tacit.designs.prec.blocks import Block
+from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.runs import Run
+from tacit.designs.prec.settings import PRecSettings
+from tacit.engine.votes import Credits
+from tacit.errors import ModelFileError, TacitError
+from tacit.randomness import Source
+from tacit.recommenders.files import ids_from_header, shaped
+from tacit.writing import write_whole
+
+if TYPE_CHECKING:
+    from tacit.designs.prec.curator import PRec
+
+_KIND = "p-rec"
+_PLANES = ("alive", "both", "radius")
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def pack(server: PRec) -> bytes:
+    """All of it, as a file holds it; voters who left are nameless there."""
+    voters = server._voters
+    ids = voters.ids.copy()
+    numbered = ids.dtype != object
+    ids[~voters.present] = 0 if numbered else ""
+    header = {
+        "recommender": _KIND,
+        "settings": server.settings.to_header(),
+        "plan": _planned(server),
+        "number": f"{server.number:016x}",
+        "round": server.round,
+        "begun": server.begun,
+        "blocks": len(server._seats.blocks),
+        "candidates": list(server.candidates),
+        "clients": [[name, *run.to_list()] for name, run in server._runs.items()],
+        "left": sorted(server._left, key=str),
+        "voters": None if numbered else ids.tolist(),
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "votes": server._votes.astype(np.int32),
+        "electorate": server._electorate.view(np.uint8),
+        "present": voters.present.view(np.uint8),
+    }
+    if numbered:
+        arrays["voters"] = ids
+    for number, block in enumerate(server._seats.blocks):
+        for name in _PLANES:
+            arrays[f"{number}.{name}"] = getattr(block.credit, name).view(np.int64)
+    return container.pack(header, arrays)
+
+
+def save(server: PRec, path: str | Path) -> None:
+    """All of it, or nothing: an old file stays until the new one is on disk."""
+    write_whole(path, pack(server))
+
+
+def load(kind: type[PRec], path: str | Path, randomness: Source) -> PRec:
+    """The run that goes on from this file."""
+    return _built(kind, *container.read(path), path, randomness, None)
+
+
+def unpack(kind: type[PRec], data: bytes, randomness: Source, known: PRecSettings) -> PRec:
+    """The same from the bytes of `pack`; known: the settings, which are planned for already."""
+    return _built(kind, *container.unpack(data), "this run", randomness, known)
+
+
+def _built(
+    kind: type[PRec],
+    header: dict[str, Any],
+    arrays: Arrays,
+    path: str | Path,
+    randomness: Source,
+    known: PRecSettings | None,
+) -> PRec:
+    if header.get("recommender") != _KIND:
+        raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
+    try:
+        settings, number = PRecSettings.from_header(header["settings"]), int(header["number"], 16)
+        if known is not None and known != settings:
+            raise ValueError("it is a run of other settings")
+        settings = settings if known is None else known
+        server = kind(settings, randomness=randomness, number=number)
+        _restore(server, header, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
+        raise ModelFileError(
+            f"{path}: its content is incomplete ({error}). Take another copy of the file."
+        ) from None
+    return server
+
+
+def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
+    if header["plan"] != _planned(server):
+        raise ValueError("its gates were drawn for another division of epsilon than this version's")
+    server.round, server.begun = _whole(header["round"]), _whole(header["begun"])
+    _restore_round(server, header, arrays)
+    server._left = {plain_id(name) for name in header["left"]}
+    server._runs = {plain_id(name): _run(server, run) for name, *run in header["clients"]}
+    seats = {run.seat for run in server._runs.values()}
+    most = server.settings.clients
+    began = len(server._runs) + len(server._left)
+    if len(seats) < len(header["clients"]) or server._left & set(server._runs):
+        raise ValueError("its clients are not distinct")
+    if began != server.begun or (most is not None and server.begun > most):
+        raise ValueError("it counts another number of runs than it holds")
+    size = _whole(header["blocks"])
+    server._seats.restore([_block(server, arrays, number) for number in range(size)], seats)
+
+
+def _planned(server: PRec) -> list[float] | None:
+    """What the gates were drawn for; with another threshold or epsilon they promise nothing."""
+    plan = server.plan
+    return None if plan is None else [plan.peers, plan.slack, plan.gate]
+
+
+def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
+    present = _bits(arrays, "present", None)
+    named = header["voters"]
+    ids = shaped(arrays, "voters", len(present)) if named is None else ids_from_header(named)
+    if len(ids) != len(present):
+        raise ValueError("its voters do not fit their state")
+    server._voters.restore(column(ids), present)
+    server._electorate = _bits(arrays, "electorate", None)
+    rows = len(server._electorate)
+    votes = shaped(arrays, "votes", rows)
+    candidates: tuple[Id, ...] = ()
+    if server.round:
+        candidates = tuple(
+            candidate_index(header["candidates"], server.settings.objects).ids.tolist()
+        )
+    if votes.dtype != np.int32:
+        raise ValueError("its votes are no places")
+    if rows > len(present) or (rows and not 0 <= votes.min() <= votes.max() < len(candidates)):
+        raise ValueError("its votes do not fit its voters and candidates")
+    server._votes, server._candidates = votes.astype(np.uint16), candidates
+
+
+def _run(server: PRec, values: list[Any]) -> Run:
+    drawn, transcript = values[1], values[3]
+    gate = None
+    if server.plan is not None:
+        gate = Gate.resumed(
+            epsilon=server.plan.gate,
+            threshold=server.plan.threshold,
+            drawn=_whole(drawn, least=None),
+            stopped=transcript[2] is not None,
+        )
+    run = Run.from_list(values, gate)
+    rounds = [entry.round for entry in run.entries]
+    if run.passed > server.round:
+        raise ValueError("a gate has let pass in a round that was not opened")
+    if (run.joined is None) != (server.round == 0) or (run.joined or 0) > server.round:
+        raise ValueError("a client joined in no round of this run")
+    if len(rounds) > server.settings.rounds or (rounds and rounds[-1] > server.round):
+        raise ValueError("a client has more recommendations than there were rounds")
+    now = run.given(server.round)
+    if now is not None and now.candidate not in server._candidates:
+        raise ValueError("a client was given no candidate of the round")
+    return run
+
+
+def _block(server: PRec, arrays: Arrays, number: int) -> Block:
+    settings, rows = server.settings, len(server._electorate)
+    block = Block(rows, diversity=settings.diversity, radius=settings.radius)
+    planes = {}
+    for name in _PLANES:
+        found = shaped(arrays, f"{number}.{name}", *getattr(block.credit, name).shape)
+        if found.dtype != np.int64:
+            raise ValueError(f"'{number}.{name}' is of another type")
+        planes[name] = found.view(np.uint64).copy()
+    block.credit = Credits(settings.diversity, settings.radius, **planes)
+    return block
+
+
+def _bits(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.bool_]:
+    found = shaped(arrays, name, *shape)
+    if found.dtype != np.uint8 or (found.size and found.max() > 1):
+        raise ValueError(f"'{name}' does not say yes or no")
+    return found.astype(bool)
+
+
+def _whole(value: Any, *, least: int | None = 0) -> int:
+    if type(value) is not int or (least is not None and value < least):
+        raise ValueError("a number in it is not whole")
+    return value

@@ -1,0 +1,137 @@
+"""Who votes: rows of the state, and a vote for everybody in every round.
+
+Whoever abstains gets a vote, from a hash of the run, the voter's own id and the round. It looks at
+nobody's votes, so a voter's votes are still a function of her own history. To leave her out of a
+round instead would break the proof: shares would be of those who voted, and a few voters could be
+asked about in every round while none of the many others is ever used up (docs: p-REC).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.prec.ballots import NOWHERE, Column, Index, Places, column
+from tacit.errors import DataError
+
+Votes = NDArray[np.uint16]
+Words = NDArray[np.uint64]
+Rows = Places | slice
+_GOLDEN = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_TEXT = 0x7465787400000000
+
+
+class Voters:
+    """Rows are given in the order of joining and never given again: a voter who comes back is new.
+
+    most: n, how many may be present at once. ids: of all rows, of one kind. present: (rows,) bool.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.ids: Column = np.zeros(0, dtype=np.int64)
+        self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._keys: Words = np.zeros(0, dtype=np.uint64)
+        self._rows: Places = np.zeros(0, dtype=np.int64)
+        self._index = Index(self.ids)
+
+    def __len__(self) -> int:
+        """Rows, of voters who left too."""
+        return len(self.ids)
+
+    def join(self, voters: Any) -> None:
+        """Rows for those who have none; all of them, or nobody and a DataError."""
+        named = column(voters)
+        fresh = named[self._index.find(named) == NOWHERE]
+        if len(fresh) == 0:
+            return
+        fresh = fresh[np.sort(_firsts(fresh))]
+        if len(self.ids) and fresh.dtype != self.ids.dtype:
+            raise DataError(
+                "these voters' ids are of another kind",
+                expected="whole numbers or text, as those who joined before",
+            )
+        if len(self._rows) + len(fresh) > self.most:
+            raise DataError(
+                "more voters than the run was set up for",
+                expected=f"at most {self.most}",
+                fix="Start a run with a larger bound; nobody of these joined.",
+            )
+        self._keys = np.append(self._keys, _keys(fresh))
+        self.ids = np.concatenate([self.ids, fresh]) if len(self.ids) else fresh.copy()
+        self.present = np.append(self.present, np.ones(len(fresh), dtype=bool))
+        self._look_up()
+
+    def leave(self, voters: Any) -> None:
+        """Their rows stay and count for nobody."""
+        places = self._index.find(column(voters))
+        if (places == NOWHERE).any():
+            raise DataError("somebody who is to leave is no voter", expected="voters who joined")
+        self.present[self._rows[places]] = False
+        self._look_up()
+
+    def admit(self, voters: Column) -> Rows:
+        """The rows of those who vote in a round; who has none joins. DataError changes nothing."""
+        whole = len(voters) == len(self.ids) == len(self._rows)
+        if whole and np.array_equal(voters, self.ids):
+            return slice(None)
+        places = self._index.find(voters)
+        known, fresh = places[places != NOWHERE], voters[places == NOWHERE]
+        if len(_firsts(fresh)) < len(fresh) or (len(known) and np.bincount(known).max() > 1):
+            raise DataError("a voter votes twice in one round", expected="one vote each, or none")
+        self.join(fresh)
+        return self._rows[self._index.find(voters)] if len(fresh) else self._rows[places]
+
+    def default(self, run: int, number: int, size: int) -> Votes:
+        """(rows,) what everybody votes for in this round unless she votes herself."""
+        mixed = _mix(self._keys ^ np.uint64(_mixed_word(run, number)))
+        return (mixed % np.uint64(size)).astype(np.uint16)
+
+    def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
+        """All rows of a file."""
+        self.ids, self.present, self._keys = ids, present, _keys(ids)
+        self._look_up()
+        if not self._index.distinct or len(self._rows) > self.most:
+            raise ValueError("its voters are not distinct, or too many")
+
+    def _look_up(self) -> None:
+        self._rows = np.flatnonzero(self.present)
+        self._index = Index(self.ids[self._rows])
+
+
+def _firsts(ids: Column) -> Places:
+    """Where each id comes first."""
+    if ids.dtype == object:
+        first: dict[Any, int] = {}
+        for at, name in enumerate(ids.tolist()):
+            first.setdefault(name, at)
+        return np.array(list(first.values()), dtype=np.int64)
+    return np.unique(ids, return_index=True)[1].astype(np.int64)
+
+
+def _keys(ids: Column) -> Words:
+    """(rows,) a word of the voter's id alone."""
+    if ids.dtype != object:
+        return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN))
+    try:
+        digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist()]
+    except UnicodeEncodeError as error:
+        raise DataError("a voter's id is no text that can be written", found=error.object) from None
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64) ^ np.uint64(_TEXT)
+
+
+def _mixed_word(run: int, number: int) -> int:
+    return int(_mix(np.array([(run + number * _GOLDEN) & _MASK], dtype=np.uint64))[0])
+
+
+def _mix(words: Words) -> Words:
+    """SplitMix64's last steps: every bit of a word moves every bit of the result."""
+    words = words ^ (words >> np.uint64(30))
+    words = words * np.uint64(0xBF58476D1CE4E5B9)
+    words = words ^ (words >> np.uint64(27))
+    words = words * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

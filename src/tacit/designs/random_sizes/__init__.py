@@ -1,0 +1,1 @@
+"""An audit of every released artefact of every design, at random sizes."""

@@ -1,0 +1,164 @@
+"""Sketches on the audit's bench: the shipped device, with noise from secrets of its own.
+
+The exact loss is that of all neighbours on a catalogue of four items, at w = 1, 2 and 4 rated
+items. Samples are of a larger one, and of the neighbours that its units stand for. Each sample is
+another device with a new secret, so that questions differ as they do among people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.bench import Chances, Pair, Subject
+from tacit.designs.sketches.audit.exact import ANY, small, worst
+from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.device import Device
+from tacit.designs.sketches.messages import WHOLE, Campaign, ItemId
+from tacit.designs.sketches.sensing import sensed_sets
+from tacit.randomness import Source
+
+SAMPLES = 10_000
+_ITEMS, _THETA = 24, 22.0  # of all questions together: sets hold nearly the whole catalogue
+_RATED = (1, 2, 4)
+_ADJACENCY = {
+    "user": "any two histories",
+    "rating": "one rating more or less",
+    "moved rating": "for another item",
+}
+_NOT_ASKED = -1
+
+
+def sensing(questions: int, epsilon: float, unit: str) -> Subject:
+    """MaxSense where there is one question, and Multi-MaxSense."""
+    campaign = design(
+        range(_ITEMS),
+        rated=_ITEMS,
+        theta=_THETA / questions,
+        questions=questions,
+        epsilon=epsilon,
+        unit=unit,
+        seed=bytes(16),
+    )
+    loss = max(worst(small(unit, questions, rated, epsilon), unit) for rated in _RATED)
+    make = {"user": _whole, "rating": _one_more, "moved rating": _moved}[unit]
+    name = "maxsense" if questions == 1 else f"multi-maxsense, {questions} questions"
+    return Subject(name, unit, _ADJACENCY[unit], epsilon, make(campaign, loss))
+
+
+def random_pairs(questions: int, epsilon: float) -> Subject:
+    """Pairwise-Preference about pairs that nobody chose."""
+    method = "pairwise-preference"
+    campaign = design(
+        range(_ITEMS), rated=_ITEMS, questions=questions, epsilon=epsilon, method=method
+    )
+    loss = worst(small("user", questions, 4, epsilon, method), "user")
+    name = f"{method}, {questions} question{'s' if questions > 1 else ''}"
+    return Subject(name, "user", _ADJACENCY["user"], epsilon, _whole(campaign, loss))
+
+
+def rated_pair(epsilon: float) -> Subject:
+    """The pair that a device chooses among its rated items: the stars alone are protected."""
+    campaign = design(range(_ITEMS), rated=2, questions=1, epsilon=epsilon, method="pairwise-rated")
+    loss = worst(small("user", 1, 4, epsilon, "pairwise-rated"), "user")
+    return Subject(
+        "pairwise-rated", "stars", "the same items rated", epsilon, _whole(campaign, loss)[:1]
+    )
+
+
+BENCH: tuple[Callable[[], Subject], ...] = (
+    *(partial(sensing, questions, 1.0, "user") for questions in (1, 2, 3, 4)),
+    partial(sensing, 3, 6.0, "user"),
+    *(partial(sensing, questions, 1.0, "rating") for questions in (1, 4)),
+    *(partial(sensing, questions, 1.0, "moved rating") for questions in (2, 4)),
+    *(partial(random_pairs, questions, 1.0) for questions in (1, 2)),
+    partial(rated_pair, 1.0),
+)
+
+
+def _whole(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
+    """Whoever likes everything against whoever likes nothing: every bit of hers differs."""
+    everything, dislikes = np.full(_ITEMS, 5.0), np.full(_ITEMS, 1.0)
+    truth = campaign.truth / WHOLE
+    ones = 2**campaign.questions - 1
+    chances: tuple[Chances, Chances] = (
+        {ones: truth**campaign.questions, 0: (1 - truth) ** campaign.questions},
+        {ones: (1 - truth) ** campaign.questions, 0: truth**campaign.questions},
+    )
+    return (
+        _pair("all liked, or none", campaign, everything, dislikes, loss, chances),
+        _pair("all liked, or unrated", campaign, everything, 0 * dislikes, loss, chances, 4),
+    )
+
+
+def _one_more(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
+    """One item's like: seen in the answer about the set that holds the item, if there is one."""
+    truth, asked = campaign.truth / WHOLE, _asked(campaign)
+    seen: tuple[Chances, Chances] = (
+        {1: asked * truth, 0: asked * (1 - truth)},
+        {1: asked * (1 - truth), 0: asked * truth},
+    )
+    one, none = np.zeros(_ITEMS), np.zeros(_ITEMS)
+    one[0] = 5.0
+    disliked = one / 5
+    about = partial(_answers, campaign, (0,))
+    return (
+        _pair("one like, or none", campaign, one, none, loss, seen, 1, about),
+        _pair("liked, or disliked", campaign, one, disliked, loss, seen, 4, about),
+    )
+
+
+def _moved(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
+    """One like for another item: seen in two answers, if two sets hold the two."""
+    truth, sets, size = campaign.truth / WHOLE, campaign.questions, campaign.set_size
+    places = campaign.modulus
+    # Two places of the wheel are any two, all equally likely.
+    apart = sets * (sets - 1) * size**2 / (places * (places - 1))
+    first, second = np.zeros(_ITEMS), np.zeros(_ITEMS)
+    first[0], second[1] = 5.0, 5.0
+    likely, rare = apart * truth**2, apart * (1 - truth) ** 2
+    chances: tuple[Chances, Chances] = ({2: likely, 1: rare}, {2: rare, 1: likely})
+    about = partial(_answers, campaign, (0, 1))
+    return (_pair("one like, elsewhere", campaign, first, second, loss, chances, 1, about),)
+
+
+def _asked(campaign: Campaign) -> float:
+    """Chance that an item is in one of the sets."""
+    return campaign.questions * campaign.set_size / campaign.modulus
+
+
+def _answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int) -> int:
+    """The answers about the sets that hold these items as one number, if they are different sets
+    and none of the items is left out."""
+    sets = sensed_sets(campaign, ticket)
+    holding = [place for item in items for place, members in enumerate(sets) if item in members]
+    if len(set(holding)) < len(items):
+        return _NOT_ASKED
+    return sum((bits >> place & 1) << (len(items) - 1 - at) for at, place in enumerate(holding))
+
+
+def _pair(
+    name: str,
+    campaign: Campaign,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    loss: float,
+    chances: tuple[Chances, Chances],
+    share: int = 1,
+    about: Callable[[int, int], int] | None = None,
+) -> Pair:
+    """a, b: stars by item, 0 for unrated ones. about: what to read in a ticket and its bits."""
+
+    def call(stars: NDArray[Any], source: Source) -> int:
+        secret = source.words(4).tobytes()
+        history: dict[ItemId, float] = {
+            item: float(star) for item, star in enumerate(stars) if star != 0
+        }
+        report = Device(secret, {}, ANY).report(campaign, range(_ITEMS), history)
+        return report.bits if about is None else about(report.ticket, report.bits)
+
+    return Pair(name, call, a, b, loss, chances, share=share, untapped=True)

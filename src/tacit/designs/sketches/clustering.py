@@ -1,0 +1,205 @@
+"""Counts of randomised answers into item clusters: what the recommender does at home with them.
+
+Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3.
+Deviations  the diagonal of the matrix of pairs is filled in, not 0.
+Added       k-means on one dimension is exact; the number of clusters can be chosen by the known
+            noise; each label has a confidence. All of it is post-processing: it costs no epsilon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.linalg import eigsh
+
+from tacit.designs.sketches.kmeans import kmeans, kmeans_line
+from tacit.designs.sketches.messages import MICRO, Campaign, Clusters
+from tacit.designs.sketches.server import ItemCounts, PairCounts
+from tacit.errors import ConfigError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MOST_CLUSTERS = 8
+"""Tried when the number of clusters is to be chosen."""
+_SURE = 3.0  # standard deviations of the noise's own spread
+_FILLINGS = 10
+_DENSE = 400  # items up to which all eigenvalues are computed
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """labels: (N,) from 0, the cluster with the lowest scores first. scores: (N,) of items.
+
+    confidence: (N,) share of resamples of the reports in which the item has this label.
+    """
+
+    labels: Ints
+    scores: Floats
+    confidence: Floats
+
+    @property
+    def clusters(self) -> int:
+        return int(self.labels.max()) + 1
+
+
+def score_clusters(
+    counts: ItemCounts,
+    clusters: int | None = None,
+    *,
+    normalised: bool = True,
+    resamples: int = 100,
+    seed: int = 0,
+) -> Clustering:
+    """One-dimensional k-means of MaxSense's scores.
+
+    clusters: L; None for the smallest whose spread within clusters the known noise explains.
+    normalised: shares of ones, or the printed counts. resamples: for the confidence.
+    """
+    scores = counts.normalised if normalised else counts.printed
+    wanted = _line_clusters(counts) if clusters is None else _checked(clusters, len(scores))
+    labels = kmeans_line(scores, wanted)
+    generator = np.random.default_rng(seed)
+
+    def again() -> Ints:
+        ones = generator.binomial(counts.asked, counts.normalised)
+        drawn = ItemCounts(counts.asked, ones)
+        # Labels go up with the scores, so that they mean the same every time.
+        return kmeans_line(drawn.normalised if normalised else drawn.printed, wanted)
+
+    return Clustering(labels, scores, _confidence(labels, again, resamples))
+
+
+def pair_clusters(
+    counts: PairCounts, clusters: int | None = None, *, resamples: int = 20, seed: int = 0
+) -> Clustering:
+    """Spectral clustering of Pairwise-Preference's counts.
+
+    clusters: L; None for as many eigenvalues as stand out from what noise alone would have.
+    """
+    matrix = counts.matrix()
+    wanted = _pair_clusters(matrix) if clusters is None else _checked(clusters, len(matrix))
+    generator = np.random.default_rng(seed)
+    scores = matrix.sum(axis=1)
+    labels = _by_score(kmeans(embedding(matrix, wanted), wanted, generator), scores)
+    shares = counts.ones / np.maximum(counts.asked, 1)
+
+    def again() -> Ints:
+        ones = generator.binomial(counts.asked, shares)
+        drawn = PairCounts(counts.items, counts.asked, ones).matrix()
+        return _aligned(kmeans(embedding(drawn, wanted), wanted, generator), labels)
+
+    share = scores / max(1.0, scores.max())
+    return Clustering(labels, share, _confidence(labels, again, resamples))
+
+
+def embedding(matrix: Floats, dimensions: int) -> Floats:
+    """(N, L) eigenvectors of the L eigenvalues of largest absolute value, times sqrt(N)."""
+    _, vectors = _spectrum(_filled(matrix, dimensions), dimensions)
+    rows: Floats = vectors * np.sqrt(len(matrix))
+    return rows
+
+
+def _filled(matrix: Floats, dimensions: int) -> Floats:
+    """With the diagonal, where nobody can be asked, as the L largest eigenvalues would have it.
+
+    The paper leaves it 0, which takes an item's own expected count off the eigenvalues: noise then
+    looks larger in absolute value than it is. Zhang, Cai, Wu: Heteroskedastic PCA (2022).
+    """
+    filled = matrix + np.diag(matrix.sum(axis=1) / (len(matrix) - 1))
+    for _ in range(_FILLINGS):
+        values, vectors = _spectrum(filled, dimensions)
+        np.fill_diagonal(filled, (vectors**2) @ values)
+    return filled
+
+
+def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
+    """The eigenvalues of largest absolute value, largest first, and their vectors in columns."""
+    if dimensions >= len(matrix) or len(matrix) <= _DENSE:
+        values, vectors = np.linalg.eigh(matrix)
+    else:
+        # A fixed start, so that equal counts give equal clusters.
+        start = np.full(len(matrix), 1 / np.sqrt(len(matrix)))
+        values, vectors = eigsh(matrix, k=dimensions, which="LM", v0=start)
+    largest = np.argsort(-np.abs(values), kind="stable")[:dimensions]
+    return values[largest], vectors[:, largest]
+
+
+def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
+    """The message for all devices."""
+    if clustering.clusters > 256:
+        raise ConfigError(f"A label is one byte: at most 256 clusters, not {clustering.clusters}.")
+    scale = max(1.0, float(np.abs(clustering.scores).max()))
+    scores = np.round(clustering.scores / scale * MICRO).astype(np.int64).tolist()
+    labels = bytes(clustering.labels.astype(np.uint8).tolist())
+    if len(labels) != campaign.items:
+        raise ConfigError(
+            f"These are labels of {len(labels)} items; the campaign has {campaign.items}."
+        )
+    return Clusters(campaign.digest, campaign.catalogue, labels, tuple(scores))
+
+
+def _line_clusters(counts: ItemCounts) -> int:
+    """The smallest number of clusters whose residual is within the binomial noise."""
+    shares = counts.normalised
+    noise = float(np.sum(shares * (1 - shares) / np.maximum(counts.asked, 1)))
+    allowed = noise * (1 + _SURE * np.sqrt(2 / len(shares)))
+    most = min(MOST_CLUSTERS, len(shares))
+    for wanted in range(1, most):
+        labels = kmeans_line(shares, wanted)
+        means = np.bincount(labels, shares) / np.bincount(labels)
+        if float(np.sum((shares - means[labels]) ** 2)) <= allowed:
+            return wanted
+    return most
+
+
+def _pair_clusters(matrix: Floats) -> int:
+    """The smallest number of eigenvalues that leaves no more than noise.
+
+    Noise: eigenvalues up to 2 sqrt(N v) of a random symmetric matrix of variance v.
+    """
+    size = len(matrix)
+    variance = matrix.sum() / (size * (size - 1))  # of a count: at most its mean
+    edge = 2 * np.sqrt(size * variance) * (1 + size ** (-2 / 3))
+    most = min(MOST_CLUSTERS, size - 1)
+    for wanted in range(1, most):
+        values, _ = _spectrum(_filled(matrix, wanted), wanted + 1)
+        if abs(values[wanted]) <= edge:
+            return wanted
+    return most
+
+
+def _by_score(labels: Ints, scores: Floats) -> Ints:
+    """The same clusters, numbered by their mean score."""
+    sizes = np.maximum(np.bincount(labels), 1)
+    rank = np.argsort(np.argsort(np.bincount(labels, scores) / sizes, kind="stable"))
+    return rank[labels].astype(np.int64)
+
+
+def _aligned(labels: Ints, reference: Ints) -> Ints:
+    """The same clusters under the names that agree most with the reference."""
+    size = int(max(labels.max(), reference.max())) + 1
+    table = np.zeros((size, size), dtype=np.int64)
+    np.add.at(table, (labels, reference), 1)
+    _, names = linear_sum_assignment(-table)
+    return np.asarray(names[labels], dtype=np.int64)
+
+
+def _confidence(labels: Ints, again: Callable[[], Ints], resamples: int) -> Floats:
+    """Share of resamples that agree. Reports are redrawn item by item (pair by pair): given how
+    often it was asked about, an item's answers are the reports' answers drawn with putting back."""
+    if resamples < 1:
+        raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
+    agreed = np.zeros(len(labels))
+    for _ in range(resamples):
+        agreed += again() == labels
+    return agreed / resamples
+
+
+def _checked(clusters: int, items: int) -> int:
+    if not 1 <= clusters <= items:
+        raise ConfigError(f"Clusters are 1 to {items}, the number of items; got {clusters}.")
+    return clusters

@@ -1,0 +1,325 @@
+"""The device half of the sketches.
+
+Source      Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
+            (2012), Figures 1 to 3.
+Runs at     the person's own device.
+Sees        the person's true stars, and the recommender's public campaign and clusters.
+Releases    a few bits per campaign, each flipped with a stated chance, once.
+Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
+            recommender asks and knows. Noise is made from a secret of 32 random bytes: that is as
+            good as HMAC-SHA256 is hard to tell from chance.
+Deviations  sensed sets are drawn without putting back also in MaxSense; under unit 'user' a device
+            uses at most `rated` liked items.
+
+Standard library only, and short enough to read in one sitting: this is the code people must trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+import threading
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+
+from tacit.designs.sketches.messages import (
+    MICRO,
+    NO_NOISE,
+    RATED_REPORT_BYTES,
+    UNITS,
+    WHOLE,
+    Campaign,
+    Clusters,
+    ItemId,
+    Report,
+    catalogue_digest,
+    micros,
+)
+from tacit.designs.sketches.sensing import pairs, sensed_sets
+
+Memory = MutableMapping[str, tuple[int, bytes]]
+"""Campaign digest in hex: the epsilon that was spent, in millionths, and the bytes that were sent.
+It holds nothing that the recommender has not got. Keep it with the secret. A campaign that differs
+in anything, be it seed or closing time, is another one, answered anew and paid for. Two devices of
+one account that do not share a memory each spend the whole lifetime. Devices that share one
+take turns: what two of them do at the same moment is not held against the limits together."""
+
+Coin = Callable[[int], int]
+"""Question number: an integer in [0, 2^53), uniform."""
+
+
+_STATED_FOR = {
+    "user": "everything you rated",
+    "rating": "one rating more or less",
+    "moved rating": "one rating given to another item",
+}
+
+
+def _stated_for(campaign: Campaign) -> str:
+    """What the epsilon of a campaign is for, to its person."""
+    if campaign.method == "pairwise-rated":
+        return "your stars for these two items, and NOT for which items you rated"
+    return _STATED_FOR[campaign.unit]
+
+
+class Refused(ValueError):
+    """The device will not take part: too much was asked of it."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the owner allows, whatever a campaign says.
+
+    epsilon: nats for one campaign. lifetime: nats for all campaigns together. units: what epsilon
+    may be stated for. rated_pairs: whether to ask about pairs of items that were rated, which tells
+    the recommender that they were. most_rated_pairs: how many such pairs to name in all; they cost
+    what no epsilon counts, so `lifetime` does not bound them. Raises ValueError for what would be
+    no limit by mistake.
+    """
+
+    epsilon: float = 1.0
+    lifetime: float = 4.0
+    units: tuple[str, ...] = ("user",)
+    rated_pairs: bool = False
+    most_rated_pairs: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "lifetime"):
+            value = getattr(self, name)
+            # A limit that is not a number would refuse nothing: no number is above it.
+            if type(value) is bool or not isinstance(value, int | float) or not value >= 0:
+                raise ValueError(f"the limit {name} is a number of nats from 0 up; got {value!r}")
+        # In a text, `in` finds parts: 'rating' is within 'moved rating'.
+        if type(self.units) is not tuple or not set(self.units) <= set(UNITS):
+            raise ValueError(f"units is a tuple of {', '.join(UNITS)}; got {self.units!r}")
+        if type(self.rated_pairs) is not bool:
+            raise ValueError(f"rated_pairs is True or False; got {self.rated_pairs!r}")
+        if type(self.most_rated_pairs) is not int or self.most_rated_pairs < 0:
+            raise ValueError(f"most_rated_pairs counts from 0 up; got {self.most_rated_pairs!r}")
+
+
+def new_secret() -> bytes:
+    """32 bytes of the operating system's generator: make one per account and never show it."""
+    return secrets.token_bytes(32)
+
+
+class Device:
+    """One person's device.
+
+    secret: the account's; two devices with it and the same stars send the same bytes.
+    memory: what was sent before; keep it. coin: for tests, in the place of the secret's noise.
+    """
+
+    def __init__(
+        self, secret: bytes, memory: Memory, limits: Limits | None = None, coin: Coin | None = None
+    ) -> None:
+        if len(secret) < 32:
+            raise ValueError("a secret has at least 32 bytes: make one with new_secret()")
+        self._secret = secret
+        self._memory = memory
+        self._limits = Limits() if limits is None else limits
+        self._coin = coin
+        self._answering = threading.Lock()
+        self._most_once = _whole(self._limits.epsilon)
+        self._most_ever = _whole(self._limits.lifetime)
+
+    def report(
+        self, campaign: Campaign, catalogue: Sequence[ItemId], history: Mapping[ItemId, float]
+    ) -> Report:
+        """The answer to a campaign: what was sent before, or else drawn now and remembered.
+
+        catalogue: item ids in the campaign's order. history: item to stars; unknown items stay out.
+        Raises Refused for a campaign beyond the limits. It is never answered in part.
+        """
+        name = campaign.digest.hex()
+        with self._answering:  # two campaigns at once must not both find room in the lifetime
+            earlier = self._memory.get(name)
+            if earlier is not None:
+                return Report.decode(earlier[1])
+            self._check(campaign, catalogue)
+            ticket = int.from_bytes(self._random("ticket", campaign)[:8], "big")
+            report = self._answer(campaign, catalogue, history, ticket)
+            # Remembered before it is sent: a crash in between must not lead to a second draw.
+            self._memory[name] = (campaign.epsilon, report.encode())
+            return report
+
+    def recommend(
+        self,
+        clusters: Clusters,
+        catalogue: Sequence[ItemId],
+        history: Mapping[ItemId, float],
+        *,
+        liked_from: float,
+        n: int = 10,
+    ) -> list[ItemId]:
+        """The n best items the owner has not rated. Nothing is sent.
+
+        An item's cluster counts first, by the share of its rated items that the owner liked (one
+        like and one dislike added), then its score. catalogue: in the campaign's order; ValueError
+        for another one than the clusters name.
+        """
+        fits = len(catalogue) == len(clusters.labels)
+        if not fits or catalogue_digest(catalogue) != clusters.catalogue:
+            raise ValueError("these clusters are of another list of items")
+        liked, rated = [1] * 256, [2] * 256
+        for item, label in zip(catalogue, clusters.labels, strict=True):
+            if item in history:
+                rated[label] += 1
+                liked[label] += history[item] >= liked_from
+        unseen = [number for number, item in enumerate(catalogue) if item not in history]
+        unseen.sort(
+            key=lambda number: (
+                -liked[clusters.labels[number]] / rated[clusters.labels[number]],
+                -clusters.scores[number],
+                number,
+            )
+        )
+        return [catalogue[number] for number in unseen[:n]]
+
+    def _check(self, campaign: Campaign, catalogue: Sequence[ItemId]) -> None:
+        limits, spent = self._limits, sum(epsilon for epsilon, _ in self._memory.values())
+        if campaign.epsilon == NO_NOISE:
+            raise Refused("this campaign asks for answers without noise")
+        if not campaign.epsilon <= self._most_once:
+            raise Refused(
+                f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device "
+                f"gives at most {limits.epsilon:.10g} in one campaign"
+            )
+        if not spent + campaign.epsilon <= self._most_ever:
+            raise Refused(
+                "with this campaign, epsilon adds up to "
+                f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives "
+                f"{limits.lifetime:.10g} in all"
+            )
+        if campaign.unit not in limits.units:
+            raise Refused(f"this campaign protects a {campaign.unit} only")
+        if campaign.method == "pairwise-rated":
+            self._check_rated_pairs()
+        if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
+            raise Refused("this campaign was made for another list of items")
+        # Twice the same item could lie in two sets, and one rating then change two bits.
+        if len(set(catalogue)) != len(catalogue):
+            raise Refused("this campaign's list names an item twice")
+
+    def _check_rated_pairs(self) -> None:
+        if not self._limits.rated_pairs:
+            raise Refused("this campaign asks about items that its owner rated, which shows them")
+        named = sum(len(sent) == RATED_REPORT_BYTES for _, sent in self._memory.values())
+        if not named < self._limits.most_rated_pairs:
+            raise Refused(
+                f"this device has named {named} pairs of items that its owner rated; it names at "
+                f"most {self._limits.most_rated_pairs} in all"
+            )
+
+    def _answer(
+        self,
+        campaign: Campaign,
+        catalogue: Sequence[ItemId],
+        history: Mapping[ItemId, float],
+        ticket: int,
+    ) -> Report:
+        rated = {number for number, item in enumerate(catalogue) if item in history}
+        liked = {
+            number for number in rated if history[catalogue[number]] * 1000 >= campaign.liked_from
+        }
+        pair = None
+        if campaign.senses:
+            liked = self._capped(campaign, liked)
+            true = [not liked.isdisjoint(members) for members in sensed_sets(campaign, ticket)]
+        elif campaign.method == "pairwise-preference":
+            true = [liked.issuperset(asked) for asked in pairs(campaign, ticket)]
+        else:
+            pair = self._rated_pair(campaign, rated)
+            true = [liked.issuperset(pair)] * campaign.questions
+        bits = sum(self._released(campaign, q, bit) << q for q, bit in enumerate(true))
+        return Report(campaign.id, ticket, bits, pair)
+
+    def _capped(self, campaign: Campaign, liked: set[int]) -> set[int]:
+        """At most as many as epsilon is calibrated for, chosen by the secret."""
+        cap = campaign.likes_cap
+        if cap is None or len(liked) <= cap:
+            return liked
+        return set(sorted(liked, key=lambda item: self._random(f"use {item}", campaign))[:cap])
+
+    def _rated_pair(self, campaign: Campaign, rated: set[int]) -> tuple[int, int]:
+        """Two rated items, chosen by the secret, without looking at the stars."""
+        if len(rated) < 2:
+            raise Refused("this campaign needs an owner who rated two of its items")
+        chosen = sorted(rated, key=lambda item: self._random(f"use {item}", campaign))[:2]
+        return min(chosen), max(chosen)
+
+    def _released(self, campaign: Campaign, question: int, bit: bool) -> bool:
+        """The bit with chance truth / 2^53, else the other one.
+
+        The noise depends on the true bit: where memory is lost and the bit has changed, it is drawn
+        afresh, and what went out before does not show by how much.
+        """
+        if self._coin is not None:
+            coin = self._coin(question)
+        else:
+            word = self._random(f"coin {question} {int(bit)}", campaign)
+            coin = int.from_bytes(word[:8], "big") >> 11
+        return bit == (coin < campaign.truth)
+
+    def _random(self, purpose: str, campaign: Campaign) -> bytes:
+        """32 bytes that are random to whoever does not know the secret."""
+        message = b"tacit sketch\0" + campaign.digest + purpose.encode()
+        return hmac.new(self._secret, message, hashlib.sha256).digest()
+
+
+def _whole(nats: float) -> float:
+    """A limit in whole millionths, as campaigns state theirs; inf stays inf."""
+    return nats if math.isinf(nats) else micros(nats)
+
+
+def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> list[list[str]]:
+    """Every byte of a report, in hex, with what it means: rows of [bytes, meaning]."""
+    data = report.encode()
+    lie = 1 - campaign.truth / WHOLE
+    chooses = "" if report.pair else " that chooses the questions"
+    rows = [
+        [data[0:1].hex(), "version of the message"],
+        [data[1:2].hex(), "kind of the message: a report"],
+        [data[2:10].hex(), "which campaign this answers"],
+        [
+            data[10:18].hex(),
+            f"a random number{chooses}; another one in every campaign",
+        ],
+        [
+            data[18:22].hex(),
+            (
+                f"the answers, {campaign.questions} in all, each turned round with chance "
+                f"{lie:.4f}. Together they cost epsilon {campaign.epsilon / MICRO:g}, stated for "
+                f"{_stated_for(campaign)}"
+            ),
+        ],
+    ]
+    for question, asked in enumerate(_asked(campaign, report)):
+        answer = "yes" if report.bits >> question & 1 else "no"
+        titles = ", ".join(shown(catalogue[number]) for number in asked[:3])
+        more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""
+        what = "at least one" if campaign.senses else "both"
+        rows.append([f"bit {question}", f"{answer}, to: do you like {what} of {titles}{more}?"])
+    if report.pair is not None:
+        rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
+    return rows
+
+
+def shown(item: ItemId) -> str:
+    """An id for the eyes: what a terminal would obey, or turn round, is written out as \\u....
+
+    The recommender chooses ids, and must not repaint what a person is told about it.
+    """
+    return "".join(
+        letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in str(item)
+    )
+
+
+def _asked(campaign: Campaign, report: Report) -> list[list[int]]:
+    if campaign.senses:
+        return sensed_sets(campaign, report.ticket)
+    if report.pair is not None:
+        return [list(report.pair)] * campaign.questions
+    return [list(pair) for pair in pairs(campaign, report.ticket)]

@@ -1,0 +1,1 @@
+"""Experiments with the sketches: simulations, figures and reports."""

@@ -1,0 +1,305 @@
+"""Sketches on real ratings: what learned clusters are worth at home, by crowd and epsilon.
+
+Likes are ratings of so many stars or more. People are drawn from the training half with putting
+back, as many as wanted: more reports than there are people stand for a larger population of the
+same taste. Clusters are learned from reports, published, and every person's device recommends from
+them; held-out likes judge the lists. Other methods see the same training half, in the clear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import Ratings
+from tacit.data.splits import random_per_user
+from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.clustering import Clustering, publish, score_clusters
+from tacit.designs.sketches.experiment.on_device import lists_at_home
+from tacit.designs.sketches.experiment.populations import drawn, hit_chances, reported
+from tacit.designs.sketches.kmeans import kmeans_line
+from tacit.designs.sketches.messages import Campaign
+from tacit.designs.sketches.planner import MethodPlan, Plan, plan
+from tacit.errors import ConfigError, DataError
+from tacit.evaluation.intervals import mean_interval
+from tacit.evaluation.parallel import Progress
+from tacit.evaluation.ranking import ranking_metrics
+
+SKETCHES = "multi-maxsense"
+IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
+REPORTED = 20_000
+"""Crowds up to this send reports; larger ones are drawn item by item."""
+_N = 10
+_NEIGHBOURS = 50
+_NEAR = 0.95
+_MOST = 10**15  # people in a crowd: counts are 64-bit integers
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RatingsRow:
+    """One way to learn, judged at home.
+
+    epsilon: of one report; inf without noise; None for methods in the clear. users: in the crowd;
+    inf: what endless reports come to; None in the clear. recall_at_10: see `ranking`.
+    """
+
+    method: str
+    epsilon: float | None
+    users: float | None
+    seed: int
+    ndcg_at_10: float
+    recall_at_10: float
+
+
+@dataclass(frozen=True)
+class People:
+    """How many people an epsilon needs on this catalogue.
+
+    lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
+    formula, all labels right in its assumed world. users_near: the smallest measured crowd from
+    which on NDCG@10 stays within 5 % of what endless reports come to; None if none.
+    """
+
+    epsilon: float
+    lower_bound: float
+    users_clt: float
+    users_near: float | None
+
+
+@dataclass(frozen=True)
+class RatingsCurve:
+    """rated: w of the campaigns. items, people: of the ratings. seeds: of the splits."""
+
+    items: int
+    people: int
+    rated: int
+    clusters: int
+    seeds: tuple[int, ...]
+    rows: tuple[RatingsRow, ...]
+    needed: tuple[People, ...]
+
+    def points(self) -> list[dict[str, Any]]:
+        """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
+        groups: dict[tuple[Any, ...], list[RatingsRow]] = {}
+        for row in self.rows:
+            groups.setdefault((row.method, row.epsilon, row.users), []).append(row)
+        found = []
+        for (method, epsilon, users), rows in groups.items():
+            point: dict[str, Any] = {"method": method, "epsilon": epsilon, "users": users}
+            for name in ("ndcg_at_10", "recall_at_10"):
+                point[name] = list(
+                    mean_interval([getattr(row, name) for row in rows], bounds=(0.0, 1.0))
+                )
+            found.append(point)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Rows, points, needs and sentences."""
+        return asdict(self) | {"points": self.points(), "sentences": self.sentences()}
+
+    def sentences(self) -> list[str]:
+        """How many real people it takes, in words."""
+        return [_sentence(need, self.items, self.rated, self.people) for need in self.needed]
+
+
+def evaluate_ratings(
+    ratings: Ratings,
+    *,
+    users: Sequence[int],
+    epsilons: Sequence[float] = (1.0,),
+    rated: int = 50,
+    clusters: int = 2,
+    liked_from: float = 4.0,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    progress: Progress = lambda _: None,
+) -> RatingsCurve:
+    """The curve over crowds and epsilons, and the methods in the clear, on the same splits.
+
+    rated: w, a public guess of how many items a person has rated; a device uses at most so many of
+    its likes. theta and the number of questions are the planner's for it. epsilons: above 0, or
+    inf. users: sizes of crowds; the planner's own number of people is added for each epsilon.
+    """
+    if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST:
+        raise ConfigError(f"A curve needs crowds of 1 to {_MOST:,} people, an epsilon and a seed.")
+    plans = {
+        epsilon: plan(
+            items=ratings.n_items, rated=rated, epsilon=min(epsilon, 20.0), clusters=clusters
+        )
+        for epsilon in epsilons
+    }
+    rows: list[RatingsRow] = []
+    for seed in seeds:
+        trial = _Trial(ratings, liked_from, seed)
+        rows += _in_the_clear(trial, clusters, seed)
+        progress(1)
+        for epsilon in epsilons:
+            campaign = _campaign(trial, plans[epsilon], epsilon, liked_from, seed)
+            for crowd in _crowds(users, plans[epsilon], epsilon):
+                rows.append(_sketched(trial, campaign, clusters, epsilon, crowd, seed))
+                progress(1)
+            rows.append(_limit(trial, campaign, clusters, epsilon, seed))
+    finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
+    needed = tuple(_needed(epsilon, plans[epsilon], rows) for epsilon in finite)
+    return RatingsCurve(
+        ratings.n_items, ratings.n_users, rated, clusters, tuple(seeds), tuple(rows), needed
+    )
+
+
+def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
+    """How often `progress` will be told of at most."""
+    return seeds * (1 + len(epsilons) * (len(set(users)) + 1))
+
+
+def _crowds(users: Sequence[int], planned: Plan, epsilon: float) -> list[int]:
+    own = _own(planned).users_clt
+    reached = math.isfinite(epsilon) and own < _MOST
+    return sorted({*users, *([round(own)] if reached else [])})
+
+
+class _Trial:
+    """One split: likes to learn from, what is seen, and held-out likes."""
+
+    def __init__(self, ratings: Ratings, liked_from: float, seed: int) -> None:
+        split = random_per_user(ratings, seed=seed)
+        self.catalogue = ratings.item_ids.tolist()
+        self.seen = split.train.matrix
+        self.likes = _likes(split.train.matrix, liked_from)
+        self.held = _likes(split.test.matrix, liked_from)
+        if self.likes.nnz == 0 or self.held.nnz == 0:
+            raise DataError(
+                "nobody likes anything",
+                expected=f"ratings of {liked_from:g} and more on both sides of the split",
+                fix="Lower --liked-from.",
+            )
+
+    def row(
+        self, lists: Ints, method: str, seed: int, epsilon: float | None, users: float | None
+    ) -> RatingsRow:
+        found = ranking_metrics(lists, self.held)
+        return RatingsRow(method, epsilon, users, seed, found.ndcg, found.recall)
+
+    def at_home(self, campaign: Campaign, clustering: Clustering) -> Ints:
+        return lists_at_home(publish(campaign, clustering), self.seen, self.likes, n=_N)
+
+    def ranked(self, scores: Callable[[int], NDArray[np.float64]]) -> Ints:
+        """Lists by the scores of each person, seen items left out."""
+        lists = np.empty((self.seen.shape[0], _N), dtype=np.int64)
+        for person in range(len(lists)):
+            own = scores(person).copy()
+            own[self.seen.indices[self.seen.indptr[person] : self.seen.indptr[person + 1]]] = -1.0
+            best = np.argsort(-own, kind="stable")[:_N]
+            lists[person] = np.where(own[best] >= 0, best, -1)
+        return lists
+
+
+def _likes(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+    kept = matrix.copy()
+    kept.data = (kept.data >= liked_from).astype(float)
+    kept.eliminate_zeros()
+    return kept
+
+
+def _campaign(
+    trial: _Trial, advice: Plan, epsilon: float, liked_from: float, seed: int
+) -> Campaign:
+    own = _own(advice)
+    return design(
+        trial.catalogue,
+        rated=advice.rated,
+        epsilon=epsilon,
+        theta=own.theta or 1.0,
+        questions=own.questions,
+        liked_from=liked_from,
+        seed=np.random.default_rng((seed, 3)).bytes(16),
+    )
+
+
+def _sketched(
+    trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, users: int, seed: int
+) -> RatingsRow:
+    counted = reported if users <= REPORTED else drawn
+    counts = counted(campaign, trial.likes, users=users, seed=seed)
+    found = score_clusters(counts, clusters, resamples=1, seed=seed)
+    return trial.row(trial.at_home(campaign, found), SKETCHES, seed, epsilon, users)
+
+
+def _limit(
+    trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, seed: int
+) -> RatingsRow:
+    """Endless reports: the chances themselves, to the digits that are published."""
+    chances = hit_chances(campaign, trial.likes)
+    labels = kmeans_line(chances, clusters)
+    found = Clustering(labels, chances, np.ones(len(labels)))
+    return trial.row(trial.at_home(campaign, found), SKETCHES, seed, epsilon, math.inf)
+
+
+def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[RatingsRow]:
+    from tacit.evaluation.coclustering import spectral_coclusters
+
+    liked = np.asarray(trial.likes.sum(axis=0)).ravel()
+    labels = spectral_coclusters(trial.likes, clusters, seed=seed)
+    # Published and used at home exactly as learned clusters are.
+    campaign = design(trial.catalogue, rated=1, epsilon=math.inf, seed=bytes(16), theta=1.0)
+    spectral = trial.at_home(campaign, Clustering(labels, liked, np.ones(len(labels))))
+    similar = _similar(trial.likes)
+    lists = {
+        "spectral-coclustering": spectral,
+        "popularity": trial.ranked(lambda _: liked),
+        "item-knn": trial.ranked(
+            lambda person: (trial.likes[[person]] @ similar).toarray().ravel()
+        ),
+    }
+    return [trial.row(lists[name], name, seed, None, None) for name in IN_THE_CLEAR]
+
+
+def _similar(likes: sparse.csr_array) -> sparse.csr_array:
+    """(items, items) cosine of likes; row by row the most similar items alone."""
+    length = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
+    both = (likes.T @ likes).toarray() / np.outer(length, length)
+    np.fill_diagonal(both, 0.0)
+    kept = min(_NEIGHBOURS, len(both))
+    least = np.partition(both, -kept, axis=1)[:, [-kept]]
+    # A column holds whom an item is near to: its own nearest count, as from the person's items.
+    return sparse.csr_array(np.where((both >= least) & (both > 0), both, 0.0).T)
+
+
+def _needed(epsilon: float, planned: Plan, rows: Sequence[RatingsRow]) -> People:
+    means: dict[float, list[float]] = {}
+    for row in rows:
+        if row.epsilon == epsilon and row.users is not None:
+            means.setdefault(row.users, []).append(row.ndcg_at_10)
+    endless = float(np.mean(means.pop(math.inf)))
+    near = None
+    for users in sorted(means, reverse=True):
+        if float(np.mean(means[users])) < _NEAR * endless:
+            break
+        near = users
+    return People(epsilon, max(planned.lower_bounds.values()), _own(planned).users_clt, near)
+
+
+def _own(planned: Plan) -> MethodPlan:
+    return next(method for method in planned.methods if method.method == SKETCHES)
+
+
+def _sentence(need: People, items: int, rated: int, people: int) -> str:
+    near = (
+        "Its lists came within 5 % of what endless reports give with no crowd that was tried."
+        if need.users_near is None
+        else "Its lists come within 5 % of what endless reports give from "
+        f"{need.users_near:,.0f} people of this kind on."
+    )
+    return (
+        f"At epsilon {need.epsilon:g}, nobody can put all of {items:,} items into their clusters "
+        f"with fewer than {math.ceil(need.lower_bound):,} people, of whom each rated {rated}, and "
+        f"questions fixed beforehand; the planner says about "
+        f"{float(f'{need.users_clt:.2g}'):,.0f} for this design. These ratings have {people:,}. "
+        f"{near}"
+    )

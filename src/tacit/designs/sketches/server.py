@@ -1,0 +1,317 @@
+"""The recommender half of the sketches: reports come in and are counted, nothing is stored of them.
+
+Source      Banerjee, Hegde, Massoulié (2012): scores B of Figures 2 and 3, matrix A of Figure 1.
+Runs at     the recommender.
+Sees        reports: a ticket and randomised bits; never a rating, never who sent it.
+Releases    counts by item or pair; what is made of them needs no further protection.
+Deviations  scores are also divided by how often an item was asked about: the same mean, less noise.
+
+Questions are drawn anew from each ticket and never stored. Counts are sums, so servers that each
+take some of the tickets can be merged. Tickets that answered are kept (at most 16 bytes each).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import container
+from tacit.designs.sketches.checkpoint import check_arrays, check_header
+from tacit.designs.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
+from tacit.designs.sketches.seen import Seen
+from tacit.errors import ConfigError, ModelFileError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
+"""What became of a report, by its code in `Receipt.codes`."""
+_ACCEPTED, _MALFORMED, _, _SHARD, _LATE, _DUPLICATE = range(6)
+MOST_PAIR_ITEMS = 10_000
+_BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
+_HEAD = 10  # bytes that are the same in every report of a campaign
+_CHECKPOINT = "sketch-counts"
+
+
+@dataclass(frozen=True, eq=False)
+class Receipt:
+    """What became of a batch. codes: (n,) uint8, places in REASONS; counts: by reason."""
+
+    codes: Bytes
+    counts: Mapping[str, int]
+
+    @property
+    def accepted(self) -> int:
+        return self.counts["accepted"]
+
+
+class Server:
+    """Counts the reports of one campaign.
+
+    shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
+    that no two of them count one person twice. keep_tickets: False where whoever hands reports over
+    has made sure that they are distinct; memory then does not grow at all. After a checkpoint only
+    what came later may then be sent again; `reports` says how many had come.
+    """
+
+    def __init__(
+        self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1), keep_tickets: bool = True
+    ) -> None:
+        if not 0 <= shard[0] < shard[1]:
+            raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
+        self.campaign = campaign
+        self.shards = frozenset({shard[0]})
+        self.shard_count = shard[1]
+        self.totals = np.zeros((2, _places(campaign)), dtype=np.int64)
+        self.ones = np.zeros(campaign.questions + 1, dtype=np.int64)
+        self.rejected = dict.fromkeys(REASONS[1:], 0)
+        self.keep_tickets = keep_tickets
+        self._seen = Seen()
+        self._busy = threading.RLock()
+        example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
+        self._head = np.frombuffer(example.encode()[:_HEAD], dtype=np.uint8)
+
+    @property
+    def reports(self) -> int:
+        """How many were accepted."""
+        return int(self.ones.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the counts and of the tickets."""
+        return self.totals.nbytes + self._seen.nbytes
+
+    def fold(self, data: bytes | memoryview, *, now: int) -> Receipt:
+        """Count reports that lie one behind the other; now: Unix seconds at which they came.
+
+        A batch that ends within a report is refused as a whole, as one malformed report: what came
+        from strangers goes through `fold_each`, or is checked for its length first.
+        """
+        width = self.campaign.report_bytes
+        if len(data) % width:
+            self.rejected["malformed"] += 1
+            codes = np.full(1, _MALFORMED, dtype=np.uint8)
+        else:
+            records = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+            codes = np.empty(len(records), dtype=np.uint8)
+            with self._busy:
+                for start in range(0, len(records), _BLOCK):
+                    part = slice(start, start + _BLOCK)
+                    self._fold(records[part], now, codes[part])
+        return _receipt(codes)
+
+    def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
+        """Count reports as they came, one from each device; codes are in their order.
+
+        What has the wrong length is malformed alone: laid behind one another, such messages would
+        shift or spoil those of everybody else.
+        """
+        width = self.campaign.report_bytes
+        codes = np.full(len(messages), _MALFORMED, dtype=np.uint8)
+        whole = [place for place, message in enumerate(messages) if len(message) == width]
+        self.rejected["malformed"] += len(messages) - len(whole)
+        codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
+        return _receipt(codes)
+
+    def merge(self, other: Server) -> None:
+        """Take in the counts of another shard; the other one is not to be used any more."""
+        if other.campaign != self.campaign or other.shard_count != self.shard_count:
+            raise ConfigError("Only shards of one campaign, equally many, can be merged.")
+        if self.shards & other.shards:
+            raise ConfigError("These servers took the same tickets: people would count twice.")
+        self.keep_tickets &= other.keep_tickets
+        self._seen.add(other._seen.tickets())
+        self.shards |= other.shards
+        self.totals += other.totals
+        self.ones += other.ones
+        for reason, count in other.rejected.items():
+            self.rejected[reason] += count
+
+    def save(self, path: str | Path) -> None:
+        """A checkpoint, whole or not at all. What came after it can be sent again.
+
+        Waits for a batch that another thread folds. ConfigError where counting was interrupted, in
+        the middle of a batch: an earlier checkpoint stays as it is.
+        """
+        with self._busy:
+            header, arrays = self._content()
+            container.write(path, header, arrays)
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Of a checkpoint, held against itself: the next one may replace the last good one."""
+        header = {
+            "kind": _CHECKPOINT,
+            "campaign": self.campaign.encode().hex(),
+            "shards": sorted(self.shards),
+            "shard_count": self.shard_count,
+            "keep_tickets": self.keep_tickets,
+            "rejected": self.rejected,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "totals": self.totals,
+            "ones": self.ones,
+            "tickets": self._seen.tickets().view(np.int64),
+        }
+        try:
+            check_arrays(header, arrays, self.campaign, _places(self.campaign))
+        except MessageError as error:
+            raise ConfigError(
+                f"These counts are not whole ({error}): a batch was interrupted. Load the last "
+                "checkpoint and send again what came after it."
+            ) from None
+        return header, arrays
+
+    @classmethod
+    def load(cls, path: str | Path) -> Server:
+        """Go on from a checkpoint; ModelFileError for anything else."""
+        header, arrays = container.read(path)
+        if header.get("kind") != _CHECKPOINT:
+            raise ModelFileError(f"{path}: holds no counts of sketches.")
+        try:
+            campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
+            check_header(header, REASONS[1:])
+            # Before a server is made: a file must not claim more memory than it has itself.
+            check_arrays(header, arrays, campaign, _places(campaign))
+        except (KeyError, TypeError, ValueError, ConfigError) as error:
+            raise ModelFileError(
+                f"{path}: its content is not what a server saves ({error}). Count again."
+            ) from None
+        shards, count = header["shards"], header["shard_count"]
+        server = cls(campaign, shard=(shards[0], count), keep_tickets=header["keep_tickets"])
+        server.shards = frozenset(shards)
+        server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
+        server.totals[:] = arrays["totals"]
+        server.ones[:] = arrays["ones"]
+        server._seen.add(arrays["tickets"].view(np.uint64))
+        return server
+
+    def _fold(self, records: Bytes, now: int, codes: Bytes) -> None:
+        from tacit.engine.sketch_compiled import read_reports
+
+        tickets = np.empty(len(records), dtype=np.uint64)
+        bits = np.empty(len(records), dtype=np.uint32)
+        read_reports(records, self._head, self.campaign.questions, tickets, bits, codes)
+        pairs = self._pairs(records, codes)
+        self._refuse(tickets, now, codes)
+        kept = np.flatnonzero(codes == _ACCEPTED)
+        if self.keep_tickets:
+            new = self._seen.add(tickets[kept])
+            codes[kept[~new]] = _DUPLICATE
+            kept = kept[new]
+        if len(kept) < len(records):
+            tickets, bits, pairs = tickets[kept], bits[kept], pairs[kept]
+        self._count(tickets, bits, pairs)
+        for reason, count in zip(REASONS, np.bincount(codes, minlength=len(REASONS)), strict=True):
+            if reason != "accepted":
+                self.rejected[reason] += int(count)
+
+    def _refuse(self, tickets: NDArray[np.uint64], now: int, codes: Bytes) -> None:
+        """Well-formed reports that come to the wrong server or too late."""
+        if self.shard_count > len(self.shards):
+            homes = tickets % np.uint64(self.shard_count)
+            foreign = ~np.isin(homes, np.array(sorted(self.shards), dtype=np.uint64))
+            codes[foreign & (codes == _ACCEPTED)] = _SHARD
+        if now > self.campaign.closes:
+            codes[codes == _ACCEPTED] = _LATE
+
+    def _pairs(self, records: Bytes, codes: Bytes) -> Ints:
+        """(n, 2) the items that devices chose; impossible ones are malformed. Else no columns."""
+        if self.campaign.method != "pairwise-rated":
+            return np.empty((len(records), 0), dtype=np.int64)
+        chosen = np.ascontiguousarray(records[:, REPORT_BYTES:]).view(">u4").astype(np.int64)
+        wrong = (chosen[:, 0] >= chosen[:, 1]) | (chosen[:, 1] >= self.campaign.items)
+        codes[wrong] = _MALFORMED
+        return chosen
+
+    def _count(self, tickets: NDArray[np.uint64], bits: NDArray[np.uint32], pairs: Ints) -> None:
+        from tacit.engine.sketch_compiled import count_pairs, count_sets
+
+        campaign = self.campaign
+        self.ones += np.bincount(np.bitwise_count(bits), minlength=campaign.questions + 1)
+        halves = (campaign.seed[:8], campaign.seed[8:])
+        first, second = (np.uint64(int.from_bytes(half, "big")) for half in halves)
+        asked = campaign.questions
+        if campaign.senses:
+            count_sets(first, second, tickets, bits, asked, campaign.set_size, self.totals)
+        elif campaign.method == "pairwise-preference":
+            items = np.uint64(campaign.items)
+            count_pairs(first, second, tickets, bits, asked, items, self.totals)
+        else:
+            one, other = pairs[:, 0], pairs[:, 1]
+            place = one * (2 * campaign.items - one - 1) // 2 + other - one - 1
+            np.add.at(self.totals, (bits.astype(np.int64), place), 1)
+
+
+def _receipt(codes: Bytes) -> Receipt:
+    counts = np.bincount(codes, minlength=len(REASONS)).tolist()
+    return Receipt(codes, dict(zip(REASONS, counts, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemCounts:
+    """By item: how often it was asked about, and how often the answer was 1. Both (N,) int64."""
+
+    asked: Ints
+    ones: Ints
+
+    @property
+    def printed(self) -> Floats:
+        """The score B of the paper: a count."""
+        return self.ones.astype(np.float64)
+
+    @property
+    def normalised(self) -> Floats:
+        """Share of ones among the answers; for an item nobody was asked about, that of all."""
+        overall = self.ones.sum() / max(1, self.asked.sum())
+        shares: Floats = np.where(self.asked > 0, self.ones / np.maximum(self.asked, 1), overall)
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """By pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`: asked, and answered 1."""
+
+    items: int
+    asked: Ints
+    ones: Ints
+
+    def matrix(self) -> Floats:
+        """(N, N) A of the paper: symmetric counts of ones, 0 on the diagonal."""
+        full = np.zeros((self.items, self.items))
+        full[np.triu_indices(self.items, 1)] = self.ones
+        return full + full.T
+
+
+def item_counts(server: Server) -> ItemCounts:
+    """Of a campaign that senses sets."""
+    if not server.campaign.senses:
+        raise ConfigError("This campaign asks about pairs: use pair_counts.")
+    totals = server.totals[:, : server.campaign.items]
+    return ItemCounts(totals.sum(axis=0), totals[1].copy())
+
+
+def pair_counts(server: Server) -> PairCounts:
+    """Of a campaign that asks about pairs."""
+    if server.campaign.senses:
+        raise ConfigError("This campaign senses sets: use item_counts.")
+    totals = server.totals
+    return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1].copy())
+
+
+def _places(campaign: Campaign) -> int:
+    """How many there are to count: places on the wheel of sensed sets, or pairs."""
+    if campaign.senses:
+        return campaign.modulus
+    items = campaign.items
+    if items > MOST_PAIR_ITEMS:
+        raise ConfigError(
+            f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {items}. Sense sets."
+        )
+    return items * (items - 1) // 2

@@ -1,0 +1,63 @@
+"""The standard scheme: hide an attribute from a recommender by what one's device sends.
+
+Source   US patent application "Privacy protection against curious recommenders"; Ioannidis,
+         Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive analytics
+         (SIGMETRICS 2014), where it is called the midpoint protocol.
+
+paper             here                              where
+x0                attribute value (label)           device.py, training.py
+v_i0              offset of an item (half gap)      disclosure.estimate_offsets
+L(v_i)            Disclosure                        messages.py
+y_i = r_i - x0 v_i0   Device.release                device.py (population.py for many people)
+p_i^{+-}, eq. 7   keep                              disclosure.estimate_shown,
+                                                    theory.keep_probability
+p = argmin ...    Profiles.estimate                 server.py, engine/ridge.py
+v_i (d = 20)      item factors                      training.train_profiles
+alpha             mix                               messages.Rule
+eq. 4             estimation_loss                   theory.py
+
+Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
+cross-validation, shown sets by empirical Bayes, counts are rounded first, chances to show an item
+end below 1, unrounded whole stars are refused, item means are taken out before factorising, each
+item is decided once, and devices speak by the calendar.
+Added to the paper: several attributes and attributes with more than two values, quantile coupling,
+a differentially private disclosure.
+
+What runs on a device needs the standard library alone; the other names load on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
+
+if TYPE_CHECKING:
+    from tacit.designs.standard_scheme.recommender import Exchange, StandardScheme
+    from tacit.designs.standard_scheme.server import Profiles, Server
+
+_HOMES = {"recommender": ("Exchange", "StandardScheme"), "server": ("Profiles", "Server")}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "RELEASES",
+    "Device",
+    "Disclosure",
+    "Exchange",
+    "Profiles",
+    "Release",
+    "Rule",
+    "Scores",
+    "Server",
+    "StandardScheme",
+    "State",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

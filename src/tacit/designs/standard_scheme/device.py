@@ -1,0 +1,234 @@
+"""The device half of the standard scheme.
+
+Source      US patent application "Privacy protection against curious recommenders"; Ioannidis,
+            Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive analytics
+            (SIGMETRICS 2014).
+Runs at     the person's own device.
+Sees        the person's true stars and attributes, and the recommender's public disclosure.
+Releases    obfuscated stars of some of the rated items. Each item is decided once, for ever.
+Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
+            to rate independently item by item, the release is independent of the attribute. Nobody
+            who sees only tables and releases can be certain.
+Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
+            the first and prints max for min in the second); every draw is an integer below an
+            integer; no chance to show an item is 1.
+
+When a device speaks is decided in account.py. Standard library only, and short enough to read in
+one sitting: this is the code people must trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from tacit.designs.standard_scheme.canonical import encode
+from tacit.designs.standard_scheme.drawing import Dice, Draw, secret_dice
+from tacit.designs.standard_scheme.memory import Record, State
+from tacit.designs.standard_scheme.messages import (
+    CONTINUOUS_LEVELS,
+    MICRO,
+    Disclosure,
+    ItemId,
+    Release,
+    Scores,
+)
+from tacit.designs.standard_scheme.refusing import Refused, refuse_unsafe
+from tacit.designs.standard_scheme.taste import TURNS, by_taste
+
+T = TypeVar("T")
+History = Mapping[ItemId, float]
+"""Item to stars."""
+
+
+class Device:
+    """One person's device.
+
+    values: the person's value of each disclosed attribute, which never leaves this object.
+    state: what was decided before; keep it durably before a release leaves. It is bound to the
+    rule, the scale and the person's values: Refused under others.
+    dice: the account's secret, or where draws come from.
+    reproduce: follow even a disclosure that tells the attribute; for experiments on the paper.
+    """
+
+    def __init__(
+        self,
+        disclosure: Disclosure,
+        values: Mapping[str, str],
+        state: State,
+        dice: bytes | Dice,
+        *,
+        reproduce: bool = False,
+    ) -> None:
+        if not reproduce:
+            refuse_unsafe(disclosure)
+        self._disclosure = disclosure
+        self._own = [_own_row(table.name, table.values, values) for table in disclosure.attributes]
+        self._state = state
+        self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
+        bound_to = _binding(disclosure, values)
+        if state.binding not in ("", bound_to):
+            raise Refused(
+                "this memory was made under another rule, scale, epoch or attribute value; "
+                "deciding more here could tell the attribute"
+            )
+        state.binding = bound_to
+
+    def release(self, history: History, epoch: int) -> Release:
+        """Decide the items of a history that are undecided; then all that is shown.
+
+        ValueError for an undecided item with stars off the scale; nothing was decided then.
+        """
+        self._state.follow(self._disclosure.aliases)
+        rated = renamed(history, self._disclosure)
+        levels = {
+            item: self._level(item, rated[item])
+            for number, item in enumerate(self._disclosure.items)
+            if item in rated and self._state.undecided(item) and self._decidable(number)
+        }
+        for item, released in self._decisions(levels):
+            self._state.records[item] = Record(released, self._disclosure.digest, epoch)
+            self._state.arrivals.pop(item, None)
+        self._state.withdraw(rated)
+        return standing(self._state, self._disclosure, epoch)
+
+    def complete(self, scores: Scores) -> dict[ItemId, float]:
+        """Predicted stars for the owner: the recommender's scores plus the attribute's effect."""
+        known = self._disclosure.item_number
+        if scores.disclosure != self._disclosure.digest:
+            raise ValueError("these scores were made for another disclosure")
+        if not all(item in known for item, _, _ in scores.scores):
+            raise ValueError("these scores name an item that the disclosure does not have")
+        completed = {}
+        for item, level, _ in scores.scores:
+            level += sum(self._offsets(known[item]))
+            completed[item] = self._disclosure.minimum + self._disclosure.step * level / MICRO
+        return completed
+
+    def _level(self, item: ItemId, stars: float) -> int:
+        """Stars to micro-levels; on a scale of whole stars, only whole levels are accepted."""
+        level = (stars - self._disclosure.minimum) / self._disclosure.step
+        whole = self._disclosure.levels
+        highest = whole - 1 if whole else CONTINUOUS_LEVELS
+        inside = -1e-6 <= level <= highest + 1e-6
+        if not inside or (whole and abs(level - round(level)) > 1e-6):
+            raise ValueError(f"the stars given to item {item!r} lie off the scale")
+        return round(level) * MICRO if whole else round(level * MICRO)
+
+    def _decidable(self, number: int) -> bool:
+        """Whether the tables have a chance for this item; otherwise it waits for others."""
+        return not self._disclosure.rule.selection or all(self._chances(number))
+
+    def _decisions(self, levels: Mapping[ItemId, int]) -> Iterator[tuple[ItemId, int | None]]:
+        """Each item's released level, None for held back."""
+        known = self._disclosure.item_number
+        taste = self._disclosure.attributes[0].taste
+        if taste is None or not self._disclosure.rule.selection:
+            for item, level in levels.items():
+                yield item, self._decide(known[item], level, self._dice(item))
+            return
+        shown = self._state.shown()
+        before = ((known[item], shown[item]) for item in shown if item in known)
+        drawn = {
+            known[item]: (item, *self._drawn(known[item], level, self._dice(item)))
+            for item, level in levels.items()
+        }
+        made = {number: (die, level, turn) for number, (_, die, level, turn) in drawn.items()}
+        for number, decided in by_taste(taste, self._own[0], before, made):
+            yield drawn[number][0], decided
+
+    def _drawn(self, number: int, level: int, draw: Draw) -> tuple[int, int, int]:
+        """The die, the level to release if it is shown, and the item's turn."""
+        mix = self._disclosure.rule.mix
+        if mix < MICRO and draw(MICRO) >= mix:
+            return -1, level, draw(TURNS)
+        die = draw(MICRO)
+        return die, self._rounded(number, level, draw), draw(TURNS)
+
+    def _decide(self, number: int, level: int, draw: Draw) -> int | None:
+        """The released level, None for held back. Draws come in a fixed order: one die for each
+        attribute, all of them whatever the first one shows; then those of the level."""
+        rule = self._disclosure.rule
+        if rule.mix < MICRO and draw(MICRO) >= rule.mix:
+            return level
+        if rule.selection:
+            dice = [draw(MICRO) for _ in self._own]
+            if not all(
+                die < chance for die, chance in zip(dice, self._chances(number), strict=True)
+            ):
+                return None
+        return self._rounded(number, level, draw)
+
+    def _rounded(self, number: int, level: int, draw: Draw) -> int:
+        """What is released of a level."""
+        level = self._transform(number, level, draw)
+        return self._round(level, draw) if self._disclosure.rule.rounding else level
+
+    def _transform(self, number: int, level: int, draw: Draw) -> int:
+        transform = self._disclosure.rule.transform
+        if transform == "scheme":
+            return level - sum(self._offsets(number))
+        if transform == "coupling":
+            return self._couple(number, level, draw)
+        if transform == "movie-average":
+            return self._disclosure.item_means[number]
+        if transform == "attribute-average":
+            means = self._disclosure.attributes[0].means
+            return means[draw(len(means))][number]
+        return level
+
+    def _couple(self, number: int, level: int, draw: Draw) -> int:
+        """Send the level through each attribute's coupling, one after the other."""
+        step = level // MICRO
+        for table, own in zip(self._disclosure.attributes, self._own, strict=True):
+            step = bisect_right(table.coupling[own][number][step], draw(MICRO))
+        return step * MICRO
+
+    def _round(self, level: int, draw: Draw) -> int:
+        """A whole level with the given mean: k + 1 with chance level - k; clipped to the scale."""
+        whole, rest = divmod(level, MICRO)
+        whole += draw(MICRO) < rest
+        highest = self._disclosure.levels - 1 if self._disclosure.levels else CONTINUOUS_LEVELS
+        return min(max(whole, 0), highest) * MICRO
+
+    def _chances(self, number: int) -> list[int]:
+        """The owner's chance to show an item, by each attribute's table."""
+        tables = zip(self._disclosure.attributes, self._own, strict=True)
+        return [table.keep[own][number] for table, own in tables]
+
+    def _offsets(self, number: int) -> list[int]:
+        tables = zip(self._disclosure.attributes, self._own, strict=True)
+        return [table.offsets[own][number] for table, own in tables]
+
+
+def standing(state: State, disclosure: Disclosure, epoch: int) -> Release:
+    """All that is shown and in the catalogue, decided or not: no owner and no dice are needed."""
+    shown = state.shown()
+    ratings = tuple((item, shown[item]) for item in disclosure.items if item in shown)
+    return Release(disclosure.digest, epoch, ratings)
+
+
+def renamed(by_item: Mapping[ItemId, T], disclosure: Disclosure) -> dict[ItemId, T]:
+    """The same under new ids; what stands under the new id itself counts before an old id's."""
+    moved = {new: by_item[old] for old, new in disclosure.aliases if old in by_item}
+    old = {pair[0] for pair in disclosure.aliases}
+    return moved | {item: value for item, value in by_item.items() if item not in old}
+
+
+def _own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
+    if values.get(name) not in known:
+        raise Refused(f"attribute {name!r} has to be one of: {', '.join(known)}")
+    return known.index(values[name])
+
+
+def _binding(disclosure: Disclosure, values: Mapping[str, str]) -> str:
+    """Names the rule, the scale, the epochs and the person's values; it never leaves the device."""
+    content = {
+        "epoch_length": disclosure.epoch_length,
+        "owner": [[table.name, values[table.name]] for table in disclosure.attributes],
+        "rule": disclosure.rule.to_wire(),
+        "scale": disclosure.scale_to_wire(),
+    }
+    return hashlib.sha256(encode(content)).hexdigest()[:16]

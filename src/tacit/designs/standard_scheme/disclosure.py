@@ -1,0 +1,187 @@
+"""What the recommender discloses about items, estimated from consenting people's statistics.
+
+Runs at     the recommender.
+Sees        statistics (see `statistics.py`); nothing else.
+Releases    per item and value: an offset, a chance of being shown, a coupling of stars; how they
+            are estimated: `estimates.py`.
+Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is computed, and so are
+            the sums by which a value's stars deviate; items with fewer than FEWEST raters have no
+            chance to be shown and no offset. That is no guarantee; it keeps single raters out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.standard_scheme.estimates import (
+    estimate_coupling,
+    estimate_offsets,
+    estimate_shown,
+    means,
+    rounded,
+)
+from tacit.designs.standard_scheme.messages import (
+    MICRO,
+    WEEK,
+    AttributeTable,
+    Disclosure,
+    ItemId,
+    Rule,
+)
+from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
+from tacit.designs.standard_scheme.statistics import Statistics
+from tacit.designs.standard_scheme.taste_population import TasteArrays
+from tacit.designs.standard_scheme.theory import keep_probability
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ARRAYS = ("offsets", "keep", "means", "coupling", "item_means")
+FEWEST = 10
+
+
+@dataclass(frozen=True)
+class Tables:
+    """One attribute's integers, as in `messages.AttributeTable` but as arrays.
+
+    offsets, keep, means   (values, items)
+    coupling               (values, items, levels, levels), or None if not asked for
+    item_means             (items,) average level over all consenting people
+    taste                  experimental chances, or None; see `taste.py`
+    """
+
+    values: tuple[str, ...]
+    offsets: Ints
+    keep: Ints
+    means: Ints
+    coupling: Ints | None
+    item_means: Ints
+    taste: TasteArrays | None = None
+
+    @classmethod
+    def from_arrays(cls, values: Sequence[str], arrays: Mapping[str, Ints | None]) -> Tables:
+        """From arrays by the names in `by_name`; only `coupling` and the taste may be missing."""
+        given = {key: array for key, array in arrays.items() if array is not None}
+        return cls(
+            values=tuple(values),
+            offsets=given["offsets"],
+            keep=given["keep"],
+            means=given["means"],
+            coupling=given.get("coupling"),
+            item_means=given["item_means"],
+            taste=TasteArrays.from_arrays(given),
+        )
+
+    def by_name(self) -> dict[str, Ints]:
+        """The arrays that there are, by names for a file."""
+        own = {key: getattr(self, key) for key in ARRAYS}
+        taste = {} if self.taste is None else self.taste.by_name()
+        return {key: array for key, array in (own | taste).items() if array is not None}
+
+    def to_message(self, name: str, rule: Rule) -> AttributeTable:
+        """What devices need for this rule, and nothing else."""
+        coupling = self.coupling if rule.transform == "coupling" else None
+        return AttributeTable(
+            name,
+            self.values,
+            _tuples(self.offsets),
+            _tuples(self.keep),
+            _tuples(self.means) if rule.transform == "attribute-average" else (),
+            () if coupling is None else _tuples(coupling),
+            None if self.taste is None else self.taste.to_message(),
+        )
+
+
+def estimate_tables(
+    values: tuple[str, ...],
+    statistics: Statistics,
+    raters: Floats,
+    *,
+    shrink: bool = True,
+    coupling: bool = False,
+) -> Tables:
+    """All of one attribute's tables.
+
+    raters: (items,) how many people rated each item. shrink=False: raw gaps, add-one smoothing and
+    chances up to 1, as published.
+    """
+    common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
+    shown = estimate_shown(statistics, shrink=shrink)
+    ratios = np.stack([keep_probability(own, shown) for own in shown])
+    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    fewest = FEWEST if shrink else 1
+    if shrink:
+        counts, sums = rounded(counts), rounded(sums)
+    overall = float(sums.sum() / max(1.0, counts.sum()))
+    item_means = means(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
+    offsets = np.where(common, estimate_offsets(statistics, shrink=shrink), 0.0)
+    chances = estimate_coupling(statistics, common) if coupling else None
+    return Tables(
+        values=values,
+        offsets=_micro(offsets),
+        keep=_capped(ratios, common) if shrink else _micro(ratios),
+        means=_micro(means(sums, counts, item_means, fewest)),
+        coupling=None if chances is None else _cumulative(chances),
+        item_means=_micro(item_means),
+    )
+
+
+def within_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
+    """The same with offsets that add up to half a level at most, whatever a person's values."""
+    largest = sum(np.abs(table.offsets).max(axis=0) for table in tables.values())
+    part = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
+    return {
+        name: replace(table, offsets=np.trunc(table.offsets * part).astype(np.int64))
+        for name, table in tables.items()
+    }
+
+
+def _capped(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
+    """(values, items) chances in parts per million, CAP at most; 0 for all values or for none."""
+    keep = np.round(ratios * CAP).astype(np.int64)
+    decided: Ints = np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
+    return decided
+
+
+def to_message(
+    tables: dict[str, Tables],
+    rule: Rule,
+    *,
+    minimum: float,
+    step: float,
+    levels: int,
+    items: tuple[ItemId, ...],
+    epoch_length: int = WEEK,
+    aliases: tuple[tuple[ItemId, ItemId], ...] = (),
+) -> Disclosure:
+    """The disclosure that goes to every device."""
+    first = next(iter(tables.values()))
+    return Disclosure(
+        rule=rule,
+        minimum=minimum,
+        step=step,
+        levels=levels,
+        items=items,
+        epoch_length=epoch_length,
+        aliases=aliases,
+        item_means=_tuples(first.item_means) if rule.transform == "movie-average" else (),
+        attributes=tuple(table.to_message(name, rule) for name, table in tables.items()),
+    )
+
+
+def _micro(numbers: Floats) -> Ints:
+    return np.round(numbers * MICRO).astype(np.int64)
+
+
+def _cumulative(chances: Floats) -> Ints:
+    cumulative = _micro(np.cumsum(chances, axis=-1))
+    cumulative[..., -1] = MICRO
+    return np.minimum(cumulative, MICRO)
+
+
+def _tuples(array: Ints) -> tuple:  # type: ignore[type-arg]  # nested as deep as the array
+    return tuple(map(_tuples, array)) if array.ndim > 1 else tuple(array.tolist())

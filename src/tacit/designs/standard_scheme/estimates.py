@@ -1,0 +1,234 @@
+"""What is to be known about people with each value: how they rate an item, and how often.
+
+Runs at     the recommender.
+Sees        statistics (see `statistics.py`); nothing else.
+Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
+            release, and whoever knows the same public gaps finds it: on real ratings that alone
+            tells the attribute *better*, with the sign turned. If what is subtracted is the best
+            prediction of the gap for unseen people, the planted error has mean zero against every
+            attack built on the same data. So every shrinkage here is chosen by predicting people
+            who were left out, or is a posterior mean.
+Coarse      Counts, and the sums by which a value's stars deviate, are rounded to multiples of
+            ROUNDED_TO. How much is shrunk is chosen before that: it is one number of sixteen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from tacit.designs.standard_scheme.statistics import Statistics
+from tacit.designs.standard_scheme.theory import quantile_coupling
+
+Floats = NDArray[np.float64]
+
+ROUNDED_TO = 5
+LEAST_COUPLED = 1e-4
+"""Every level is released for every item with at least this chance, whatever the value."""
+ITEMS_PER_PRIOR = 400
+"""Items of like popularity that share one prior: rare items differ more between groups."""
+_PSEUDO_RATINGS = np.geomspace(1.0, 1000.0, 16)
+_LOG_ODDS = np.linspace(-4.0, 4.0, 49)
+
+
+def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
+    """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
+
+    shrink: pull each group's item mean towards the item's mean by as many pseudo-ratings as predict
+    left-out parts of the people best, and take rounded counts; otherwise the plain means, as
+    published.
+    """
+    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    if not shrink:
+        return _offsets(counts, sums, 0.0)
+    return _offsets(counts, sums, _best_shrinkage(statistics), rounded=rounded)
+
+
+def _best_shrinkage(statistics: Statistics) -> float:
+    """Pseudo-ratings with which the offsets of the other parts predict a left-out part best."""
+    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    losses = np.zeros(len(_PSEUDO_RATINGS))
+    for held_counts, held_sums in zip(statistics.counts, statistics.sums, strict=True):
+        for index, pseudo in enumerate(_PSEUDO_RATINGS):
+            offsets = _offsets(counts - held_counts, sums - held_sums, pseudo)
+            losses[index] += _unexplained(held_counts, held_sums, offsets)
+    return float(_PSEUDO_RATINGS[np.argmin(losses)])
+
+
+def rounded(counts: Floats) -> Floats:
+    """To the nearest multiples of ROUNDED_TO."""
+    nearest: Floats = ROUNDED_TO * np.round(counts / ROUNDED_TO)
+    return nearest
+
+
+def _as_it_is(counts: Floats) -> Floats:
+    return counts
+
+
+def _offsets(
+    counts: Floats,
+    sums: Floats,
+    pseudo: float,
+    rounded: Callable[[Floats], Floats] = _as_it_is,
+) -> Floats:
+    """Deviations of the groups' means from the item's, centred over values."""
+    pooled = means(sums.sum(axis=0), counts.sum(axis=0), 0.0)
+    weights = rounded(counts) + pseudo
+    deviations = np.divide(
+        rounded(sums - pooled * counts), weights, out=np.zeros_like(sums), where=weights > 0
+    )
+    centred: Floats = deviations - deviations.mean(axis=0)
+    return centred
+
+
+def _unexplained(counts: Floats, sums: Floats, offsets: Floats) -> float:
+    """Squared error of left-out group means around (item mean + offset), per rating."""
+    residuals = means(sums, counts, 0.0) - offsets
+    weighted = (counts * residuals).sum(axis=0)
+    explained = np.divide(
+        weighted**2, counts.sum(axis=0), out=np.zeros_like(weighted), where=counts.sum(axis=0) > 0
+    )
+    return float((counts * residuals**2).sum() - explained.sum())
+
+
+def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
+    """(values, items) estimates of P(item rated | value), for the selection rule.
+
+    shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
+    value against the rest, whose mean and variance are fitted to items of like popularity;
+    otherwise add-one smoothing, as published.
+    """
+    people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
+    if not shrink:
+        smoothed: Floats = (counts + 1) / (people[:, None] + 2)
+        return smoothed
+    people, counts = rounded(people), rounded(counts)
+    if len(people) == 2:
+        return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
+    everyone, total = people.sum(), counts.sum(axis=0)
+    shares = [
+        _posterior_shares(own, n_own, total - own, everyone - n_own)
+        for own, n_own in zip(counts, people, strict=True)
+    ]
+    return np.stack([own for own, _ in shares])
+
+
+def _posterior_shares(
+    first: Floats, n_first: float, second: Floats, n_second: float
+) -> tuple[Floats, Floats]:
+    """(items,) posterior mean shares of two groups of people who rated each item."""
+    log_likelihood, first_share, second_share = _profile(first, n_first, second, n_second)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    posterior = np.empty_like(likelihood)
+    by_popularity = np.argsort(first + second, kind="stable")
+    for group in np.array_split(by_popularity, max(1, len(by_popularity) // ITEMS_PER_PRIOR)):
+        posterior[group] = _posterior(likelihood[group])
+    return (posterior * first_share).sum(axis=1), (posterior * second_share).sum(axis=1)
+
+
+def _posterior(likelihood: Floats) -> Floats:
+    """(items, grid) posteriors under one normal prior, fitted by expectation maximisation."""
+    mean, sd = 0.0, 0.3
+    posterior: Floats = likelihood
+    for _ in range(60):  # converges in about 30 rounds
+        prior = np.exp(-0.5 * ((_LOG_ODDS - mean) / sd) ** 2)
+        posterior = likelihood * (prior / prior.sum())
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        mean = float((posterior @ _LOG_ODDS).mean())
+        sd = max(0.05, float(np.sqrt((posterior @ (_LOG_ODDS - mean) ** 2).mean())))
+    return posterior
+
+
+def _profile(
+    first: Floats, n_first: float, second: Floats, n_second: float
+) -> tuple[Floats, Floats, Floats]:
+    """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
+
+    The grid is centred on the groups' log ratio over all items. Each item's base rate is
+    profiled out (it solves: expected = observed total), with the usual half log-information
+    correction.
+    """
+    n_first, n_second = max(n_first, 1.0), max(n_second, 1.0)
+    first, second = np.minimum(first, n_first), np.minimum(second, n_second)
+    everyone = n_first + n_second
+    centre = np.log((first.sum() + 1.0) / n_first) - np.log((second.sum() + 1.0) / n_second)
+    odds = _LOG_ODDS + centre
+    total = np.clip(first + second, 0.5, everyone - 0.5)[:, None]
+    base = np.log(total / (everyone - total)) - odds * n_first / everyone
+    for _ in range(10):  # Newton
+        p, q = expit(base + odds), expit(base)
+        information = n_first * p * (1 - p) + n_second * q * (1 - q)
+        base = base - np.clip((n_first * p + n_second * q - total) / information, -2, 2)
+    p, q = expit(base + odds), expit(base)
+    information = n_first * p * (1 - p) + n_second * q * (1 - q)
+    log_likelihood = (
+        first[:, None] * np.log(p)
+        + (n_first - first)[:, None] * np.log1p(-p)
+        + second[:, None] * np.log(q)
+        + (n_second - second)[:, None] * np.log1p(-q)
+        - 0.5 * np.log(information)
+    )
+    return log_likelihood, p, q
+
+
+def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floats | None:
+    """(values, items, levels, levels) chances of the released level given the own level.
+
+    Every group's distribution of stars is coupled to the plain average of all groups'. A group's
+    distribution has its shape from the rounded histogram plus pseudo-ratings of the item's (as many
+    as predict left-out people best) and its mean from `estimate_offsets`. Every level is released
+    with a small chance more, the same for all values, so that none is a certificate. common:
+    (items,) whether an item has a coupling; the others' stars are released as they are, but for
+    that chance.
+    """
+    if statistics.histogram is None:
+        return None
+    histogram = statistics.histogram.sum(axis=0)
+    for_means = _best_shrinkage(statistics)
+    fits = np.zeros(len(_PSEUDO_RATINGS))
+    for held in statistics.histogram:
+        rest = histogram - held
+        for index, pseudo in enumerate(_PSEUDO_RATINGS):
+            fits[index] += np.sum(held * np.log(_star_shares(rest, pseudo, for_means)))
+    pseudo = float(_PSEUDO_RATINGS[np.argmax(fits)])
+    shares = _star_shares(rounded(histogram), pseudo, for_means)
+    coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
+    levels = shares.shape[-1]
+    coupled = np.where(common[:, None, None], coupled, np.eye(levels))
+    possible: Floats = LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled
+    return possible
+
+
+def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
+    """(values, items, levels) star distributions: smoothed histograms with the right means."""
+    overall = histogram.sum(axis=(0, 1)) + 1.0
+    item = histogram.sum(axis=0) + 10.0 * overall / overall.sum()
+    item /= item.sum(axis=-1, keepdims=True)
+    smoothed = histogram + pseudo * item
+    levels = np.arange(histogram.shape[-1], dtype=float)
+    offsets = _offsets(histogram.sum(axis=-1), histogram @ levels, for_means)
+    return _tilted(smoothed / smoothed.sum(axis=-1, keepdims=True), item @ levels + offsets)
+
+
+def _tilted(shares: Floats, means: Floats) -> Floats:
+    """Each distribution q as q exp(t level) with the given mean; t by Newton's method."""
+    levels = np.arange(shares.shape[-1], dtype=float)
+    target = np.clip(means, 0.02, levels[-1] - 0.02)
+    tilt, tilted = np.zeros_like(target), shares
+    for _ in range(8):
+        mean = tilted @ levels
+        variance = tilted @ levels**2 - mean**2
+        tilt = tilt + np.clip((target - mean) / np.maximum(variance, 1e-6), -1, 1)
+        tilted = shares * np.exp(tilt[..., None] * levels)
+        tilted /= tilted.sum(axis=-1, keepdims=True)
+    return tilted
+
+
+def means(sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0) -> Floats:
+    """sums / counts, and `otherwise` where nothing or fewer were counted."""
+    base = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
+    found: Floats = np.divide(sums, counts, out=base, where=(counts > 0) & (counts >= fewest))
+    return found

@@ -1,0 +1,1 @@
+"""Experiments with the standard scheme: attacks, accuracy, reports."""

@@ -1,0 +1,180 @@
+"""How well an attribute is hidden from a panel of attackers, and what that costs.
+
+People are split in folds, and whoever is attacked was never seen by the recommender. An AUC of 0.5
+is guessing; the distance from it is what counts, on either side. The figure of a release is that of
+the strongest attacker, with a bound that holds for all of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.attacks import panel_names
+from tacit.auditing.attacks.registry import checked
+from tacit.data.ratings import Ratings
+from tacit.data.splits import k_fold_users
+from tacit.designs.standard_scheme.experiment.experiment import (
+    DEFAULT_RELEASE,
+    QUICK_SCHEDULES,
+    SCHEDULES,
+    WEEKLY,
+    Experiment,
+    order_of,
+    tables_without,
+    weeks_of,
+)
+from tacit.designs.standard_scheme.experiment.fold import run_fold
+from tacit.designs.standard_scheme.experiment.lists import best_penalty
+from tacit.designs.standard_scheme.experiment.pooled import table_of
+from tacit.designs.standard_scheme.experiment.table import HidingTable
+from tacit.designs.standard_scheme.messages import RELEASES, Rule
+from tacit.designs.standard_scheme.training import (
+    PROFILES,
+    Profile,
+    consenting,
+    of_kind,
+    published_factorization,
+    sound_factorization,
+    unit,
+)
+from tacit.errors import ConfigError
+from tacit.evaluation.parallel import Pool, Progress
+
+Floats = NDArray[np.float64]
+
+
+def evaluate_hiding(
+    ratings: Ratings,
+    attribute: str,
+    *,
+    folds: int = 10,
+    releases: Sequence[str] = ("none", DEFAULT_RELEASE),
+    panel: str = "quick",
+    attacks: Sequence[str] | None = None,
+    schedules: Sequence[str] | None = None,
+    variant: str = "sound",
+    disclosure_epsilon: float = math.inf,
+    contributions: int = 50,
+    second_order: str = "off",
+    profiles: Profile = "latent",
+    factors: int = 20,
+    seed: int = 0,
+    workers: int = 0,
+    progress: Progress | None = None,
+) -> HidingTable:
+    """Attack every release, folds by user. `steps(folds)` says how far progress counts.
+
+    attacks: names of attackers in place of those of the panel. schedules: how the release that is
+    judged is also watched over time; by default all of them with the full panel, and two with the
+    quick one.
+
+    Results depend on the seed and the data only, not on the number of workers; with a finite
+    `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
+    is a real release.
+    """
+    names = panel_names(panel) if attacks is None else checked(attacks)
+    if schedules is None:
+        schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
+    if ratings.timestamps is None:
+        schedules = [schedule for schedule in schedules if schedule != WEEKLY]
+    if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
+        releases = [name for name in releases if _known(name).transform != "coupling"]
+    _check(folds, releases, variant, second_order, profiles)
+    people, numbers = consenting(ratings, [attribute])
+    weekly = weeks_of(ratings)
+    genres, years = _item_features(ratings)
+    experiment = Experiment(
+        people=people,
+        fold_of=_folds(people.labels[:, 0], folds, seed),
+        order=order_of(ratings, seed)[numbers],
+        weekly=None if weekly is None else weekly[numbers],
+        genres=genres,
+        years=years,
+        minimum=ratings.scale.minimum,
+        step=unit(ratings.scale),
+        factorization=of_kind(
+            profiles,
+            sound_factorization(people.n_levels, factors=factors, seed=seed)
+            if variant == "sound"
+            else published_factorization(factors=factors, seed=seed),
+            ratings,
+        ),
+        shrink=variant == "sound",
+        disclosure_epsilon=disclosure_epsilon,
+        contributions=contributions,
+        second_order=second_order,
+        releases=tuple(releases),
+        attacks=names,
+        schedules=tuple(schedules),
+        seed=seed,
+    )
+    return _run(experiment, workers, progress or (lambda _: None))
+
+
+def steps(folds: int) -> int:
+    """How many steps `evaluate_hiding` reports."""
+    return folds * (folds + 1) // 2 + folds
+
+
+def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable:
+    folds = experiment.folds
+    pairs = [(a, b) for a in range(folds) for b in range(a, folds)]
+    with Pool(experiment, workers=workers) as pool:
+        made = pool.run(tables_without, pairs, advance)
+    tables = dict(zip(pairs, made, strict=True))
+    experiment = replace(experiment, penalty=best_penalty(experiment, tables[0, 0][0]))
+    tasks = [
+        (fold, {pair: table for pair, table in tables.items() if fold in pair})
+        for fold in range(folds)
+    ]
+    with Pool(experiment, workers=workers) as pool:
+        return table_of(experiment, pool.run(run_fold, tasks, advance))
+
+
+def _check(
+    folds: int, releases: Sequence[str], variant: str, second_order: str, profiles: str
+) -> None:
+    if folds < 3:
+        # A retrained attacker learns from releases of tables without its people and the attacked.
+        raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
+    for name in releases:
+        _known(name)
+    if variant not in ("sound", "published"):
+        raise ConfigError(f"No variant '{variant}'. Known: sound, published.")
+    if profiles not in PROFILES:
+        raise ConfigError(f"Profiles are one of {', '.join(PROFILES)}; got '{profiles}'.")
+    if second_order not in ("off", "taste"):
+        raise ConfigError(f"second_order is 'off' or 'taste'; got '{second_order}'.")
+
+
+def _known(release: str) -> Rule:
+    if release not in RELEASES:
+        raise ConfigError(f"No release '{release}'. Known: {', '.join(RELEASES)}.")
+    return RELEASES[release]
+
+
+def _folds(labels: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
+    fold_of = np.empty(len(labels), dtype=np.int64)
+    for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
+        fold_of[test] = number
+    return fold_of
+
+
+def _item_features(ratings: Ratings) -> tuple[Floats, Floats]:
+    """(items, genres) 0 or 1, and (items,) years; what the catalogue says, nothing otherwise."""
+    listed = [str(entry or "").split("|") for entry in ratings.item_metadata.get("genres", ())] or [
+        [] for _ in range(ratings.n_items)
+    ]
+    names = sorted({name for entry in listed for name in entry if name})
+    genres = np.array([[name in entry for name in names] for entry in listed], dtype=float)
+    years = np.array(
+        [np.nan if entry is None else float(entry) for entry in ratings.item_metadata["year"]]
+        if "year" in ratings.item_metadata
+        else np.full(ratings.n_items, np.nan)
+    )
+    return genres.reshape(ratings.n_items, len(names)), years

@@ -1,0 +1,212 @@
+"""What the experiment on hiding found: rows for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE, UNION
+from tacit.evaluation.plotted import MixPoint
+from tacit.privacy import Measurement, figure
+from tacit.privacy.panel import PANEL, PERMUTED
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+EACH_RATING_NOTE = "the device refuses this; measured as though it did not"
+
+
+@dataclass(frozen=True)
+class AttackRow:
+    """One attacker on one release.
+
+    view: union (the last set) or epochs (and in which week each item came). trained_on: raw
+    (frozen) or released (knows the method). low, high: 95 % over people, this row by itself.
+    """
+
+    release: str
+    view: str
+    attack: str
+    trained_on: str
+    auc: float
+    low: float
+    high: float
+    folds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AccuracyRow:
+    """Errors in stars, means over folds, where the recommender guesses the attribute (as in the
+    paper); `_at_home`: where the person's own device adds its effect. ndcg, ranking: lists of 10 by
+    item-item weights; ndcg_stars: by predicted stars at home. shown: share of the ratings released.
+    """
+
+    release: str
+    rmse: float
+    mae: float
+    ndcg: float
+    shown: float
+    rmse_low: float
+    rmse_high: float
+    rmse_at_home: float
+    mae_at_home: float
+    ndcg_low: float
+    ndcg_high: float
+    ndcg_stars: float
+    ranking: dict[str, float]
+
+
+@dataclass(frozen=True)
+class SingleRow:
+    """One attack under one condition, with its 95 % interval over people."""
+
+    attack: str
+    auc: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class TimeRow:
+    """One attacker on the last of a sequence of letters, and when each item came.
+
+    refused: whether the device refuses the schedule; it is then measured as though it did not.
+    """
+
+    schedule: str
+    attack: str
+    auc: float
+    low: float
+    high: float
+    refused: bool
+
+
+@dataclass(frozen=True)
+class KnownRow:
+    """An attacker who knows so many rated items by name. certain: share of people read for sure."""
+
+    known: int
+    auc: float
+    low: float
+    high: float
+    certain: float
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """The strongest attacker on a release, over all views and schedules that a device allows.
+
+    auc: 0.5 plus its distance from 0.5. upper: bound for all attackers at once, 95 %; lower: some
+    attacker reaches so much. control, control_upper: the same on permuted labels, which `holds`
+    guessing if it should.
+    """
+
+    release: str
+    auc: float
+    upper: float
+    lower: float
+    attack: str
+    view: str
+    trained_on: str
+    attackers: int
+    control: float | None
+    control_upper: float | None
+    control_holds: bool | None
+    people: int
+    rarest: int
+    too_few: bool
+
+
+@dataclass(frozen=True)
+class HidingTable:
+    """The whole experiment.
+
+    scores     (release, attack) -> labels and frozen attackers' scores of all people
+    fractions  release -> AUC of looking at the released fractions with the public offsets in hand;
+               1 on unrounded whole stars, where nothing has to be learned
+    lost       schedule -> items of a letter that were missing or changed in a later one
+    """
+
+    attribute: str
+    values: tuple[str, ...]
+    people: int
+    judged: str | None
+    rows: tuple[AttackRow, ...]
+    worst: tuple[WorstRow, ...]
+    over_time: tuple[TimeRow, ...]
+    known_items: tuple[KnownRow, ...]
+    counts: tuple[SingleRow, ...]
+    control: tuple[SingleRow, ...]
+    accuracy: tuple[AccuracyRow, ...]
+    fractions: dict[str, float]
+    lost: dict[str, int]
+    tradeoff: tuple[MixPoint, ...]
+    scores: dict[tuple[str, str], tuple[Ints, Floats]]
+
+    def row(self, release: str, attack: str, trained_on: str, view: str = UNION) -> AttackRow:
+        """One cell of the table."""
+        wanted = (release, view, attack, trained_on)
+        return next(r for r in self.rows if (r.release, r.view, r.attack, r.trained_on) == wanted)
+
+    def worst_of(self, release: str) -> WorstRow | None:
+        """The figure of one release."""
+        return next((row for row in self.worst if row.release == release), None)
+
+    def measurements(self, release: str, data: str) -> tuple[Measurement, ...]:
+        """For a guarantee card: the figure and its control, then this release's attackers."""
+        found = self.worst_of(release)
+        rows = [
+            Measurement(r.attack, r.trained_on, r.release, r.auc, r.low, r.high, data)
+            for r in self.rows
+            if r.view == UNION
+            and (r.release == release or (r.release == "none" and r.trained_on == "raw"))
+        ]
+        return (*(() if found is None else _figures(found, data)), *rows)
+
+    def sentence(self, release: str) -> str | None:
+        """The figure in words, as on a card."""
+        found = self.worst_of(release)
+        return None if found is None else figure(_figures(found, f"{self.people:,} people"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "attribute": self.attribute,
+            "values": list(self.values),
+            "people": self.people,
+            "default_release": self.judged or DEFAULT_RELEASE,
+            "worst": [vars(row) | {} for row in self.worst],
+            "rows": [vars(row) | {"folds": list(row.folds)} for row in self.rows],
+            "over_time": [
+                vars(row) | ({"note": EACH_RATING_NOTE} if row.refused else {})
+                for row in self.over_time
+            ],
+            "known_items": [vars(row) | {} for row in self.known_items],
+            "counts": [vars(row) | {} for row in self.counts],
+            "control": [vars(row) | {} for row in self.control],
+            "accuracy": [
+                {k: v for k, v in vars(row).items() if k != "ranking"} | row.ranking
+                for row in self.accuracy
+            ],
+            "fractions": self.fractions,
+            "lost": self.lost,
+            "tradeoff": [vars(point) | {} for point in self.tradeoff],
+        }
+
+
+def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:
+    where = f"{found.attack}, {found.view}, trained on {found.trained_on} data"
+    name = f"strongest of {found.attackers} attackers ({where})"
+
+    def made(name: str, trained_on: str, *area: float) -> Measurement:
+        auc, low, high = area
+        facts = (found.release, auc, low, high, data, found.people, found.rarest)
+        return Measurement(name, trained_on, *facts)
+
+    figure = made(name, PANEL, found.auc, found.lower, found.upper)
+    if found.control is None or found.control_upper is None:
+        return (figure,)
+    chance = made("strongest attacker", PERMUTED, found.control, 0.5, found.control_upper)
+    return figure, chance

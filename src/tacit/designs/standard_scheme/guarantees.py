@@ -1,0 +1,243 @@
+"""What the standard scheme promises, to whom, and on what evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.designs.standard_scheme.theory import (
+    log_ratio,
+    rating_distribution,
+    released_distribution,
+)
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
+from tacit.recommenders.public import assumed, condition
+
+_SOURCES = (
+    "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
+    (
+        "Ioannidis, Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive "
+        "analytics, SIGMETRICS 2014"
+    ),
+)
+ONLY_FOR = (
+    "Only for services that do not otherwise learn what you watched, bought, opened or rated. From "
+    "ten items known to be rated the value is read with AUC about .95, and so it is with their "
+    "count."
+)
+_NOT_COVERED = (
+    "anything that gives away the number of your ratings or of the held-back ones",
+    "items that are known to be rated by you, and true stars that are known beside their release",
+    "clicks on, searches for and page views of items that your device held back",
+    (
+        "a second device, or one that lost its memory, if it runs another program: devices of this "
+        "project decide each item once, and freeze what was rated before a loss"
+    ),
+    "when your device is on: if you open it only to rate, that is a count of your sessions",
+    "items that are rated together: the model takes each choice to rate as independent",
+    "anything about you except the named attributes; your taste is meant to be seen",
+    "consenting people, whose ratings train the recommender in the clear",
+    (
+        "a recommender that shows people different or wrong tables: your device checks their form, "
+        "the bounds of their numbers and the public log, not whether the numbers are honest"
+    ),
+    "attackers that are not among those measured",
+)
+
+_ITEM_TABLE = (
+    "the published item table: items with fewer than 10 raters are left out, weights are rounded, "
+    "and at most 256 of an item are in it, none of which is a guarantee"
+)
+
+
+def for_the_person(
+    *,
+    attributes: Sequence[str],
+    release: str,
+    mix: float,
+    variant: str,
+    measurements: tuple[Measurement, ...],
+    second_order: str = "off",
+) -> Guarantee:
+    """The card of a person whose device obfuscates. It never prints an epsilon, and without
+    measurements nothing about how hard guessing is."""
+    hidden = " and ".join(attributes)
+    published = variant == "published"
+    return Guarantee(
+        name=f"standard scheme ({variant}), {release}",
+        sentence=f"{ONLY_FOR} {_evidence(hidden, measurements)} No epsilon.",
+        protects=f"your {hidden}, from everybody who reads what your device sends",
+        adjacency=Adjacency("attribute value", "replace"),
+        against="the recommender: it knows the method, all public tables and every release",
+        trust=Trust.NOBODY,
+        basis=_basis_of_release(published, measurements),
+        epsilon=None,
+        delta=None,
+        lifetime=(
+            "each item is decided once, whatever becomes of its star or of the tables. All letters "
+            "together hold the last set and the epoch of each item. Nobody who sees only tables "
+            "and releases can be certain, whatever the number of releases or refits, as long as "
+            "the device's memory is kept"
+        )
+        if not published
+        else "each star is drawn once and remembered",
+        assumptions=_assumptions(hidden, release, mix, second_order),
+        not_covered=_NOT_COVERED,
+        sources=_SOURCES,
+        claims=_published_claims() if published else (),
+        measurements=measurements,
+    )
+
+
+def _evidence(hidden: str, measurements: tuple[Measurement, ...]) -> str:
+    if not measurements:
+        return f"How well attackers read your {hidden} from a release was not measured."
+    return figure(measurements) or (
+        f"The attacks below say how well your {hidden} is read from a release. Other attackers may "
+        "do better."
+    )
+
+
+def _basis_of_release(published: bool, measurements: tuple[Measurement, ...]) -> Basis:
+    if published:
+        return Basis.REFUTED
+    return Basis.MEASURED if measurements else Basis.UNMEASURED
+
+
+def for_the_consenting(
+    *, epsilon: float, contributions: int, item_table: bool = False, taken: Sequence[str] = ()
+) -> Guarantee:
+    """The card of the people whose ratings and attributes train the recommender.
+
+    item_table: they agreed that it is published, which items they like together. taken: what was
+    read off them and not given, names of `public.TAKEN`.
+    """
+    private = not math.isinf(epsilon)
+    return Guarantee(
+        name="consenting people, in what devices are told about items",
+        sentence=(
+            f"Everything devices are told about items is {epsilon:g}-differentially private for "
+            "each person whose ratings trained it; the recommender's own item profiles are not."
+            + condition(taken)
+            if private
+            else "People whose ratings train the recommender are not protected: they agreed to "
+            "show ratings and attribute."
+            + (
+                " They agreed, too, that the table of items liked together is published: treat "
+                "everything you rate as published."
+                if item_table
+                else ""
+            )
+        ),
+        protects="one consenting person's ratings and attribute, in the disclosure",
+        adjacency=Adjacency("user", "add or remove"),
+        against="everybody who reads the disclosure",
+        trust=Trust.PLATFORM,
+        basis=_basis(private, taken),
+        epsilon=epsilon if private else None,
+        delta=0.0 if private else None,
+        lifetime="per disclosure: fitting again on the same people spends again",
+        assumptions=(
+            (
+                f"at most {contributions} ratings of a person count, chosen at random",
+                (
+                    "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
+                    "noise from the operating system's generator, through OpenDP"
+                ),
+                *assumed("the scale of stars, the items and the attribute's values", taken),
+            )
+            if private
+            else ()
+        ),
+        not_covered=(
+            (
+                "item profiles, list weights and the scores made from them, fitted to exact "
+                "ratings: items with fewer than ten raters are left out of the weights, which is "
+                "no guarantee"
+            ),
+            "the recommender itself, which holds the ratings",
+            "attacks measured on these people and printed on a card, from their exact ratings",
+            *((_ITEM_TABLE,) if item_table else ()),
+        ),
+        sources=(
+            "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
+            "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the sampler",
+        ),
+    )
+
+
+def _basis(private: bool, taken: Sequence[str]) -> Basis:
+    if not private:
+        return Basis.NONE
+    return Basis.CONDITIONAL if taken else Basis.PROVED
+
+
+def _assumptions(hidden: str, release: str, mix: float, second_order: str) -> tuple[str, ...]:
+    stated = []
+    if release.startswith("coupling"):
+        stated.append(
+            f"per item, the released star is independent of {hidden} if the disclosed histograms "
+            "are the true ones (exact for one item; dependence across items is not removed)"
+        )
+    elif release.startswith("scheme"):
+        stated.append(
+            f"stars follow r = <v, x> + x0 v0 + noise with noise independent of {hidden}, and the "
+            "disclosed gaps v0 are the true ones: then the released value is independent of it, "
+            "and rounding it afterwards changes nothing. Real stars are whole and end at the "
+            "scale's edges, so this holds only approximately"
+        )
+    if "selection" in release:
+        stated.append(
+            f"which items are rated depends on {hidden} item by item and independently: then the "
+            "shown set is independent of it"
+        )
+    else:
+        stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
+    if second_order == "taste":
+        stated.append(
+            "experimental: the chance to show an item follows what is shown already. It hides what "
+            "goes together only as far as the published model of it is right, and that model says "
+            "more about the people it was fitted to than plain tables do"
+        )
+    if mix < 1:
+        stated.append(f"a share {1 - mix:.0%} of the ratings is shown as it is, unprotected")
+    return tuple(stated)
+
+
+def _published_claims() -> tuple[Claim, ...]:
+    return (
+        Claim(
+            "the release is independent of the attribute (epsilon = 0)",
+            "true in the continuous linear model given x; false on whole stars",
+            (
+                "unrounded on whole stars: one rating tells the attribute (epsilon infinite)",
+                "rounded and clipped, exact per rating: "
+                + ", ".join(
+                    f"{_rounded_loss(mean, sd, gap):.3g} at mean {mean}, sd {sd}, v0 {gap}"
+                    for mean, sd, gap in ((3.5, 1.0, 0.1), (4.8, 0.6, 0.3))
+                ),
+            ),
+        ),
+        Claim(
+            "selection with max(1, p_other / p_own)",
+            "protects nobody as printed: the chance is at least 1; min is meant",
+            ("with max, every rated item is shown",),
+        ),
+        Claim(
+            "rounding with chances r - k for k and 1 - (r - k) for k + 1",
+            "swapped: the mean is 2k + 1 - r",
+            ("3.2 becomes 3.8 in the mean, and a whole 3 becomes 4",),
+        ),
+    )
+
+
+def _rounded_loss(mean: float, sd: float, gap: float) -> float:
+    """Exact log ratio of one released star of five; ratings normal, half gap `gap`."""
+    stars = np.arange(1.0, 6.0)
+    released = [
+        released_distribution(rating_distribution(mean + side, sd, stars), stars, side)
+        for side in (gap, -gap)
+    ]
+    return log_ratio(released[0], released[1])

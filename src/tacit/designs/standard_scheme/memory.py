@@ -1,0 +1,215 @@
+"""What a device remembers: one record for each item it decided. It stays where the stars are.
+
+No true star and no die is in it: neither is used again. Its canonical bytes are those of a message
+that is never sent. Whatever changes a state has to be kept durably before a letter leaves.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
+from tacit.designs.standard_scheme.epochs import latest_ended
+from tacit.designs.standard_scheme.messages import DAY, VERSION, ItemId
+
+T = TypeVar("T")
+Log = tuple[tuple[int, str], ...]
+"""Calendar epoch, and the digest of the disclosure that counts from then on."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was decided about one item, for ever.
+
+    level       the released micro-levels; None: held back
+    digest      of the disclosure that decided
+    epoch       label of the letter that was made then
+    withdrawn   its owner deleted the rating: not in the letters until it is rated again
+    """
+
+    level: int | None
+    digest: str
+    epoch: int
+    withdrawn: bool = False
+
+
+@dataclass
+class State:
+    """An account on one device.
+
+    created     second of the account's creation
+    binding     names the rule and the values that the records were made under; "" at first
+    frozen      items that are never decided nor sent, because another memory may have decided them
+    arrivals    undecided items: the second at which each was first seen rated
+    last_epoch  the latest epoch that is closed, -1 at first
+    letter      the bytes that were made for that epoch, if any were
+    spoken      the latest epoch that a letter was made for, -1 at first; the file of the secret
+                holds a copy, by which a lost or an old memory is noticed
+    log         the service's log as far as this device has seen it
+    """
+
+    created: int
+    binding: str = ""
+    records: dict[ItemId, Record] = field(default_factory=dict)
+    frozen: set[ItemId] = field(default_factory=set)
+    arrivals: dict[ItemId, int] = field(default_factory=dict)
+    last_epoch: int = -1
+    letter: bytes | None = None
+    spoken: int = -1
+    log: Log = ()
+
+    def __post_init__(self) -> None:
+        require(is_integer(self.created, 0), "a memory has the second of its creation")
+        epochs = (self.last_epoch, self.spoken)
+        require(all(is_integer(epoch, -1) for epoch in epochs), "an epoch is a whole number")
+        require(type(self.binding) is str, "a binding is a text")
+        for item, record in self.records.items():
+            require(is_id(item) and _is_record(record), "an item and what was decided about it")
+        for item, second in self.arrivals.items():
+            require(is_id(item) and is_integer(second), "an item and the second of its arrival")
+        require(all(map(is_id, self.frozen)), "an item that is frozen")
+        require(all(is_integer(e, 0) and type(d) is str for e, d in self.log), "a log of digests")
+
+    def undecided(self, item: ItemId) -> bool:
+        """Whether nothing was or may have been decided about it."""
+        return item not in self.records and item not in self.frozen
+
+    def follow(self, aliases: Iterable[tuple[ItemId, ItemId]]) -> None:
+        """Move what is known about an old id to its new one; held back wins over shown."""
+        for old, new in aliases:
+            if old in self.frozen:
+                self.frozen.remove(old)
+                self.frozen.add(new)
+            if old in self.arrivals:
+                second = self.arrivals.pop(old)
+                self.arrivals[new] = min(second, self.arrivals.get(new, second))
+            if old in self.records:
+                moved = self.records.pop(old)
+                self.records[new] = min(self.records.get(new, moved), moved, key=_weight)
+
+    def withdraw(self, rated: Collection[ItemId]) -> None:
+        """Mark the shown items whose rating was deleted, and unmark those rated again."""
+        for item, record in self.records.items():
+            gone = item not in rated
+            if record.level is not None and record.withdrawn != gone:
+                self.records[item] = Record(record.level, record.digest, record.epoch, gone)
+
+    def shown(self) -> dict[ItemId, int]:
+        """Released micro-levels of the items that letters hold."""
+        return {
+            item: record.level
+            for item, record in self.records.items()
+            if record.level is not None and not record.withdrawn and item not in self.frozen
+        }
+
+    def encode(self) -> bytes:
+        return encode(
+            {
+                "version": VERSION,
+                "message": "memory",
+                "created": self.created,
+                "binding": self.binding,
+                "records": [
+                    [item, record.level, record.digest, record.epoch, record.withdrawn]
+                    for item, record in in_order(self.records.items())
+                ],
+                "frozen": [item for item, _ in in_order((item, None) for item in self.frozen)],
+                "arrivals": in_order(self.arrivals.items()),
+                "last_epoch": self.last_epoch,
+                "letter": None if self.letter is None else self.letter.decode(),
+                "spoken": self.spoken,
+                "log": self.log,
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> State:
+        return decode(data, "memory", VERSION, cls._from_content)
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> State:
+        letter = content["letter"]
+        return cls(
+            created=content["created"],
+            binding=content["binding"],
+            records={item: Record(*record) for item, *record in content["records"]},
+            frozen=set(content["frozen"]),
+            arrivals=dict(content["arrivals"]),
+            last_epoch=content["last_epoch"],
+            letter=None if letter is None else letter.encode(),
+            spoken=content["spoken"],
+            log=tuple((epoch, digest) for epoch, digest in content["log"]),
+        )
+
+
+def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
+    """The state of an account whose memory is lost: what is rated by now is never decided.
+
+    length: the disclosure's epoch length. spoken: as the file of the secret says.
+    """
+    state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
+    _close(state, now, length)
+    return state
+
+
+def restored(state: State, history: Collection[ItemId], now: int, length: int, spoken: int) -> None:
+    """Take an older copy of the memory as lost for everything that it has no record of."""
+    state.frozen |= {item for item in {*history, *state.arrivals} if item not in state.records}
+    state.arrivals.clear()
+    state.letter, state.spoken = None, spoken
+    _close(state, now, length)
+
+
+def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
+    """The state for a new account, with a new secret, after "forget me".
+
+    Every item that the old account may have decided stays frozen; no star is kept.
+    """
+    return State(
+        created=now,
+        frozen={*state.frozen, *state.records, *state.arrivals, *history},
+        log=state.log,
+    )
+
+
+def opened(
+    state: State | None, spoken: int | None, history: Collection[ItemId], now: int, length: int
+) -> State:
+    """The state to go on with, when a device starts.
+
+    spoken: what the file of the secret says; None where this device did not make the secret. A
+    secret that spoke and has no memory, or an older one, may have decided anything rated since.
+    """
+    if state is not None:
+        if spoken is not None and spoken > state.spoken:
+            restored(state, history, now, length, spoken)
+        return state
+    if spoken == -1:
+        return State(created=now)
+    return lost(history, now, length, -1 if spoken is None else spoken)
+
+
+def _close(state: State, now: int, length: int) -> None:
+    """What ended before now is over: another letter of those epochs may have left."""
+    ended = latest_ended(state.created, now, length)
+    state.last_epoch = max(state.last_epoch, state.spoken, -1 if ended is None else ended)
+
+
+def _weight(record: Record) -> tuple[bool, bool]:
+    """Of several records of one item, the smallest stands."""
+    return record.level is not None, record.withdrawn
+
+
+def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:
+    """By the bytes of the item's JSON."""
+    return sorted(rows, key=lambda row: json.dumps(row[0], ensure_ascii=False).encode())
+
+
+def _is_record(record: Record) -> bool:
+    level = record.level is None or is_integer(record.level)
+    flagged = type(record.withdrawn) is bool and not (record.withdrawn and record.level is None)
+    return level and type(record.digest) is str and is_integer(record.epoch, 0) and flagged

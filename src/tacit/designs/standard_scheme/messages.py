@@ -1,0 +1,321 @@
+"""What crosses between a device and the recommender in the standard scheme, and nothing else.
+
+Disclosure   recommender -> device   public numbers about items, the same for everybody
+Release      device -> recommender   obfuscated stars of all items the device has shown so far
+Scores       recommender -> device   predicted levels, without the effect of the hidden attribute,
+                                     and preferences, by which lists are ranked
+
+All numbers are integers, so that two languages agree to the byte: stars travel as levels (0 is the
+lowest star), offsets and unrounded levels in micro-levels (one level = 1,000,000), probabilities in
+parts per million. Encoding: see `canonical.py`. A message is checked when it is made: what does not
+hold together raises MessageError, wherever it came from.
+Standard library only: the device half imports this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from sys import float_info
+from typing import Any, Literal, get_args
+
+from tacit.designs.standard_scheme.canonical import (
+    LARGEST,
+    decode,
+    encode,
+    frozen,
+    is_id,
+    is_integer,
+    is_table,
+    require,
+)
+from tacit.designs.standard_scheme.taste_table import Taste
+
+MICRO = 1_000_000
+VERSION = 2
+DAY, WEEK = 86_400, 604_800
+"""Seconds."""
+CONTINUOUS_LEVELS = 4
+"""A continuous scale is this many levels long."""
+
+Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
+ItemId = int | str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a device turns its owner's stars into a release.
+
+    mix: parts per million, the chance that a rating is obfuscated and not shown as it is
+    """
+
+    transform: Transform
+    selection: bool
+    rounding: bool
+    mix: int = MICRO
+
+    def __post_init__(self) -> None:
+        switches = (self.selection, self.rounding)
+        require(self.transform in get_args(Transform), "a rule names a transform")
+        require(all(type(switch) is bool for switch in switches), "a rule's switches are on or off")
+        require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "transform": self.transform,
+            "selection": self.selection,
+            "rounding": self.rounding,
+            "mix": self.mix,
+        }
+
+
+RELEASES = {
+    "none": Rule("none", selection=False, rounding=False),
+    "selection": Rule("none", selection=True, rounding=False),
+    "scheme": Rule("scheme", selection=False, rounding=False),
+    "scheme+rounding": Rule("scheme", selection=False, rounding=True),
+    "scheme+selection": Rule("scheme", selection=True, rounding=False),
+    "scheme+selection+rounding": Rule("scheme", selection=True, rounding=True),
+    "movie-average": Rule("movie-average", selection=False, rounding=False),
+    "attribute-average": Rule("attribute-average", selection=False, rounding=False),
+    "coupling": Rule("coupling", selection=False, rounding=False),
+    "coupling+selection": Rule("coupling", selection=True, rounding=False),
+}
+"""The releases by the names used in tables and on the command line."""
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """One attribute's public numbers; tables are indexed [value][item].
+
+    offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
+    keep       parts per million, chance that a rated item is shown; 0: it is not decided
+    means      micro-levels: average level that such people give; () unless the rule needs it
+    coupling   [value][item][level]: cumulative parts per million over the released levels; ()
+               unless the rule couples
+    taste      experimental: by it, not by `keep`, each item is shown that `keep` has a chance for
+    """
+
+    name: str
+    values: tuple[str, ...]
+    offsets: tuple[tuple[int, ...], ...]
+    keep: tuple[tuple[int, ...], ...]
+    means: tuple[tuple[int, ...], ...]
+    coupling: tuple[tuple[tuple[tuple[int, ...], ...], ...], ...]
+    taste: Taste | None = None
+
+    def check(self, items: int, levels: int, transform: Transform) -> None:
+        """MessageError unless the tables are those of the rule and have one entry for each value
+        and item, in bounds."""
+        values = len(self.values)
+        named = type(self.name) is str and all(type(value) is str for value in self.values)
+        require(named and len(set(self.values)) == values > 1, "an attribute has several values")
+        averaged = (values, items) if transform == "attribute-average" else (0,)
+        coupled = (values, items, levels, levels) if transform == "coupling" else (0,)
+        for what, table, shape, lowest, highest in (
+            ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
+            ("chances", self.keep, (values, items), 0, MICRO),
+            ("means", self.means, averaged, -LARGEST, LARGEST),
+            ("coupling", self.coupling, coupled, 0, MICRO),
+        ):
+            require(is_table(table, shape, lowest, highest), f"wrong {what}")
+        for row in (row for value in self.coupling for item in value for row in item):
+            require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
+        if self.taste is not None:
+            require(values == 2, "chances by taste are for two values")
+            self.taste.check(items)
+
+    def to_wire(self) -> dict[str, Any]:
+        content = {
+            "name": self.name,
+            "values": list(self.values),
+            "offsets": self.offsets,
+            "keep": self.keep,
+            "means": self.means,
+            "coupling": self.coupling,
+        }
+        return content if self.taste is None else content | {"taste": self.taste.to_wire()}
+
+    @classmethod
+    def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
+        fields = {key: frozen(value) for key, value in content.items()}
+        if "taste" in content:
+            fields["taste"] = Taste.from_wire(content["taste"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """Everything a device needs.
+
+    minimum, step   the lowest star, and the stars in one level
+    levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
+                    and is rounded to its quarters
+    epoch_length    seconds between two ends of an epoch
+    aliases         (old id, new id) of items that were renamed, merged or split; an old id comes
+                    once and is no item any more, and no alias leads to another
+    item_means      (items,) micro-levels; () unless the rule needs them
+    """
+
+    rule: Rule
+    minimum: float
+    step: float
+    levels: int
+    items: tuple[ItemId, ...]
+    epoch_length: int
+    aliases: tuple[tuple[ItemId, ItemId], ...]
+    item_means: tuple[int, ...]
+    attributes: tuple[AttributeTable, ...]
+
+    def __post_init__(self) -> None:
+        for number in (self.minimum, self.step):
+            # A float cannot hold every integer, but compares with each of them.
+            finite = type(number) in (int, float) and abs(number) <= float_info.max
+            require(finite, "a scale has two numbers")
+        require(self.step > 0 and is_integer(self.levels, 0), "a scale has levels")
+        require(self.levels != 1, "a scale has two levels or none")
+        distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
+        require(distinct, "items are integers or strings, each once")
+        require(is_integer(self.epoch_length, 1), "an epoch has a length in whole seconds")
+        self._check_aliases()
+        averaged = len(self.items) if self.rule.transform == "movie-average" else 0
+        averages = is_table(self.item_means, (averaged,), -LARGEST, LARGEST)
+        require(averages, "an item has an average where the rule needs it")
+        names = [table.name for table in self.attributes]
+        require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
+        coupled = self.rule.transform == "coupling"
+        require(self.levels > 0 or not coupled, "no levels to couple")
+        for table in self.attributes:
+            table.check(len(self.items), self.levels, self.rule.transform)
+
+    def _check_aliases(self) -> None:
+        require(type(self.aliases) is tuple, "aliases are a list")
+        for pair in self.aliases:
+            two = type(pair) is tuple and len(pair) == 2 and all(map(is_id, pair))
+            require(two, "an alias is an old id and a new one")
+        old = {pair[0] for pair in self.aliases}
+        require(len(old) == len(self.aliases), "an old id has one new id")
+        later = {pair[1] for pair in self.aliases}
+        require(not old & {*self.items, *later}, "an old id is never used again")
+
+    def encode(self) -> bytes:
+        return encode(
+            {
+                "version": VERSION,
+                "message": "disclosure",
+                "rule": self.rule.to_wire(),
+                "scale": self.scale_to_wire(),
+                "items": list(self.items),
+                "epoch_length": self.epoch_length,
+                "aliases": self.aliases,
+                "item_means": list(self.item_means),
+                "attributes": [table.to_wire() for table in self.attributes],
+            }
+        )
+
+    def scale_to_wire(self) -> dict[str, Any]:
+        return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
+
+    @classmethod
+    def decode(cls, data: bytes) -> Disclosure:
+        return decode(data, "disclosure", VERSION, cls._from_content)
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> Disclosure:
+        scale = content["scale"]
+        return cls(
+            rule=Rule(**content["rule"]),
+            minimum=scale["minimum"],
+            step=scale["step"],
+            levels=scale["levels"],
+            items=frozen(content["items"]),
+            epoch_length=content["epoch_length"],
+            aliases=frozen(content["aliases"]),
+            item_means=frozen(content["item_means"]),
+            attributes=tuple(map(AttributeTable.from_wire, content["attributes"])),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Names this disclosure in releases: first 16 hex digits of its SHA-256."""
+        return hashlib.sha256(self.encode()).hexdigest()[:16]
+
+    @cached_property
+    def item_number(self) -> Mapping[ItemId, int]:
+        return {item: number for number, item in enumerate(self.items)}
+
+
+@dataclass(frozen=True)
+class Release:
+    """What left the device: (item, released micro-levels), in the disclosure's item order.
+
+    epoch: the latest epoch that had ended when it was made.
+    No user id, no attribute, no count of what was held back, no second.
+    """
+
+    disclosure: str
+    epoch: int
+    ratings: tuple[tuple[ItemId, int], ...]
+
+    def __post_init__(self) -> None:
+        require(is_integer(self.epoch, 0), "an epoch is a whole number from 0 on")
+        _check_rows(self.disclosure, self.ratings, 2)
+
+    def encode(self) -> bytes:
+        return encode(
+            {
+                "version": VERSION,
+                "message": "release",
+                "disclosure": self.disclosure,
+                "epoch": self.epoch,
+                "ratings": self.ratings,
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> Release:
+        return decode(
+            data,
+            "release",
+            VERSION,
+            lambda c: cls(c["disclosure"], c["epoch"], frozen(c["ratings"])),
+        )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """(item, level, preference) of each item.
+
+    level        predicted micro-levels, before the attribute's own effect
+    preference   thousandths; lists are ranked by it, ties in the disclosure's order of items
+    """
+
+    disclosure: str
+    scores: tuple[tuple[ItemId, int, int], ...]
+
+    def __post_init__(self) -> None:
+        _check_rows(self.disclosure, self.scores, 3)
+
+    def encode(self) -> bytes:
+        return encode(
+            {
+                "version": VERSION,
+                "message": "scores",
+                "disclosure": self.disclosure,
+                "scores": self.scores,
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> Scores:
+        return decode(data, "scores", VERSION, lambda c: cls(c["disclosure"], frozen(c["scores"])))
+
+
+def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:
+    require(type(disclosure) is str and type(rows) is tuple, "a list for a named disclosure")
+    for row in rows:
+        require(type(row) is tuple and len(row) == n, "an item and its numbers")
+        require(is_id(row[0]) and all(map(is_integer, row[1:])), "an item and whole numbers")
+    require(len({row[0] for row in rows}) == len(rows), "an item comes once")

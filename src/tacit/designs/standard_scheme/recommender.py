@@ -1,0 +1,338 @@
+"""The standard scheme as one recommender: training, the device half and the server half together.
+
+In production the halves run apart (`device.py`, `server.py`) and exchange the bytes of
+`messages.py`. Here one object holds both, and even so every list is made from encoded messages.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.designs.standard_scheme import disclosure, guarantees, storing
+from tacit.designs.standard_scheme.at_home import best_of, ranked_at_home, true_levels
+from tacit.designs.standard_scheme.canonical import LARGEST
+from tacit.designs.standard_scheme.checking import check_settings, check_use, checked_rule
+from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.drawing import Dice
+from tacit.designs.standard_scheme.ease import SERVED
+from tacit.designs.standard_scheme.fitting import Fitted, fit
+from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import WEEK, Disclosure, Release, Rule, Scores
+from tacit.designs.standard_scheme.server import Server
+from tacit.designs.standard_scheme.training import Profile, unit
+from tacit.errors import DataError, NotFittedError, PrivacyError
+from tacit.privacy import Guarantee, Measurement
+from tacit.recommenders.base import (
+    Floats,
+    History,
+    Recommendations,
+    checked_history,
+    pick,
+    top_n,
+)
+from tacit.recommenders.files import Titles, titles_of
+from tacit.recommenders.public import TAKEN, taken_for_public
+
+Variant = Literal["sound", "published"]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One list and the messages it took."""
+
+    release: Release
+    scores: Scores
+    recommendations: Recommendations
+
+
+class StandardScheme:
+    """Hide an attribute of the person who asks, by what their device sends.
+
+    attributes     names in `ratings.user_attributes` that people want to hide; each has two or more
+                   values
+    variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
+    release        what a device sends, a name in `messages.RELEASES`
+    mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
+    profiles       what describes an item where stars are predicted: "latent" factors, public
+                   "features" (genres and year), or "both"
+    factors, regularization, ridge, sweeps   of the factorisation; penalties in levels, by
+                   default what suits the scale (sound) or the patent's numbers (published)
+    disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
+                   about items; infinity: exact statistics. `contributions`: most ratings a person
+                   then counts with
+    values         public values of attributes, by name; others are read off the consenting people,
+                   and a private disclosure is then proved on condition that they are public
+    service_sees_items   whether the service that asks for releases learns otherwise what people
+                   watched, bought, opened or rated; the sound variant is fitted where it does not
+    item_table     whether the consenting people agreed that `item_table_` is published, for lists
+                   at home from true stars
+    epoch_length   seconds between two letters of a device, a day at least
+    aliases        old item id to new one, of items that were renamed, merged or split; an old id
+                   is never used again
+    second_order   "off", or "taste" (experimental): the chance to show an item depends on what is
+                   shown already, so that what goes together tells less; see `taste.py`
+    random_state   seeds the start of the factorisation and the parts of the cross-validation; no
+                   draw of a device and no privacy noise depends on it
+    """
+
+    def __init__(
+        self,
+        *,
+        attributes: Sequence[str] = ("gender",),
+        variant: Variant = "sound",
+        release: str = "scheme+selection+rounding",
+        mix: float = 1.0,
+        profiles: Profile = "latent",
+        factors: int = 20,
+        regularization: float | None = None,
+        ridge: float | None = None,
+        sweeps: int | None = None,
+        disclosure_epsilon: float = math.inf,
+        contributions: int = 50,
+        values: Mapping[str, Sequence[str]] | None = None,
+        service_sees_items: bool | None = None,
+        item_table: bool = False,
+        epoch_length: int = WEEK,
+        aliases: Mapping[Any, Any] | None = None,
+        second_order: str = "off",
+        random_state: int = 0,
+    ) -> None:
+        self.attributes = tuple(attributes)
+        self.variant = variant
+        self.release = release
+        self.mix = mix
+        self.profiles = profiles
+        self.factors = factors
+        self.regularization = regularization
+        self.ridge = ridge
+        self.sweeps = sweeps
+        self.disclosure_epsilon = disclosure_epsilon
+        self.contributions = contributions
+        self.values = {name: tuple(sorted(given)) for name, given in (values or {}).items()}
+        self.taken_: tuple[str, ...] = tuple(TAKEN)
+        self.service_sees_items = service_sees_items
+        self.item_table = item_table
+        self.epoch_length = epoch_length
+        self.aliases = dict(aliases or {})
+        self.second_order = second_order
+        self.random_state = random_state
+        self.measurements_: tuple[Measurement, ...] = ()
+        check_settings(self)
+
+    def fit(self, ratings: Ratings) -> StandardScheme:
+        """Learn from consenting people: everybody in `ratings` whose attributes are all known."""
+        check_use(self)
+        fitted = fit(self, ratings, self.rule(ratings.scale))
+        unlisted = set(self.attributes) - set(self.values)
+        self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
+        self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
+        return self
+
+    def rule(self, scale: RatingScale) -> Rule:
+        """What devices will be asked to do on this scale; unsafe rules are refused here already."""
+        return checked_rule(self, scale)
+
+    def device(
+        self,
+        attributes: Mapping[str, str],
+        memory: State | None = None,
+        dice: bytes | Dice | None = None,
+    ) -> Device:
+        """One person's device. Keep `memory` and the secret: two decisions on one item tell.
+
+        dice: the account's secret, or where draws come from; by default a new secret.
+        """
+        self._fitted()
+        memory = State(created=0) if memory is None else memory
+        dice = secrets.token_bytes(32) if dice is None else dice
+        published = self.variant == "published"
+        try:
+            return Device(self.disclosure_, attributes, memory, dice, reproduce=published)
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+    def exchange(
+        self,
+        history: History,
+        attributes: Mapping[str, str],
+        *,
+        memory: State | None = None,
+        epoch: int = 0,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Exchange:
+        """A list made the way it is made in production: release, scores, the best of them."""
+        device = self.device(attributes, memory)
+        try:
+            sent = device.release(checked_history(history), epoch).encode()
+        except ValueError as error:
+            raise DataError(str(error), expected=f"stars on {self.scale_}") from None
+        scores = Scores.decode(self.server_.score(Release.decode(sent)).encode())
+        ranked = self.ranked(scores, history, n=n, exclude=exclude, candidates=candidates)
+        return Exchange(Release.decode(sent), scores, ranked)
+
+    def ranked(
+        self,
+        scores: Scores,
+        history: History,
+        *,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """The list that a device makes of the scores of its last letter."""
+        known = {item: preference for item, _, preference in scores.scores}
+        return top_n(
+            np.array([known.get(item, -LARGEST) for item in self.item_ids_.tolist()]) / SERVED,
+            self.item_ids_,
+            n=n,
+            user=None,
+            left_out={*history, *exclude},
+            candidates=candidates,
+        )
+
+    def recommend(
+        self,
+        user: Any = None,
+        *,
+        history: History | None = None,
+        attributes: Mapping[str, str] | None = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """The n best unseen items for somebody with this history.
+
+        With `attributes` it is made from the obfuscated release, as a recommender far away would
+        make it. Without, it is made here from the true stars, and nothing would be sent. The model
+        keeps no person: a bare `user` gets the list of a person without ratings.
+        """
+        self._fitted()
+        own = history or {}
+        if attributes is not None:
+            made = self.exchange(own, attributes, n=n, exclude=exclude, candidates=candidates)
+            rows = (replace(row, user_id=user) for row in made.recommendations)
+            return Recommendations(tuple(rows))
+        levels = self._levels(own)
+        if self.item_table and levels.nnz:
+            return self.recommend_at_device(
+                own, user=user, n=n, exclude=exclude, candidates=candidates
+            )
+        stars = self.profiles_.of_everything(levels)
+        return top_n(
+            self.ease_.preferences(levels, stars)[0] / SERVED,
+            self.item_ids_,
+            n=n,
+            user=user,
+            left_out={*own, *exclude},
+            candidates=candidates,
+        )
+
+    def recommend_at_device(
+        self,
+        history: History,
+        *,
+        user: Any = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """The list that a device makes from true stars and the published item table alone."""
+        if self.item_table_ is None:
+            raise PrivacyError(
+                "A list at the device needs the item table, which is published with the consent of "
+                "the people it was fitted to: fit with item_table=True (--item-table) if they do."
+            )
+        ranked = ranked_at_home(self.item_table_, self.disclosure_, self._levels(history))
+        left_out = {*history, *exclude}
+        return Recommendations(best_of(ranked, n=n, user=user, left_out=left_out, only=candidates))
+
+    @property
+    def item_table_(self) -> ItemTable | None:
+        """What devices may fetch to make lists from true stars; None without the consent to it."""
+        self._fitted()
+        return self.ease_.table(self.disclosure_.digest) if self.item_table else None
+
+    def predict(
+        self, items: Sequence[Any], user: Any = None, *, history: History | None = None
+    ) -> Floats:
+        """(len(items),) predicted stars at home, from true stars; NaN for an unknown item."""
+        self._fitted()
+        levels = self.profiles_.of_everything(self._levels(history or {}))[0]
+        return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """What is claimed for the people who obfuscate, and for those whose ratings train."""
+        self._fitted()
+        return (
+            guarantees.for_the_person(
+                attributes=self.attributes,
+                release=self.release,
+                mix=self.mix,
+                variant=self.variant,
+                measurements=self.measurements_,
+                second_order=self.second_order,
+            ),
+            guarantees.for_the_consenting(
+                epsilon=self.disclosure_epsilon,
+                contributions=self.contributions,
+                item_table=self.item_table,
+                taken=self.taken_,
+            ),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write items, public tables and what scores; no person is in the file."""
+        self._fitted()
+        storing.write(self, path)
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
+        """Back from a checked model file; ValueError for one of an earlier version."""
+        model = cls(**storing.settings_of(header))
+        storing.restore(model, header, arrays)
+        return model
+
+    def hold(
+        self,
+        item_ids: Column,
+        titles: Titles,
+        scale: RatingScale,
+        fitted: Fitted,
+        measurements: tuple[Measurement, ...] = (),
+    ) -> None:
+        """Take this as what was fitted."""
+        self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
+        self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
+        self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements
+        self.disclosure_: Disclosure = disclosure.to_message(
+            self.tables_,
+            self.rule(scale),
+            minimum=scale.minimum,
+            step=unit(scale),
+            levels=scale.levels,
+            items=tuple(item_ids.tolist()),
+            epoch_length=self.epoch_length,
+            aliases=tuple(self.aliases.items()),
+        )
+        self.server_ = Server(
+            self.disclosure_.digest, self.disclosure_.items, self.profiles_, self.ease_
+        )
+
+    def _levels(self, history: History) -> sparse.csr_array:
+        return true_levels(checked_history(history), self.disclosure_, self.scale_)
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "disclosure_"):
+            raise NotFittedError("This StandardScheme is not fitted. Call fit(ratings) first.")

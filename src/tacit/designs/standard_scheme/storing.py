@@ -1,0 +1,137 @@
+"""A model of the standard scheme as a file: items, public tables and what scores, and no person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit import container
+from tacit.data.ratings import RatingScale
+from tacit.designs.standard_scheme import disclosure
+from tacit.designs.standard_scheme.ease import Ease
+from tacit.designs.standard_scheme.fitting import Fitted
+from tacit.designs.standard_scheme.server import Profiles
+from tacit.privacy import Measurement
+from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
+from tacit.recommenders.public import TAKEN
+
+if TYPE_CHECKING:
+    from tacit.designs.standard_scheme.recommender import StandardScheme
+
+FORMAT = 2
+"""Of the tables in a model file."""
+
+
+def write(model: StandardScheme, path: str | Path) -> None:
+    """A fitted model to a file."""
+    header = {
+        "recommender": "standard-scheme",
+        "format": FORMAT,
+        "settings": _settings(model),
+        **items_to_header(model.item_ids_, model.titles_),
+        "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
+        "values": {name: list(table.values) for name, table in model.tables_.items()},
+        "ridge": model.profiles_.ridge,
+        "levels": model.ease_.n_levels,
+        "people": model.n_consenting_,
+        "taken": list(model.taken_),
+        "measurements": [vars(measured) for measured in model.measurements_],
+    }
+    weights = model.ease_.weights
+    arrays = {
+        "intercepts": model.profiles_.intercepts,
+        "factors": model.profiles_.factors,
+        "popularity": model.ease_.popularity,
+        "weights": weights.data.astype(np.int32),
+        "rows": weights.indices.astype(np.int32),
+        "columns": weights.indptr.astype(np.int64),
+    }
+    for position, table in enumerate(model.tables_.values()):
+        for name, array in table.by_name().items():
+            arrays[f"{position}.{name}"] = array
+    container.write(path, header, arrays)
+
+
+def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in a file's header; ValueError if an earlier version wrote it."""
+    if header.get("format") != FORMAT:
+        raise ValueError("an earlier version wrote it, and its public tables are other ones")
+    settings = dict(header["settings"])
+    settings["aliases"] = dict(settings["aliases"])
+    settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
+    return settings
+
+
+def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """What a checked file holds, into a model with its settings."""
+    tables = {
+        name: disclosure.Tables.from_arrays(
+            header["values"][name],
+            _beginning(arrays, f"{position}."),
+        )
+        for position, name in enumerate(model.attributes)
+    }
+    model.taken_ = tuple(name for name in TAKEN if name in header.get("taken", TAKEN))
+    items = ids_from_header(header["items"])
+    for position, table in enumerate(tables.values()):
+        shaped(arrays, f"{position}.item_means", len(items))
+        shaped(arrays, f"{position}.means", len(table.values), len(items))
+    profiles = Profiles(
+        shaped(arrays, "intercepts", len(items)),
+        shaped(arrays, "factors", len(items), None),
+        header["ridge"],
+    )
+    ease = _ease(arrays, len(items), header["levels"])
+    model.hold(
+        items,
+        titles_from_header(header),
+        RatingScale(*header["scale"]),
+        Fitted(header["people"], tables, profiles, ease),
+        tuple(Measurement(**entry) for entry in header["measurements"]),
+    )
+
+
+def _ease(arrays: Mapping[str, Any], n_items: int, n_levels: int) -> Ease:
+    weights = sparse.csc_array(
+        (
+            shaped(arrays, "weights", None).astype(np.int64),
+            shaped(arrays, "rows", None),
+            shaped(arrays, "columns", n_items + 1),
+        ),
+        shape=(n_items, n_items),
+    )
+    weights.check_format(full_check=True)
+    return Ease(weights, shaped(arrays, "popularity", n_items), n_levels)
+
+
+def _beginning(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+
+
+def _settings(model: StandardScheme) -> dict[str, Any]:
+    finite = None if math.isinf(model.disclosure_epsilon) else model.disclosure_epsilon
+    return {
+        "attributes": list(model.attributes),
+        "variant": model.variant,
+        "release": model.release,
+        "mix": model.mix,
+        "profiles": model.profiles,
+        "factors": model.factors,
+        "regularization": model.regularization,
+        "ridge": model.ridge,
+        "sweeps": model.sweeps,
+        "disclosure_epsilon": finite,
+        "contributions": model.contributions,
+        "values": model.values,
+        "service_sees_items": model.service_sees_items,
+        "item_table": model.item_table,
+        "epoch_length": model.epoch_length,
+        "aliases": [list(pair) for pair in model.aliases.items()],
+        "second_order": model.second_order,
+        "random_state": model.random_state,
+    }

@@ -1,0 +1,26 @@
+"""X-Map: recommend in a domain where a person has never rated, from what she rated elsewhere.
+
+Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
+         (PVLDB 2017), and its technical report.
+
+paper                 here                                   where
+Baseliner             baseline                               baseliner.py
+s_ac(i, j)            Engine.neighbours                      engine
+BB, NB, NN            Layers.bridge, near, far               extender.py
+S_ij, F_ij            agreements, shares                     extender.py
+s_p, c_p, X-SIM       Engine.paths, similarities             engine, extender.py; theory.x_sim
+PRS(epsilon)          drawn_as_published                     generator.py
+AlterEgo              alter_egos, Profiles                   generator.py
+tau, Pred[i](t)       ItemNeighbours, PeopleNeighbours       recommender.py
+a (alpha)             recency                                recommender.py
+SS, PNSA, PNCF        candidates, drawn_neighbours           private_neighbours.py
+w                     truncation                             theory.py
+
+The sound variant (release.py, item_model.py, denoising.py) shares no mechanism with the paper: the
+published claims are refuted, with numbers, on the card of variant="published". constant.py has the
+paper's mechanisms with a sensitivity that holds. Deviations are named at the top of each file.
+"""
+
+from tacit.designs.xmap.model import Reason, XMap
+
+__all__ = ["Reason", "XMap"]

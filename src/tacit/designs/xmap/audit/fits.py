@@ -1,0 +1,270 @@
+"""What one fit of X-Map draws on a small table: every way, its chance, and the noise in it.
+
+Both come from the code that runs: chances from the weights it draws with, the centre and scale of
+each noisy similarity from runs with all noises at 0, at 1 and at -1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing import exact
+from tacit.auditing.bench import best_ideal
+from tacit.auditing.claims import Check
+from tacit.auditing.draw_enumeration import Way, sampled, thrown, ways
+from tacit.auditing.empirical import audit
+from tacit.auditing.tap import tapped
+from tacit.auditing.verdicts import Checked
+from tacit.data.ratings import Ratings
+from tacit.designs.xmap import XMap
+from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables
+from tacit.designs.xmap.storing import to_arrays
+from tacit.designs.xmap.theory import laplace_delta
+from tacit.engine.local import LocalEngine
+from tacit.mechanisms import samplers
+from tacit.randomness import secure
+
+Floats = NDArray[np.float64]
+_DRAWS_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
+Draws = Literal["images", "neighbours", "both"]
+Settings = Mapping[str, Any]
+Released = Mapping[str, NDArray[Any]]
+"""The arrays of a model file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """images: of the books, places among the films. neighbours: (films, k) places. centres: of
+    the noisy similarities, where there is a neighbour; steps: what 1 in each noise adds, asked:
+    the noises' scale in such steps. Noise is taken as it is before a similarity is cut to its
+    range, which tells more than the model file does."""
+
+    images: tuple[int, ...]
+    neighbours: tuple[tuple[int, ...], ...]
+    centres: Floats
+    steps: Floats
+    asked: float
+
+    @property
+    def choice(self) -> Hashable:
+        return self.images, self.neighbours
+
+    @property
+    def scales(self) -> Floats:
+        return self.steps * self.asked
+
+    def noisy(self, count: int) -> Floats:
+        """(count, similarities) releases with noise of the shipped sampler."""
+        nothing = np.zeros(count * len(self.centres), dtype=np.int64)
+        noise = samplers.discrete_laplace(nothing, self.asked) if len(nothing) else nothing
+        return self.centres + noise.reshape(count, len(self.centres)) * self.steps
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """A fit with its settings, and which of its draws are looked at.
+
+    of: "images", "neighbours" or "both". row: the film whose neighbours they are, None: all films.
+    """
+
+    settings: Settings
+    of: Draws = "both"
+    row: int | None = None
+
+    def every_way(self, table: Ratings, noise: bool = True) -> list[Way[Drawn]]:
+        """noise: whether to look at it, which takes two more runs for each way."""
+        found = []
+        for way in ways(partial(self._fit, table, 0), self._counts):
+            shifted = [
+                thrown(partial(self._fit, table, at), way.faces, self._counts).result
+                for at in (1, -1) * noise
+            ]
+            found.append(Way(way.fallen, self._drawn(way.result, shifted)))
+        return found
+
+    def _counts(self, module: str, row: int) -> bool:
+        if module in _DRAWS_IMAGES:
+            return self.of != "neighbours"
+        return self.of != "images" and self.row in (None, row)
+
+    def _fit(self, table: Ratings, noise: int) -> tuple[Released, float]:
+        """All noises at that many steps; with the scale that was asked for."""
+        with tapped(lambda asked: asked.values + noise) as heard:
+            model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **self.settings)
+            model.fit(table)
+        scales = {asked.scale for asked in heard}
+        return to_arrays(list(model.bridges_.values())), scales.pop() if scales else math.nan
+
+    def _drawn(
+        self, fitted: tuple[Released, float], shifted: list[tuple[Released, float]]
+    ) -> Drawn:
+        film = slice(None) if self.row is None else slice(self.row, self.row + 1)
+        released, asked = fitted
+        items, centres = released["0.neighbours"][film], released["0.similarities"][film]
+        # What is cut to a range after the noise moves in one direction at least.
+        moved = [np.abs(other["0.similarities"][film] - centres) for other, _ in shifted]
+        there = (items >= 0) & (self.of != "images")
+        return Drawn(
+            () if self.of == "neighbours" else tuple(released["0.images"].tolist()),
+            () if self.of == "images" else tuple(map(tuple, items.tolist())),
+            centres[there],
+            np.maximum.reduce(moved, initial=0.0)[there] if moved else np.zeros(int(there.sum())),
+            asked,
+        )
+
+
+def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, exact.Chance]:
+    """Of everything that may be seen."""
+    summed: dict[Hashable, exact.Chance] = {}
+    for way in found:
+        choice = way.result.choice
+        summed[choice] = summed.get(choice, Fraction(0)) + way.chance
+    return summed
+
+
+def choice_check(name: str, drawer: Drawer, tables: Tables, share: int = 1) -> Check:
+    """What is drawn, by exact chances and by samples; noise is left aside."""
+
+    def check(samples: int, alpha: float) -> Checked:
+        found = [drawer.every_way(table, noise=False) for table in tables]
+        p, q = (chances(side) for side in found)
+        code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
+        codes = [np.array([code[way.result.choice] for way in side]) for side in found]
+        count = samples // share
+
+        def release(side: int) -> Callable[[int], NDArray[Any]]:
+            return lambda n: codes[side][sampled(found[side], n, secure())]
+
+        seen = audit(release(0), release(1), samples=count, alpha=alpha)
+        ideal = best_ideal((p, q), count, alpha)
+        return Checked(name, exact.loss(p, q), None, seen.lower_bound, ideal, count)
+
+    return check
+
+
+def noise_check(
+    name: str,
+    drawer: Drawer,
+    tables: Tables,
+    *,
+    given: tuple[int, ...] | None = None,
+    share: int = 10,
+) -> Check:
+    """Choices and noise together. given: only where the drawer's film has these neighbours, so
+    that what is left is the loss of the noise alone."""
+
+    def check(samples: int, alpha: float) -> Checked:
+        sides = _Sides(
+            *(
+                [way for way in drawer.every_way(table) if given in (None, *way.result.neighbours)]
+                for table in tables
+            )
+        )
+        count = samples // share
+        found = audit(
+            lambda n: sides.likelihoods(0, n),
+            lambda n: sides.likelihoods(1, n),
+            samples=count,
+            alpha=alpha,
+        )
+        return Checked(name, sides.loss, None, found.lower_bound, 0.0, count)
+
+    return check
+
+
+def fits_check(
+    name: str,
+    settings: Settings,
+    tables: Tables,
+    feature: Callable[[Released], float],
+    share: int = 500,
+) -> Check:
+    """Real fits, each from the secure source, and one number made of each model file.
+
+    The exact loss is infinite if the model holds a mean of an item that is not the same for both:
+    means have no noise.
+    """
+
+    def fit(table: Ratings) -> Released:
+        model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **settings).fit(table)
+        return to_arrays(list(model.bridges_.values()))
+
+    def release(table: Ratings) -> Callable[[int], NDArray[Any]]:
+        return lambda n: np.array([feature(fit(table)) for _ in range(n)], dtype=np.float64)
+
+    def check(samples: int, alpha: float) -> Checked:
+        count = max(samples // share, 4)
+        found = audit(release(tables[0]), release(tables[1]), samples=count, alpha=alpha)
+        means = [fit(table)["item_means"] for table in tables]
+        loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
+        return Checked(name, loss, None, found.lower_bound, 0.0, count)
+
+    return check
+
+
+class _Sides:
+    """The ways with and without her, each known by all that is drawn in it."""
+
+    def __init__(self, first: list[Way[Drawn]], second: list[Way[Drawn]]) -> None:
+        self._ways = first, second
+        self._drawn = [{way.result.choice: way.result for way in side} for side in self._ways]
+        self._chances = [_shares(side) for side in self._ways]
+
+    @property
+    def loss(self) -> float:
+        """Nats: of the choices, and of the noise where they are made."""
+        if {*self._drawn[0]} != {*self._drawn[1]}:
+            return math.inf
+        return max(
+            abs(exact.log(self._chances[0][seen] / self._chances[1][seen]))
+            + _noise_loss(self._drawn[0][seen], self._drawn[1][seen])
+            for seen in self._drawn[0]
+        )
+
+    def likelihoods(self, side: int, count: int) -> Floats:
+        """(count,) log likelihood ratios of releases of one side, as an auditor computes them who
+        knows both tables; beyond all others for what only one side draws."""
+        found = self._ways[side]
+        places = sampled(found, count, secure()) if len(found) > 1 else np.zeros(count, dtype=int)
+        ratios = np.empty(count)
+        for place, way in enumerate(found):
+            here, seen = np.flatnonzero(places == place), way.result.choice
+            if seen not in self._drawn[1 - side]:
+                ratios[here] = 1e9 * (1 - 2 * side)
+                continue
+            releases = way.result.noisy(len(here))
+            ratios[here] = exact.log(self._chances[0][seen] / self._chances[1][seen])
+            for drawn, sign in ((self._drawn[0][seen], 1), (self._drawn[1][seen], -1)):
+                away = np.abs(releases - drawn.centres) / drawn.scales
+                ratios[here] -= sign * (away + np.log(drawn.scales)).sum(axis=1)
+        return ratios
+
+
+def _shares(found: Sequence[Way[Drawn]]) -> dict[Hashable, Fraction]:
+    whole = sum((way.chance for way in found), Fraction(0))
+    return {way.result.choice: way.chance / whole for way in found}
+
+
+def _noise_loss(one: Drawn, other: Drawn) -> float:
+    """Laplace noise of the same scales: all moves over them. Of two scales: no number bounds it."""
+    if not np.allclose(one.scales, other.scales, rtol=1e-9, atol=0):
+        return math.inf
+    return float((np.abs(one.centres - other.centres) / one.scales).sum())
+
+
+def noise_delta(drawer: Drawer, tables: Tables, given: int, epsilon: float) -> float:
+    """delta at `epsilon` of the noise on ONE similarity, where the film's neighbour is `given`."""
+    one, other = (
+        next(way.result for way in drawer.every_way(table) if way.result.neighbours == ((given,),))
+        for table in tables
+    )
+    distance = abs(float(one.centres[0] - other.centres[0]))
+    return laplace_delta(epsilon, float(one.scales[0]), float(other.scales[0]), distance)

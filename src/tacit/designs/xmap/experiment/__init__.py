@@ -1,0 +1,1 @@
+"""Experiments with X-Map: simulations, figures and reports."""

@@ -1,0 +1,296 @@
+"""One self-contained page of an experiment across domains: the figures of X-Map's paper."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.designs.xmap.experiment.compare import Comparison
+from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
+from tacit.designs.xmap.experiment.methods import PAPERS_BUDGETS, Contender
+from tacit.designs.xmap.experiment.names import NAMES, STROKES, budget, named
+from tacit.designs.xmap.experiment.price import Price
+from tacit.designs.xmap.experiment.verdict import (
+    YARDSTICK,
+    against,
+    judged_with_privacy,
+    judged_without_privacy,
+    verdict,
+)
+from tacit.evaluation.intervals import Interval
+from tacit.evaluation.page import fill, flat, write_page
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of the first table."""
+
+    name: str
+    budget: str
+    k: int | None
+    mae: Interval | None
+    gap: Comparison | None
+    ndcg: Interval
+    lists: Comparison | None
+    twin: bool
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that moves. lines: (name, budget, intervals by column, whether it is NX-Map)."""
+
+    title: str
+    text: str
+    drawn: str
+    columns: tuple[str, ...]
+    lines: tuple[tuple[str, str, tuple[Interval | None, ...], bool], ...]
+
+
+@dataclass(frozen=True)
+class Surface:
+    """MAE of the published variant over both budgets: rows ε, columns ε′. worst, best: of cells."""
+
+    name: str
+    twin: Interval | None
+    epsilons: tuple[float, ...]
+    cells: dict[tuple[float, float], float]
+
+    def level(self, value: float) -> int:
+        """0 for the smallest error to 5 for the largest: the colour of a cell."""
+        low, high = min(self.cells.values()), max(self.cells.values())
+        return 0 if high == low else min(5, int(6 * (value - low) / (high - low)))
+
+
+def write_report(table: CrossDomainTable, manifest: Mapping[str, Any], path: str | Path) -> None:
+    """Render the page and write it."""
+    write_page(render(table, manifest), path)
+
+
+def render(table: CrossDomainTable, manifest: Mapping[str, Any]) -> str:
+    """The page as HTML: no script, no address, every word of the data escaped."""
+    signed: Callable[[float], str] = lambda value: f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")  # noqa: E731
+    return fill(__package__, _facts(table, manifest), {"signed": signed})
+
+
+def _facts(table: CrossDomainTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    figures = _figures(table)
+    return {
+        "table": table,
+        "verdict": verdict(table),
+        "tiles": _tiles(table),
+        "standings": _standings(table),
+        "figures": figures,
+        "key": _key(table),
+        "surfaces": _surfaces(table),
+        "price": table.price,
+        "kept": None if table.price is None else _kept(table.price),
+        "needed": {} if table.price is None else table.price.needed(),
+        "colours": PRICE_COLOURS,
+        "infinity": math.inf,
+        "words_of": _people_needed,
+        "manifest": list(flat(manifest)),
+        "date": manifest.get("date"),
+    }
+
+
+def _tiles(table: CrossDomainTable) -> list[tuple[str, str, Interval]]:
+    """(what, with which budget, error): the yardstick, without and with privacy."""
+    yardstick = [p for p in table.at_base() if p.contender.method == YARDSTICK]
+    chosen = [*yardstick, judged_without_privacy(table), judged_with_privacy(table)]
+    return [
+        (named(point.contender), budget(point.contender) or "no privacy", point.mae)
+        for point in chosen
+        if point is not None and point.mae is not None
+    ]
+
+
+def _standings(table: CrossDomainTable) -> list[Standing]:
+    return [
+        Standing(
+            name=named(point.contender),
+            budget=budget(point.contender),
+            k=point.k,
+            mae=point.mae,
+            gap=against(table, point, YARDSTICK),
+            ndcg=point.ndcg_at_10,
+            lists=against(table, point, "popularity", "ndcg_at_10"),
+            twin=_twin(point.contender),
+        )
+        for point in table.at_base()
+        if not _on_surface(point.contender)
+    ]
+
+
+def _twin(contender: Contender) -> bool:
+    return contender.method.startswith("nx-map")
+
+
+def _on_surface(contender: Contender) -> bool:
+    """Whether a budget is not the paper's own: its cell stands in the surface alone."""
+    budgets = (contender.epsilon, contender.epsilon_prime)
+    return contender.epsilon_prime is not None and budgets != PAPERS_BUDGETS[contender.method]
+
+
+def _drawn(table: CrossDomainTable) -> list[Contender]:
+    """One budget of each method and variant: the first."""
+    found: dict[tuple[str, str], Contender] = {}
+    for point in table.points:
+        if point.mae is not None:
+            found.setdefault((point.contender.method, point.contender.variant), point.contender)
+    return list(found.values())
+
+
+def _figures(table: CrossDomainTable) -> list[Figure]:
+    at_k, overlap = f"k = {table.base_k}", f"overlap {table.base.overlap:g}"
+    kept = table.base.profile_size
+    profile = "cold start" if kept == 0 else f"{kept} ratings kept"
+    wanted = [
+        (
+            "Error by the number of neighbours",
+            f"Methods without neighbours are level lines. {profile.capitalize()}, {overlap}.",
+            "neighbours, k",
+            [p for p in table.points if p.setting == table.base],
+            lambda point: point.k,
+        ),
+        (
+            "Error by overlap",
+            f"The share of the training people in both domains who stay. {at_k}, {profile}.",
+            "overlap",
+            [p for p in _at_base_k(table) if p.setting.profile_size == table.base.profile_size],
+            lambda point: point.setting.overlap,
+        ),
+        (
+            "Error by profile size",
+            f"Ratings in {table.target} that test people keep; 0: cold start. {at_k}, {overlap}.",
+            f"ratings in {table.target}",
+            [p for p in _at_base_k(table) if p.setting.overlap == table.base.overlap],
+            lambda point: point.setting.profile_size,
+        ),
+    ]
+    bars = len(table.seeds) > 2
+    figures = (_figure(_drawn(table), *each, bars) for each in wanted)
+    return [figure for figure in figures if figure is not None]
+
+
+def _figure(
+    drawn: Sequence[Contender],
+    title: str,
+    text: str,
+    axis: str,
+    points: Sequence[Point],
+    x_of: Callable[[Point], float | None],
+    bars: bool,
+) -> Figure | None:
+    """bars: whether intervals are drawn; those of two splits would fill the plot."""
+    from tacit.evaluation.plots import Curve, curves
+
+    columns = sorted({x for point in points if (x := x_of(point)) is not None})
+    if len(columns) < 2:
+        return None
+    found = {
+        contender: {x_of(point): point.mae for point in points if point.contender == contender}
+        for contender in drawn
+    }
+    lines = [
+        Curve(
+            f"line {number}",
+            *STROKES[contender.method, contender.variant],
+            tuple(
+                (x, *(mae if bars else (mae[0],) * 3))
+                for x, mae in sorted(known.items(), key=_by_x)
+                if mae is not None
+            ),
+        )
+        for number, (contender, known) in enumerate(found.items())
+    ]
+    return Figure(
+        title=title,
+        text=text,
+        drawn=curves(lines, x_title=axis, y_title="mean absolute error, stars"),
+        columns=tuple(f"{x:g}" for x in columns),
+        lines=tuple(
+            (
+                named(contender),
+                budget(contender),
+                tuple(known.get(x, known.get(None)) for x in columns),
+                _twin(contender),
+            )
+            for contender, known in found.items()
+        ),
+    )
+
+
+def _by_x(entry: tuple[float | None, Interval | None]) -> float:
+    return -1.0 if entry[0] is None else entry[0]
+
+
+def _at_base_k(table: CrossDomainTable) -> list[Point]:
+    return [point for point in table.points if point.k in (None, table.base_k)]
+
+
+def _key(table: CrossDomainTable) -> list[tuple[str, str, str, str]]:
+    """(name, budget, colour, dash) of every line that is drawn."""
+    return [
+        (named(c), budget(c), colour, " ".join(map(str, dash)))
+        for c in _drawn(table)
+        for colour, dash in [STROKES[c.method, c.variant]]
+    ]
+
+
+def _surfaces(table: CrossDomainTable) -> list[Surface]:
+    grid = table.surface
+    found = []
+    for method in PAPERS_BUDGETS if grid else ():
+        errors = {
+            (point.contender.epsilon, point.contender.epsilon_prime): point.mae.mean
+            for point in table.at_base()
+            if (point.contender.method, point.contender.variant) == (method, "published")
+            and point.mae is not None
+        }
+        cells = {pair: errors[pair] for pair in itertools.product(grid, grid) if pair in errors}
+        twin = [p.mae for p in table.at_base() if p.contender.method == f"n{method}"]
+        if cells:
+            found.append(Surface(NAMES[method], twin[0] if twin else None, grid, cells))
+    return found
+
+
+PRICE_COLOURS = (
+    "var(--nx)",
+    "var(--sound)",
+    "var(--printed)",
+    "var(--b2)",
+    "var(--b1)",
+    "var(--b3)",
+)
+
+
+def _people_needed(price: Price, share: float, epsilon: float, needed: float | None) -> str:
+    """`about 12,000`, or on which side of the numbers tried it lies."""
+    if needed is not None:
+        return f"about {round(needed, 1 - len(str(int(needed)))):,.0f}"
+    fewest, most = price.users[0], price.users[-1]
+    enough = price.mean("kept", fewest, epsilon) >= share
+    return f"{fewest:,} or fewer" if enough else f"more than {most:,}"
+
+
+def _kept(price: Price) -> str:
+    """The share of the gain that is kept, by the number of people: a line for each epsilon."""
+    from tacit.evaluation.plots import Curve, curves
+
+    if len(price.users) < 2 or not price.epsilons:
+        return ""
+    lines = [
+        Curve(
+            f"epsilon {epsilon:g}",
+            PRICE_COLOURS[number % len(PRICE_COLOURS)],
+            (),
+            tuple((size, share, share, share) for size, share in shares),
+        )
+        for number, epsilon in enumerate(price.epsilons)
+        for shares in [[(size, price.mean("kept", size, epsilon)) for size in price.users]]
+    ]
+    return curves(lines, x_title="people", y_title="share of the gain that is kept", log=True)

@@ -1,0 +1,222 @@
+"""Box 2, the Extender: layers of items, pruned edges between them, and X-SIM along meta-paths.
+
+Source   the X-Map paper. Items of a domain are bridge items (BB: an edge into the other domain),
+         their neighbours in the domain (NB), and the neighbours of those alone (NN). A meta-path
+         has at most one item of each layer: a contiguous piece of NN-NB-BB | BB-NB-NN that crosses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.xmap.baseliner import Baseline
+from tacit.engine.base import Engine, Neighbours, Numbers, Stage, as_stage
+
+Floats = NDArray[np.float64]
+_CELLS = 1 << 22  # pairs of items held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The items of one domain that a meta-path can reach, as sorted item numbers."""
+
+    bridge: Numbers
+    near: Numbers
+    far: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Extension:
+    """Both domains' layers and the kept edges between neighbouring layers.
+
+    stages: far to near to bridge in the source, across, bridge to near to far in the target.
+    targets: (n_target,) sorted item numbers of the whole target domain.
+    """
+
+    source: Layers
+    target: Layers
+    stages: tuple[Stage, ...]
+    targets: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Undirected edges between two layers, each once, sorted: left and right are item numbers."""
+
+    left: Numbers
+    right: Numbers
+    similarities: Floats
+    agreements: Floats
+    shares: Floats
+
+
+def extend(
+    base: Baseline,
+    sources: Numbers,
+    targets: Numbers,
+    *,
+    k: int,
+    significance: int,
+    engine: Engine,
+    most_edges: int | None = None,
+) -> Extension:
+    """Layers and edges between the items `sources` and `targets`, both sorted.
+
+    k: neighbours an item keeps in each neighbouring layer, by |similarity|. An edge stays if
+    either end keeps it, so a popular item can have many more; `most_edges` keeps only those among
+    the strongest so many of BOTH ends.
+    """
+
+    def nearest(of: Numbers, among: Numbers) -> Neighbours:
+        found = engine.neighbours(base.table, of=of, among=among, k=k, significance=significance)
+        return _with_neighbours(found)
+
+    def edges(one: Neighbours, other: Neighbours) -> _Edges:
+        return _capped(_undirected(base, one, other), most_edges)
+
+    across = nearest(sources, targets), nearest(targets, sources)
+    halves = []
+    for items, crossing in ((sources, across[0]), (targets, across[1])):
+        bridge = crossing.of
+        near = nearest(np.setdiff1d(items, bridge), bridge)
+        rest = np.setdiff1d(items, np.union1d(bridge, near.of))
+        far = nearest(rest, near.of)
+        inner = edges(near, nearest(bridge, near.of))
+        outer = edges(far, nearest(near.of, far.of))
+        halves.append((Layers(bridge, near.of, far.of), outer, inner))
+    (source, outer_s, inner_s), (target, outer_t, inner_t) = halves
+    crossing_edges = edges(*across)
+    stages = (
+        _stage(outer_s, source.far, source.near),
+        _stage(inner_s, source.near, source.bridge),
+        _stage(crossing_edges, source.bridge, target.bridge),
+        _stage(_turned(inner_t), target.bridge, target.near),
+        _stage(_turned(outer_t), target.near, target.far),
+    )
+    return Extension(source, target, stages, targets)
+
+
+def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
+    """(len(starts), n_target) X-SIM of source items with every target item; NaN without a path."""
+    found = np.full((len(starts), len(extension.targets)), np.nan)
+    source, target = extension.source, extension.target
+    for first, layer in enumerate((source.far, source.near, source.bridge)):
+        rows, places = _places(starts, layer)
+        if not rows.size:
+            continue
+        for last, reached in enumerate((target.bridge, target.near, target.far)):
+            if not reached.size:
+                continue
+            stages = extension.stages[first : 3 + last]
+            weighted, certainty = engine.paths(stages, starts=places)
+            columns = np.searchsorted(extension.targets, reached)
+            part = np.full(certainty.shape, np.nan)
+            np.divide(weighted, certainty, out=part, where=certainty > 0)
+            found[np.ix_(rows, columns)] = part
+    return found
+
+
+def blocks_of_similarities(
+    extension: Extension, starts: Numbers, engine: Engine
+) -> Iterator[tuple[slice, Floats]]:
+    """`similarities` in blocks of at most some four million pairs."""
+    size = max(1, _CELLS // max(1, len(extension.targets)))
+    for start in range(0, len(starts), size):
+        part = slice(start, start + size)
+        yield part, similarities(extension, starts[part], engine)
+
+
+def _with_neighbours(found: Neighbours) -> Neighbours:
+    """Without the items that have no neighbour."""
+    kept = np.flatnonzero((found.items >= 0).any(axis=1))
+    return Neighbours(
+        found.of[kept],
+        found.items[kept],
+        found.similarities[kept],
+        found.co_counts[kept],
+        found.agreements[kept],
+    )
+
+
+def _undirected(base: Baseline, one: Neighbours, other: Neighbours) -> _Edges:
+    """The edges that either end keeps; `one` holds left items' lists, `other` right items'."""
+    left, right, values = _flat(one)
+    right_too, left_too, values_too = _flat(other)
+    left, right = np.concatenate([left, left_too]), np.concatenate([right, right_too])
+    values = np.concatenate([values, values_too])
+    key = left.astype(np.int64) * (len(base.raters) + 1) + right
+    _, first = np.unique(key, return_index=True)
+    left, right, values = left[first], right[first], values[first]
+    either = base.raters[left] + base.raters[right] - values[:, 1]
+    return _Edges(left, right, values[:, 0], values[:, 2], values[:, 2] / np.maximum(1, either))
+
+
+def _flat(found: Neighbours) -> tuple[Numbers, Numbers, Floats]:
+    """Owner, neighbour and (n, 3) similarity, co-count, agreements of every list entry."""
+    there = found.items >= 0
+    owners = np.broadcast_to(found.of[:, None], found.items.shape)[there]
+    columns = (found.similarities[there], found.co_counts[there], found.agreements[there])
+    return owners, found.items[there], np.stack(columns, axis=1).astype(np.float64)
+
+
+def _capped(edges: _Edges, most: int | None) -> _Edges:
+    """Only edges among the `most` strongest of both ends."""
+    if most is None:
+        return edges
+    strength = np.abs(edges.similarities)
+    near = _rank(edges.left, edges.right, strength) < most
+    return _chosen(edges, near & (_rank(edges.right, edges.left, strength) < most))
+
+
+def _rank(of: Numbers, other: Numbers, strength: Floats) -> NDArray[np.int64]:
+    """Each edge's place among those of its item, strongest first, ties by the other's number."""
+    order = np.lexsort((other, -strength, of))
+    counts = np.bincount(of[order]) if of.size else np.zeros(0, dtype=np.int64)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    ranks = np.empty(len(of), dtype=np.int64)
+    ranks[order] = np.arange(len(of)) - starts
+    return ranks
+
+
+def _chosen(edges: _Edges, kept: NDArray[np.bool_]) -> _Edges:
+    return _Edges(
+        edges.left[kept],
+        edges.right[kept],
+        edges.similarities[kept],
+        edges.agreements[kept],
+        edges.shares[kept],
+    )
+
+
+def _turned(edges: _Edges) -> _Edges:
+    """Right to left."""
+    order = np.lexsort((edges.left, edges.right))
+    return _Edges(
+        edges.right[order],
+        edges.left[order],
+        edges.similarities[order],
+        edges.agreements[order],
+        edges.shares[order],
+    )
+
+
+def _stage(edges: _Edges, layer: Numbers, following: Numbers) -> Stage:
+    counts = np.bincount(np.searchsorted(layer, edges.left), minlength=len(layer))
+    return as_stage(
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.searchsorted(following, edges.right),
+        edges.similarities,
+        edges.agreements,
+        edges.shares,
+        len(following),
+    )
+
+
+def _places(starts: Numbers, layer: Numbers) -> tuple[NDArray[np.intp], Numbers]:
+    """Which of `starts` are in the layer, and their places in it."""
+    rows = np.flatnonzero(np.isin(starts, layer))
+    return rows, np.searchsorted(layer, starts[rows]).astype(np.int32)

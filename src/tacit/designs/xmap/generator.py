@@ -1,0 +1,166 @@
+"""Box 3, the Generator: every source item's image in the target domain, and people's AlterEgos.
+
+Source   the X-Map paper. NX-Map takes the target item of the largest X-SIM, X-Map draws one by
+         Private Replacement Selection (PRS). The image profile keeps rating and time.
+Sees     everybody's ratings, through X-SIM.
+Releases one table of images, the same for everybody, drawn once.
+Deviations  an image keeps, beside the rating, the mean of the item that was really rated: a 4 for
+         a source item that others give 4.5 is no praise of an image that others give 3;
+         where an image meets a rating of one's own, one's own stands; of two images that meet,
+         ratings are averaged and the later time is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.designs.xmap.extender import Extension, blocks_of_similarities
+from tacit.designs.xmap.theory import SPREAD
+from tacit.engine.base import Engine, Numbers
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
+from tacit.randomness import Source
+
+Floats = NDArray[np.float64]
+Choice = Callable[[Floats], Numbers]
+"""(items, n_target) X-SIM, NaN where there is none -> (items,) places in the target, -1: none."""
+
+RESOLUTION = 2.0**-12
+"""Similarities are rounded down to multiples of it before a draw."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """What people rated in the target domain, or are taken to have rated there.
+
+    stars: (people, n_target) CSR, sorted indices. deviations: beside `stars.data`, stars minus the
+    mean of the item that was rated. times: seconds beside it, or None.
+    """
+
+    stars: sparse.csr_array
+    deviations: Floats
+    times: NDArray[np.int64] | None
+
+    def matrix(self, values: Floats) -> sparse.csr_array:
+        """(people, n_target) of the same structure."""
+        return sparse.csr_array((values, self.stars.indices, self.stars.indptr), self.stars.shape)
+
+    def of(self, person: int) -> Profiles:
+        """One person's profile."""
+        rows = slice(self.stars.indptr[person], self.stars.indptr[person + 1])
+        times = None if self.times is None else self.times[rows]
+        return Profiles(self.stars[[person]], self.deviations[rows], times)
+
+
+def images(extension: Extension, starts: Numbers, choose: Choice, engine: Engine) -> Numbers:
+    """(len(starts),) the place in the target domain of each source item's image, -1: none."""
+    found = np.full(len(starts), -1, dtype=np.int32)
+    for part, similar in blocks_of_similarities(extension, starts, engine):
+        found[part] = choose(similar)
+    return found
+
+
+def nearest(similar: Floats) -> Numbers:
+    """NX-Map: the largest X-SIM, the first of equals."""
+    there = ~np.isnan(similar)
+    best = np.where(there, similar, -np.inf).argmax(axis=1)
+    return np.where(there.any(axis=1), best, -1).astype(np.int32)
+
+
+def drawn_as_published(epsilon: float, source: Source) -> Choice:
+    """PRS as printed: among the target items with an X-SIM, which are private data themselves.
+
+    epsilon: nats for ONE item, if that list were fixed; infinity: `nearest`.
+    """
+    if math.isinf(epsilon):
+        return nearest
+
+    def choose(similar: Floats) -> Numbers:
+        there = ~np.isnan(similar)
+        some = there.any(axis=1)
+        weights = _selection(epsilon, similar.shape[1]).weights(np.nan_to_num(similar[some]))
+        weights[~there[some]] = 0
+        chosen = np.full(len(similar), -1, dtype=np.int32)
+        chosen[some] = draw_rows(weights, source)
+        return chosen
+
+    return choose
+
+
+def drawn_from_catalogue(epsilon: float, source: Source) -> Choice:
+    """PRS over the whole target domain, which is public; without a path, X-SIM counts as 0.
+
+    epsilon: nats for ONE item; a table of n images costs n such choices.
+    """
+
+    def choose(similar: Floats) -> Numbers:
+        select = _selection(epsilon, similar.shape[1])
+        return select(np.nan_to_num(similar), source).astype(np.int32)
+
+    return choose
+
+
+def _selection(epsilon: float, candidates: int) -> Selection:
+    return Selection(
+        epsilon, candidates, sensitivity=SPREAD, lower=-1.0, upper=1.0, resolution=RESOLUTION
+    )
+
+
+def alter_egos(
+    stars: sparse.csr_array,
+    times: NDArray[np.int64] | None,
+    *,
+    item_means: Floats,
+    images: Numbers,
+    own: Numbers,
+    width: int,
+) -> Profiles:
+    """Everybody's target profile: images of source ratings, and ratings of her own.
+
+    stars: (people, items) with `times` beside its data. item_means: (items,) stars. images, own:
+    (items,) the place in the target domain that a source item's image, or a target item itself, has
+    there; -1: none.
+    """
+    people = np.repeat(np.arange(stars.shape[0], dtype=np.int64), np.diff(stars.indptr))
+    deviations = stars.data - item_means[stars.indices]
+    moments = np.zeros(len(people), dtype=np.int64) if times is None else times
+    mine = own[stars.indices] >= 0
+    keys = people[mine] * width + own[stars.indices[mine]]
+    entries = stars.data[mine], deviations[mine], moments[mine]
+    replaced = images[stars.indices] >= 0
+    image_keys = people[replaced] * width + images[stars.indices[replaced]]
+    distinct, columns = _averaged(
+        image_keys, stars.data[replaced], deviations[replaced], moments[replaced]
+    )
+    added = ~np.isin(distinct, keys)
+    merged = np.concatenate([keys, distinct[added]])
+    order = np.argsort(merged, kind="stable")
+    values, away, latest = (
+        np.concatenate([first, second[added]])[order]
+        for first, second in zip(entries, columns, strict=True)
+    )
+    rows, places = np.divmod(merged[order], width)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=stars.shape[0]))])
+    matrix = sparse.csr_array(
+        (values, places.astype(np.int32), offsets.astype(np.int32)), shape=(stars.shape[0], width)
+    )
+    return Profiles(matrix, away, None if times is None else latest)
+
+
+def _averaged(
+    keys: NDArray[np.int64], stars: Floats, deviations: Floats, moments: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], tuple[Floats, Floats, NDArray[np.int64]]]:
+    """Each key once: mean stars, mean deviation, latest moment."""
+    distinct, group = np.unique(keys, return_inverse=True)
+    counts = np.bincount(group, minlength=len(distinct))
+    latest = np.full(len(distinct), np.iinfo(np.int64).min)
+    np.maximum.at(latest, group, moments)
+    mean_stars = np.bincount(group, stars, minlength=len(distinct)) / counts
+    mean_deviations = np.bincount(group, deviations, minlength=len(distinct)) / counts
+    return distinct, (mean_stars, mean_deviations, latest)

@@ -1,0 +1,313 @@
+"""What each variant of X-Map promises, to whom, and on what evidence. Figures are computed here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from tacit.designs.xmap import theory
+from tacit.designs.xmap.constant import Plan
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.recommenders.public import assumed, condition
+
+_PAPER = (
+    "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
+    "(PVLDB 2017), and its technical report, Theorems 1 to 4"
+)
+_UNIT = Adjacency("user", "add or remove")
+_EXAMPLE = 0.8
+"""epsilon' of the counter-examples: the paper's for the item-based recommender."""
+_LIFETIME = "per fit: fitting again on the same people spends again"
+_DRAWN = (
+    "the operating system drew, and not a seed, which would protect nobody: this model was drawn "
+    "from a seed, or its file is older than what says so"
+)
+_NOT_COVERED = (
+    "her own list, made from her own ratings in the clear: whoever sees it learns about her",
+    "the platform, which holds everybody's ratings",
+    "which items and domains there are, and the scale of stars: they are taken to be public",
+    "what others' ratings say about her without hers",
+)
+
+
+def without_noise(variant: str) -> Guarantee:
+    """Any variant at epsilon = inf; the published one is then NX-Map."""
+    name = "NX-Map" if variant == "published" else f"X-Map ({variant})"
+    return Guarantee(
+        name=f"{name} without noise",
+        sentence="Nobody is protected: lists depend on everybody's ratings without any noise.",
+        protects="nobody",
+        adjacency=_UNIT,
+        against="other people, who see their lists",
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime=_LIFETIME,
+        assumptions=(),
+        not_covered=("everything: this is the non-private twin, made to compare with",),
+        sources=(_PAPER,),
+    )
+
+
+def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarantee:
+    """One release of noisy sums over people; lists are made from it. taken: see `public.TAKEN`."""
+    return Guarantee(
+        name="X-Map (sound): noisy sums over people",
+        sentence=(
+            f"Whatever other people get to see is ({epsilon:g}, {delta:g})-differentially private "
+            "for each person's whole profile, in all domains together." + condition(taken)
+        ),
+        protects="one person's whole profile, present or absent, from other people",
+        adjacency=_UNIT,
+        against=(
+            "all other people together, with their lists, all explanations and the model file: "
+            "they may know everything but her ratings"
+        ),
+        trust=Trust.PLATFORM,
+        basis=Basis.CONDITIONAL if taken else Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=_LIFETIME,
+        assumptions=(
+            *assumed("the catalogue, its domains and the scale of stars", taken),
+            (
+                "each sum clips what one person adds to it, all of it together; Gaussian noise "
+                "on integers from the operating system's generator, through OpenDP"
+            ),
+            (
+                "joint differential privacy: a person's own ratings are used in the clear for "
+                "her own list and nowhere else after the release (Kearns, Pai, Roth, Ullman 2014)"
+            ),
+        ),
+        not_covered=_NOT_COVERED,
+        sources=(
+            _PAPER,
+            "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
+            "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the noise",
+            "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+            (
+                "Peikert: An efficient and parallel Gaussian sampler for lattices (2010), Theorem "
+                "3.1, for discrete noise priced as continuous; the proof: Accounting, in the "
+                "documentation"
+            ),
+        ),
+    )
+
+
+def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
+    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `public.TAKEN`.
+
+    private: whether it is known that the operating system drew.
+    """
+    return Guarantee(
+        name="X-Map (constant): the paper's mechanisms with a constant sensitivity",
+        sentence=(
+            f"Whatever other people get to see is ({plan.epsilon:g}, {plan.delta:g})-"
+            f"differentially private for each person's whole profile. That leaves {plan.each:.2g} "
+            "nats for an image or a neighbour list: draws are close to uniform." + condition(taken)
+        ),
+        protects="one person's whole profile, present or absent, from other people",
+        adjacency=_UNIT,
+        against="all other people together, with their lists, explanations and the model file",
+        trust=Trust.PLATFORM,
+        basis=Basis.PROVED if private and not taken else Basis.CONDITIONAL,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        lifetime=_LIFETIME,
+        assumptions=(
+            *assumed("the catalogue, its domains and the scale of stars", taken),
+            *(() if private else (_DRAWN,)),
+            f"{plan.images} images and {plan.tables} neighbour lists are drawn and all counted",
+            f"similarities lie in [-1, 1]: one person changes each by at most {theory.SPREAD:g}",
+            "an item's mean is the middle of the scale, not the mean of its ratings",
+        ),
+        not_covered=_NOT_COVERED,
+        sources=(_PAPER, "McSherry, Talwar: Mechanism design via differential privacy (2007)"),
+    )
+
+
+def published(*, epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
+    """The paper as printed: its claims, and what became of them."""
+    return Guarantee(
+        name="X-Map (published): PRS, PNSA and PNCF as printed",
+        sentence=(
+            "The paper's claim is refuted: no epsilon holds for a person. This variant is for "
+            "reproduction, not for use."
+        ),
+        protects="nobody reliably: noise is scaled by the private data themselves",
+        adjacency=_UNIT,
+        against="other people, who see their lists",
+        trust=Trust.PLATFORM,
+        basis=Basis.REFUTED,
+        epsilon=None,
+        delta=None,
+        lifetime=_LIFETIME,
+        assumptions=(),
+        not_covered=(
+            "means of items, used without noise",
+            "AlterEgos hold a person's stars, times and number of ratings as they are",
+            *_NOT_COVERED,
+        ),
+        sources=(_PAPER,),
+        claims=(
+            _replacement(epsilon, images),
+            _sensitivity(),
+            _selection(),
+            _noise(epsilon_prime, k),
+            _utility(),
+        ),
+    )
+
+
+def _replacement(epsilon: float, images: int) -> Claim:
+    losses = ", ".join(
+        f"{theory.replacement_loss(1.0, candidates):.4g} with {candidates:,} candidates"
+        for candidates in (2, 10, 100, 10_000)
+    )
+    if math.isinf(epsilon):
+        claimed = "Theorem 1: a replacement is epsilon-differentially private"
+        spent = "drawn without noise: no epsilon"
+    else:
+        claimed = f"Theorem 1: a replacement is {epsilon:g}-differentially private"
+        basic = theory.basic_composition(images, epsilon)
+        summed = theory.concentrated_composition(images, epsilon, 1e-6)
+        spent = f"{basic:.4g} nats, or at delta 1e-6 {summed:.3g}"
+    return Claim(
+        claimed,
+        "true for ONE replacement out of a fixed list; a table of images is many, and the list "
+        "(items with an X-SIM) is private itself",
+        (
+            f"exact loss of one replacement at epsilon 1: {losses}",
+            f"the {images:,} images of this model: {spent}",
+            (
+                "a person who is an item's only link gives it a chance that is 0 without her: "
+                "epsilon infinite"
+            ),
+        ),
+    )
+
+
+def _sensitivity() -> Claim:
+    printed = []
+    for title, i, j in (
+        ("people (-1,-2), (-2,1), (2,-1), (-2,1)", (-1, -2, 2, -2), (-2, 1, -1, 1)),
+        ("centred ratings (-.5,-1.5,-2) and (.5,2,.5)", (-0.5, -1.5, -2), (0.5, 2, 0.5)),
+    ):
+        a, b = np.array(i, dtype=float), np.array(j, dtype=float)
+        printed.append(
+            f"{title}: SS {theory.similarity_sensitivity(a, b):.3g}, true change "
+            f"{theory.largest_change(a, b):.3g}"
+        )
+    a, b = np.array([2.0, 1.0, 2.0]), np.array([2.0, 1.0, math.nan])
+    return Claim(
+        "Theorem 2: no person changes a similarity by more than SS",
+        "false: for centred ratings the products may be negative, and a person who rated only one "
+        "of two items changes its norm",
+        (
+            *printed,
+            (
+                f"without a person who rated one item only, {theory.similarity(a, b):.3g} becomes "
+                f"{theory.similarity(a[:2], b[:2]):.3g}"
+            ),
+        ),
+    )
+
+
+def _selection() -> Claim:
+    ratios = ", ".join(
+        f"{selection_loss(people):.3g} with {people} people each"
+        for people in (10, 30, 60, 100, 300)
+    )
+    return Claim(
+        f"PNSA: neighbours cost epsilon'/2 = {_EXAMPLE / 2:g} at epsilon' {_EXAMPLE:g}",
+        "false: SS is computed from the private data, and tells them",
+        (
+            (
+                "as many people rate (t_i, t_1) alike as (t_i, t_2), all mildly, and one rates "
+                f"(t_i, t_1) strongly. k = 1, exact log ratio of t_1 with and without her: {ratios}"
+            ),
+            f"the same with a constant sensitivity: {selection_loss(60, theory.SPREAD):.2g}",
+        ),
+    )
+
+
+def _noise(epsilon_prime: float, k: int) -> Claim:
+    deltas = ", ".join(
+        f"{noise_delta(people):.3f} with {people} people each" for people in (10, 100)
+    )
+    whole = (
+        f"the k = {k} similarities of this model are drawn without noise: no epsilon"
+        if math.isinf(epsilon_prime)
+        else f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
+        f"{k * epsilon_prime / 2:.3g}"
+    )
+    return Claim(
+        "PNCF: noisy similarities cost epsilon'/2",
+        "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
+        "moves all k similarities",
+        (
+            f"in the example above, delta at epsilon'/2 is {deltas}",
+            whole,
+        ),
+    )
+
+
+def _utility() -> Claim:
+    bounds = ", ".join(
+        f"{theory.truncation(math.inf, k, theory.SPREAD, epsilon, size, 0.1):.4g} for k = {k}, "
+        f"epsilon' = {epsilon:g}, {size:,} candidates"
+        for k, epsilon, size in ((50, 0.8, 3000), (5, 1.0, 3000), (1, 8.0, 100))
+    )
+    return Claim(
+        "Theorems 3 and 4: neighbours are within w of the k-th similarity",
+        "says nothing with a constant sensitivity: w is above the largest similarity there is, 1",
+        (f"w at rho = 0.1: {bounds}",),
+    )
+
+
+@cache
+def selection_loss(people: int, sensitivity: float | None = None) -> float:
+    """Exact log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
+
+    `people` rate t_i and t_1 one above their means, as many t_i and t_2; one more rates t_i and t_1
+    two above hers, such as 5-5-1-1 among people of 4-4-2-2. sensitivity: None for the printed SS.
+    """
+    chances = []
+    for present in (True, False):
+        i, first, second = _columns(people, present)
+        similarities = np.array([theory.similarity(i, other) for other in (first, second)])
+        used = (
+            np.array([theory.similarity_sensitivity(i, other) for other in (first, second)])
+            if sensitivity is None
+            else np.full(2, sensitivity)
+        )
+        exponents = theory.neighbour_exponents(similarities, used, 1, _EXAMPLE, 0.1)
+        chances.append(theory.neighbour_chances(exponents, 1)[(0,)])
+    return abs(math.log(chances[0] / chances[1]))
+
+
+@cache
+def noise_delta(people: int) -> float:
+    """delta at epsilon'/2 of PNCF's noise on the similarity of t_i and t_1, in the same example."""
+    scales, similarities = [], []
+    for present in (True, False):
+        i, first, _ = _columns(people, present)
+        scales.append(theory.similarity_sensitivity(i, first) / (_EXAMPLE / 2))
+        similarities.append(theory.similarity(i, first))
+    distance = abs(similarities[0] - similarities[1])
+    return theory.laplace_delta(_EXAMPLE / 2, scales[0], scales[1], distance)
+
+
+def _columns(people: int, present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
+    ones, none = np.ones(people), np.full(people, np.nan)
+    extra = [2.0] if present else []
+    missing = [math.nan] if present else []
+    return (
+        np.concatenate([ones, ones, extra]),
+        np.concatenate([ones, none, extra]),
+        np.concatenate([none, ones, missing]),
+    )

@@ -1,0 +1,220 @@
+"""PNSA and PNCF: k neighbours drawn instead of taken, and noise on their similarities.
+
+Source   the X-Map technical report, Theorems 2 to 4. Misprints corrected: the truncated similarity
+         is max(Sim, Sim_k - w); the report's own code takes max(Sim, Sim - w), which does nothing.
+         Candidates are listed singly. With roles of people and items swapped for the user-based
+         recommender, of which the report prints no formula.
+Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
+         person can change. `constant.py` uses the range of a similarity instead.
+Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours
+from tacit.designs.xmap.theory import FLOOR, truncation
+from tacit.engine.base import Numbers
+from tacit.mechanisms.laplace import discrete_laplace
+from tacit.mechanisms.weights import draw_rows
+from tacit.randomness import Source
+
+Floats = NDArray[np.float64]
+_BLOCK = 256
+_UNIT = 1 << 20  # noise of scale 1 comes in steps of 2**-20
+_BITS = 40
+_SMALL = 1e-12  # relative: a squared norm below it counts as 0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """epsilon: nats claimed for one list of neighbours (half to draw them, half for noise).
+    rho: chance of a neighbour below Sim_k - w."""
+
+    epsilon: float
+    rho: float = 0.1
+
+
+class Candidates(NamedTuple):
+    """Of one item or person: numbers of those with a positive similarity, Sim and printed SS."""
+
+    numbers: Numbers
+    similarities: Floats
+    sensitivities: Floats
+
+    def only(self, kept: NDArray[np.bool_]) -> Candidates:
+        return Candidates(self.numbers[kept], self.similarities[kept], self.sensitivities[kept])
+
+
+def candidates(
+    places: Numbers,
+    values: Floats,
+    columns: sparse.csr_array,
+    squares: Floats,
+    significance: int,
+) -> Candidates:
+    """Similarity and SS of one column with all columns.
+
+    places, values: its entries. columns: (rows, n) CSR; squares: (n,) squared norms. SS is
+    -inf where everybody who rated both leaves a norm of 0.
+    """
+    counts = np.diff(columns.indptr)[places]
+    entries = np.repeat(columns.indptr[places] - (np.cumsum(counts) - counts), counts)
+    entries = entries + np.arange(len(entries))
+    of, v = columns.indices[entries], columns.data[entries]
+    a, n = np.repeat(values, counts), columns.shape[1]
+    own = float(values @ values)
+    dots = np.bincount(of, a * v, minlength=n)
+    both = np.bincount(of, minlength=n)
+    lengths = np.sqrt(own * squares)
+    s = np.divide(dots, lengths, out=np.zeros(n), where=lengths > 0)
+    left = (own - a**2) * (squares[of] - v**2)
+    there = left > _SMALL * own * squares[of]
+    of, a, v, norms = of[there], a[there], v[there], np.sqrt(left[there])
+    worst = np.full(n, -np.inf)
+    np.maximum.at(worst, of, np.maximum(a * v / norms, dots[of] / norms - s[of]))
+    if significance:
+        s = s * np.minimum(both, significance) / significance
+    numbers = np.flatnonzero(s > 0).astype(np.int32)
+    return Candidates(numbers, s[numbers], worst[numbers])
+
+
+def drawn_neighbours(
+    lists: list[Candidates], k: int, budget: Budget, source: Source
+) -> tuple[Numbers, Floats]:
+    """Both (len(lists), k): neighbours by PNSA, -1 where fewer, and similarities by PNCF."""
+    width = max((len(found.numbers) for found in lists), default=0)
+    shape = (len(lists), max(k, width))
+    exponents = np.full(shape, -np.inf)
+    numbers = np.full(shape, -1, dtype=np.int32)
+    similarities, scales = np.zeros(shape), np.zeros(shape)
+    for row, found in enumerate(lists):
+        size = len(found.numbers)
+        if not size:
+            continue
+        sensitivities = np.maximum(found.sensitivities, FLOOR)
+        exponents[row, :size] = _exponents(found.similarities, sensitivities, k, budget)
+        numbers[row, :size] = found.numbers
+        similarities[row, :size] = found.similarities
+        scales[row, :size] = sensitivities / (budget.epsilon / 2)
+    chosen = _peeled(exponents, k, source)
+    drawn, places = chosen >= 0, np.maximum(chosen, 0)
+    noisy = np.take_along_axis(similarities, places, axis=1)
+    noisy += np.take_along_axis(scales, places, axis=1) * _unit_laplace(places.shape)
+    items = np.where(drawn, np.take_along_axis(numbers, places, axis=1), -1)
+    return items.astype(np.int32), np.where(drawn, noisy, 0.0)
+
+
+def _exponents(similarities: Floats, sensitivities: Floats, k: int, budget: Budget) -> Floats:
+    """`theory.neighbour_exponents`, for long lists."""
+    size = len(similarities)
+    place = size - min(k, size)
+    kth = float(np.partition(similarities, place)[place])
+    w = truncation(kth, k, float(sensitivities.max()), budget.epsilon, size, budget.rho)
+    exponents: Floats = budget.epsilon * np.maximum(similarities, kth - w) / (4 * k * sensitivities)
+    return exponents
+
+
+def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
+    """(rows, k) indices drawn without repetition, in proportion to e^exponent; -1: none is left."""
+    left = exponents.copy()
+    chosen = np.full((len(left), k), -1, dtype=np.int64)
+    for place in range(k):
+        rows = np.flatnonzero(np.isfinite(left.max(axis=1)))
+        if not rows.size:
+            break
+        # Whole weights: whatever is e^-28 less likely than the best is not drawn.
+        scaled = np.exp(left[rows] - left[rows].max(axis=1, keepdims=True))
+        chosen[rows, place] = draw_rows(np.floor(scaled * (1 << _BITS)).astype(np.int64), source)
+        left[rows, chosen[rows, place]] = -np.inf
+    return chosen
+
+
+def _unit_laplace(shape: tuple[int, ...]) -> Floats:
+    size = int(np.prod(shape))
+    noise = discrete_laplace(np.zeros(size, dtype=np.int64), float(_UNIT)) if size else np.zeros(0)
+    return (noise / _UNIT).reshape(shape)
+
+
+def published_neighbours(
+    profiles: Profiles,
+    means: Floats,
+    *,
+    k: int,
+    significance: int,
+    budget: Budget,
+    source: Source,
+) -> ItemNeighbours:
+    """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody."""
+    values, m = baseline(profiles.stars).table.values, len(means)
+    squares: Floats = np.bincount(values.indices, values.data**2, minlength=m).astype(np.float64)
+    order = np.argsort(values.indices, kind="stable")
+    people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[order]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=m))])
+    items, similarities = np.full((m, k), -1, dtype=np.int32), np.zeros((m, k))
+    for start in range(0, m, _BLOCK):
+        lists = []
+        for item in range(start, min(m, start + _BLOCK)):
+            rows = slice(starts[item], starts[item + 1])
+            found = candidates(
+                people[rows].astype(np.int32),
+                values.data[order[rows]],
+                values,
+                squares,
+                significance,
+            )
+            lists.append(found.only(found.numbers != item))
+        part = slice(start, start + len(lists))
+        items[part], similarities[part] = drawn_neighbours(lists, k, budget, source)
+    return ItemNeighbours(means, items, similarities)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnPeople:
+    """The user-based model with neighbours drawn by PNSA, once for every profile that asks.
+
+    Drawn again, noise would average out; so it is remembered, as long as this object lives.
+    """
+
+    model: PeopleNeighbours
+    budget: Budget
+    significance: int
+    source: Source
+    _drawn: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
+
+    def chosen(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
+        """k people and noisy similarities."""
+        key = mine.stars.indices.tobytes() + mine.stars.data.tobytes()
+        if key not in self._drawn:
+            self._drawn[key] = self._draw(mine, k)
+        return self._drawn[key]
+
+    def predict(self, mine: Profiles, chosen: Numbers, weights: Floats) -> tuple[Floats, Floats]:
+        return self.model.predict(mine, chosen, weights)
+
+    @cached_property
+    def _columns(self) -> sparse.csr_array:
+        """(n_target, people) tastes."""
+        return self.model.tastes.T.tocsr()
+
+    def _draw(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
+        found = candidates(
+            mine.stars.indices,
+            mine.deviations,
+            self._columns,
+            self.model.lengths**2,
+            self.significance,
+        )
+        found = found.only(~self.model.same(mine.stars)[found.numbers])
+        people, similarities = drawn_neighbours([found], k, self.budget, self.source)
+        there = people[0] >= 0
+        return people[0][there], similarities[0][there]

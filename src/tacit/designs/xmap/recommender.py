@@ -1,0 +1,201 @@
+"""Box 4, the Recommender: predicted stars in the target domain from people's profiles there.
+
+Source   the X-Map paper. Item-based: the k items most like the one in question, those of them that
+         the person rated, older ratings weighing less. User-based: the k people most like her.
+Deviations  neighbours have a positive similarity (an item unlike another says little about it);
+         an item's mean is over people's own ratings, not over images; a rating's rank in time is
+         its rank in the whole profile; predictions are not rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.generator import Profiles
+from tacit.engine.base import Engine, Neighbours, Numbers, Table
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemNeighbours:
+    """The item-based model: (n_target,) means; (n_target, k) neighbours, -1 where fewer."""
+
+    means: Floats
+    items: Numbers
+    similarities: Floats
+
+    @cached_property
+    def similar(self) -> sparse.csr_array:
+        """(n_target, n_target): row i holds the similarities of i's neighbours."""
+        return as_matrix(self.items, self.similarities, width=len(self.means))
+
+    def predict(self, profiles: Profiles, alpha: float, engine: Engine) -> Floats:
+        """(people, n_target) stars; the item's mean where no neighbour is rated."""
+        deviations = profiles.matrix(profiles.deviations)
+        weights = profiles.matrix(recency(profiles, alpha))
+        return self.means + engine.predictions(deviations, weights, self.similar)
+
+    def support(self, profiles: Profiles, alpha: float) -> Floats:
+        """(people, n_target) the weight a prediction rests on: sum of |similarity| and recency."""
+        weights = profiles.matrix(recency(profiles, alpha))
+        return np.asarray((weights @ abs(self.similar).T).toarray(), dtype=np.float64)
+
+
+def item_neighbours(
+    profiles: Profiles, means: Floats, *, k: int, significance: int, engine: Engine
+) -> ItemNeighbours:
+    """Learn from everybody's target profiles, AlterEgos included."""
+    found = most_similar(
+        baseline(profiles.stars).table, k=k, significance=significance, engine=engine
+    )
+    return ItemNeighbours(means, found.items, found.similarities)
+
+
+def most_similar(table: Table, *, k: int, significance: int, engine: Engine) -> Neighbours:
+    """Every item's k neighbours of the largest positive similarity.
+
+    An engine ranks by |similarity|. So items with too few positive ones among the first are asked
+    for again, with twice as many, until they have k or there are no more.
+    """
+    every = np.arange(table.values.shape[1], dtype=np.int32)
+    shape = (len(every), k)
+    found = Neighbours(
+        every,
+        np.full(shape, -1, dtype=np.int32),
+        np.zeros(shape),
+        np.zeros(shape, dtype=np.int32),
+        np.zeros(shape, dtype=np.int32),
+    )
+    asked, width = every, min(2 * k, max(1, len(every)))
+    while asked.size:
+        wide = engine.neighbours(table, of=asked, among=every, k=width, significance=significance)
+        positive = wide.similarities > 0
+        order = np.argsort(~positive, axis=1, kind="stable")[:, :k]
+        kept = np.take_along_axis(positive, order, axis=1)
+        columns = slice(0, order.shape[1])
+        found.items[asked, columns] = np.where(
+            kept, np.take_along_axis(wide.items, order, axis=1), -1
+        )
+        for into, source in (
+            (found.similarities, wide.similarities),
+            (found.co_counts, wide.co_counts),
+            (found.agreements, wide.agreements),
+        ):
+            into[asked, columns] = np.where(kept, np.take_along_axis(source, order, axis=1), 0)
+        unfinished = (positive.sum(axis=1) < k) & (wide.items[:, -1] >= 0)
+        asked, width = asked[unfinished], min(2 * width, len(every))
+    return found
+
+
+def as_matrix(items: Numbers, values: Floats, *, width: int) -> sparse.csr_array:
+    """(rows, width) CSR from (rows, k) column numbers, -1 where there is none, and their values."""
+    there = items >= 0
+    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    matrix = sparse.csr_array((values[there], items[there], offsets), shape=(len(items), width))
+    matrix.sort_indices()
+    return matrix
+
+
+def recency(profiles: Profiles, alpha: float) -> Floats:
+    """(stored,) e^(-alpha (t - t_j)), with t_j the dense rank of each time in its profile.
+
+    Counted back from the person's latest: only ratios matter. All 1 without times or with alpha 0.
+    """
+    times = profiles.times
+    if times is None or alpha == 0 or not len(times):
+        return np.ones(profiles.stars.nnz)
+    people = _people(profiles.stars)
+    order = np.lexsort((times, people))
+    later = (np.diff(times[order]) != 0) | (np.diff(people[order]) != 0)
+    ranks = np.empty(len(times), dtype=np.int64)
+    ranks[order] = np.concatenate([[0], later.cumsum()])
+    last = np.zeros(profiles.stars.shape[0], dtype=np.int64)
+    np.maximum.at(last, people, ranks)
+    weights: Floats = np.exp(-alpha * (last[people] - ranks))
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleNeighbours:
+    """The user-based model: everybody's profile. It cannot be saved without the people."""
+
+    means: Floats
+    profiles: Profiles
+
+    @cached_property
+    def tastes(self) -> sparse.csr_array:
+        """(people, n_target) stars minus the item's mean: what people are compared by."""
+        return self.profiles.matrix(self.profiles.deviations)
+
+    @cached_property
+    def said(self) -> sparse.csr_array:
+        """(people, n_target) stars minus the person's own mean: what neighbours contribute."""
+        return baseline(self.profiles.stars).table.values
+
+    @cached_property
+    def rated(self) -> sparse.csr_array:
+        """1 where somebody rated."""
+        return self.profiles.matrix(np.ones(self.profiles.stars.nnz))
+
+    @cached_property
+    def lengths(self) -> Floats:
+        return _lengths(self.tastes)
+
+    def alike(self, mine: Profiles) -> Floats:
+        """(people,) cosine of tastes with ONE profile; 0 for the very same profile, herself."""
+        taste = mine.matrix(mine.deviations)
+        length = float(_lengths(taste)[0])
+        dots = np.asarray((self.tastes @ taste.T).toarray()).ravel()
+        lengths = self.lengths * length
+        alike: Floats = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        alike[self.same(mine.stars)] = 0.0
+        return alike
+
+    def chosen(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
+        """The k people most like her and their similarities."""
+        alike = self.alike(mine)
+        people = nearest_people(alike, k)
+        return people, alike[people]
+
+    def predict(self, mine: Profiles, chosen: Numbers, weights: Floats) -> tuple[Floats, Floats]:
+        """(n_target,) stars for one profile, and the weight each rests on.
+
+        chosen, weights: people and their similarities. Where none of them rated an item: her own
+        mean, or without ratings the item's.
+        """
+        total = np.abs(weights) @ self.rated[chosen]
+        moved = np.divide(weights @ self.said[chosen], total, out=0 * total, where=total > 0)
+        own = self.means if not mine.stars.nnz else float(mine.stars.data.mean())
+        return own + moved, total
+
+    def same(self, stars: sparse.csr_array) -> NDArray[np.bool_]:
+        """(people,) whose profile has the same items with the same stars."""
+        others = self.profiles.stars
+        same: NDArray[np.bool_] = np.equal(np.diff(others.indptr), stars.nnz)
+        for person in np.flatnonzero(same):
+            row = slice(others.indptr[person], others.indptr[person + 1])
+            same[person] = np.array_equal(others.indices[row], stars.indices) and np.array_equal(
+                others.data[row], stars.data
+            )
+        return same
+
+
+def nearest_people(alike: Floats, k: int) -> Numbers:
+    """The k people of the largest positive similarity, ties by number."""
+    order = np.argsort(-alike, kind="stable")[:k]
+    return order[alike[order] > 0].astype(np.int32)
+
+
+def _people(stars: sparse.csr_array) -> NDArray[np.int64]:
+    return np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
+
+
+def _lengths(rows: sparse.csr_array) -> Floats:
+    return np.sqrt(np.bincount(_people(rows), rows.data**2, minlength=rows.shape[0]))

@@ -1,0 +1,40 @@
+"""One self-contained page of an experiment: a template of its design, filled and written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.writing import check_writable, write_whole
+
+
+def write_page(page: str, path: str | Path) -> None:
+    """Write the whole page or none: what was there stays until the new page is on disk."""
+    check_writable(path)
+    # A file name on the command line need not be Unicode; the rest of the page still counts.
+    write_whole(path, page.encode("utf-8", errors="backslashreplace"))
+
+
+def fill(package: str, facts: Mapping[str, Any], filters: Mapping[str, Callable[..., Any]]) -> str:
+    """The `page.html` of a package with its facts: every word of the data escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package, ""), PackageLoader("tacit.evaluation")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(filters)
+    return environment.get_template("page.html").render(facts)
+
+
+def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """A manifest's lines: names of nested entries joined by dots."""
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

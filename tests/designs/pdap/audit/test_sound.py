@@ -1,0 +1,200 @@
+"""The sound P-DAP on the bench: exact losses that meet the claim, replays, and planted bugs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tacit.auditing import exact
+from tacit.auditing.bugs import examine
+from tacit.auditing.claims import run
+from tacit.auditing.impulse import laplace_loss, moves
+from tacit.designs.pdap.audit import joint, local
+from tacit.designs.pdap.audit.faults import BUGS
+from tacit.designs.pdap.audit.streams import instead, released, told_apart, without
+from tacit.designs.pdap.context_loss import loss
+from tacit.designs.pdap.joint_metering import Metered
+from tacit.designs.pdap.theory import selection_loss
+from tacit.randomness import secure
+
+SAMPLES = 1_000
+
+
+@pytest.mark.parametrize("arms", [2, 10])
+@pytest.mark.parametrize("explore", [0.0, 0.05])
+def test_draw_loses_what_the_closed_form_says(arms, explore):
+    """From the weights that the shipped device draws with, on the worst tables."""
+    told = local.setting(arms, explore=explore, vendor_sees="contexts")
+    make = partial(local.Told, told, local.worst(arms))
+    p, q = (local.shown_law(make, side) for side in (local.LEFT, local.RIGHT))
+    assert sum(p.values()) == sum(q.values()) == Fraction(1)
+    policy = make(secure())
+    found = math.log(p[0] / q[0])
+    assert found == pytest.approx(loss(policy._exponent(arms), arms, policy._explore / (1 << 20)))
+    assert found <= local.EPSILON * (1 + 1e-9)
+    if explore == 0:
+        assert found == pytest.approx(selection_loss(policy._exponent(arms), arms))
+
+
+def test_laws_of_a_visit_are_whole():
+    """Arm and answer together: chances add up to 1, for all combinations."""
+    make = partial(local.Told, local.setting(2), local.worst(2))
+    found = local.visit_law(make, local.LEFT, 1.0)
+    assert sum(found.values()) == Fraction(1)
+    assert len(found) == 2 * 4
+
+
+@pytest.mark.parametrize("make", local.LINES, ids=lambda make: make.__name__)
+def test_what_leaves_at_random_keeps_its_claim(make):
+    """By exact chances the claim is met, to the rounding of chances; no more is seen in samples."""
+    audit = run(make(), samples=SAMPLES)
+    assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon * (1 + 1e-9)
+    assert audit.lower_bound <= audit.epsilon
+    assert audit.verdict != "violation"
+
+
+def test_bytes_of_all_peers_together_cost_once():
+    """R09: any number of neighbours that collude have the bytes of one randomisation."""
+    law = local.sent_law(joint_agreement(), local.LEFT)
+    assert all(len({data for _, data in got}) == 1 for got in law)
+    assert all(len(got) == local.PEERS for got in law)
+    assert sum(law.values()) == Fraction(1)
+
+
+def test_asking_only_who_was_chosen_tells_the_cell():
+    """On one side nobody is asked and on the other one neighbour is: no epsilon covers that. Where
+    all are asked, the loss is that of the bytes alone."""
+    for asks_all, claimed in ((False, math.inf), (True, local.EPSILON)):
+        left, right = (
+            local.sent_law(joint_agreement(), side, asks_all=asks_all)
+            for side in (local.LEFT, local.RIGHT)
+        )
+        loss = exact.worst_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
+        assert loss == pytest.approx(claimed, rel=1e-6)
+
+
+def joint_agreement():
+    return local.Agreement(1, 3, local.EPSILON)
+
+
+@pytest.mark.parametrize(("name", "rows", "visit"), joint.PAIRS, ids=[p[0] for p in joint.PAIRS])
+@pytest.mark.parametrize("release", ["epochs", "tree"])
+def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit, release):
+    """Every released sum, noiseless and with one noise at a time: the L1 distance over the scales
+    is at most epsilon, and no number moves without noise."""
+    told = joint.setting(release=release, horizon=4, first=2)
+    found = laplace_loss(moves(released(joint.joint(told)), rows, without(rows, visit)))
+    assert 0 < found <= joint.EPSILON * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("name", "rows", "visit"), joint.PAIRS, ids=[p[0] for p in joint.PAIRS])
+def test_all_choices_follow_from_releases(name, rows, visit):
+    """With the same releases everybody else is shown the same, in the shipped learners."""
+    other = without(rows, visit)
+    told = joint.setting(index="thompson", at_horizon="renew", horizon=4)
+    assert told_apart(joint.joint(told), rows, other) == ()
+    assert told_apart(joint.linear(), rows, other) == ()
+
+
+def test_an_arm_that_joins_or_leaves_changes_no_price():
+    """With an arm more from the middle of the stream on, and one less, the loss is the claim."""
+
+    def changing(source):
+        policy = joint.Joint(joint.setting(first=2), randomness=source)
+        shipped = policy.select
+
+        def select(context, arms=None):
+            if policy.arrivals == 2:
+                policy.add_arm()
+            if policy.arrivals == 5:
+                policy.remove_arm(1)
+            return shipped(context, arms)
+
+        policy.select = select
+        return policy
+
+    learner = replace(joint.joint(joint.setting()), make=changing)
+    rows = joint.stream((0.1, 0, 1.0), (0.1, 2, 1.0), (0.1, 3, 1.0), (0.9, 3, 0.0))
+    for visit in (0, 2):
+        other = without(rows, visit)
+        assert told_apart(learner, rows, other) == ()
+        assert laplace_loss(moves(released(learner), rows, other)) <= joint.EPSILON * (1 + 1e-9)
+
+
+def test_a_visit_replaced_costs_twice():
+    """Another visitor, elsewhere, with another reward: as the card says."""
+    rows = joint.stream((0.1, 0, 1.0), (0.9, 1, 0.0))
+    learner = joint.joint(joint.setting())
+    found = laplace_loss(moves(released(learner), rows, instead(rows, 0, 0.9, 1.0)))
+    assert found == pytest.approx(2 * joint.EPSILON)
+
+
+class OfOnePerson:
+    """A metered learner all of whose visits are hers."""
+
+    def __init__(self, source, visits):
+        told = joint.setting(first=4)
+        self.metered = Metered(joint.Joint(told, randomness=source), visits=visits)
+        self.select = self.metered.select
+
+    def __getattr__(self, name):
+        return getattr(self.metered.policy, name)
+
+    def update(self, choice, reward):
+        self.metered.update(choice, reward, person="she")
+
+
+@pytest.mark.parametrize("visits", [1, 2])
+def test_a_person_costs_what_her_visits_cost(visits):
+    """Three visits of one person against none: `visits` are learned, each at the price of one.
+    One of three taken away lets another one in, and costs twice epsilon, as a replaced one."""
+    learner = replace(joint.joint(joint.setting()), make=partial(OfOnePerson, visits=visits))
+    rows = joint.stream((0.1, 0, 1.0), (0.1, 0, 1.0), (0.9, 1, 0.0))
+    nothing = rows.copy()
+    nothing[:, 2] = 0.0
+    run = released(learner)
+    assert laplace_loss(moves(run, rows, nothing)) == pytest.approx(visits * joint.EPSILON)
+    one_less = laplace_loss(moves(run, rows, without(rows, 0)))
+    assert one_less <= 2 * joint.EPSILON * (1 + 1e-9)
+    assert (one_less > joint.EPSILON) == (visits == 2)
+
+
+def test_lines_of_the_joint_learner_hold():
+    """One line from end to end, on the bench: no violation, and a bound that says something."""
+    line = joint.in_epochs_of_counts()
+    audit = run(replace(line, checks=line.checks[:1]), samples=4_000)
+    assert audit.exact == pytest.approx(joint.LARGE)
+    assert 0.1 * joint.LARGE < audit.lower_bound <= joint.LARGE
+    assert audit.pairs[0].differences == ()
+    assert audit.verdict == "no violation found"
+
+
+def test_gaussian_lines_hold():
+    """Private LinUCB: what is released moves by less than (epsilon, delta) allows."""
+    line = joint.linear_sums()
+    audit = run(replace(line, checks=line.checks[:1]), samples=SAMPLES)
+    assert 0.5 * audit.epsilon < audit.exact <= audit.epsilon
+    assert audit.delta == joint.DELTA
+    assert audit.verdict != "violation"
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_planted_bugs_are_caught(bug):
+    """Each bug is called broken, by its own tool and not by the rules alone; its twin is not."""
+    caught, twin = examine(bug)
+    assert caught.caught
+    assert caught.by == bug.tool
+    assert not twin.alarm
+
+
+def test_bugs_are_put_back():
+    """After an examination the shipped steps are the shipped ones."""
+    noise = joint.setting(pair="visits and likes").noise
+    examine(BUGS[0])
+    drawn = noise.draw((2_000, 2))
+    assert np.count_nonzero(drawn[:, 0]) > 1_000

@@ -1,0 +1,146 @@
+"""What a vendor does around a sound learner must not spend what the learner does not charge."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit.accounting import ZCDPAccountant
+from tacit.designs.pdap.context import Context, ContextSetting
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_setting import JointSetting, PublicData
+from tacit.designs.pdap.messages import Offer
+from tacit.designs.pdap.trust import NEVER, Caution, Peer
+from tacit.designs.pdap.vendor import Vendor
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.randomness import secure
+from tacit.recommenders.baselines.linucb import LinUCB
+
+PUBLIC = PublicData(1000.0 * np.eye(2), np.full((2, 2), 1000.0))
+"""On the left the own video is liked, on the right the neighbour."""
+OWN_SIDE, NEIGHBOUR_SIDE = np.array([0.1]), np.array([0.9])
+WORLD = {"videos": 1, "neighbours": 1, "dimension": 1, "epsilon": 1.0}
+
+
+def learner() -> Joint:
+    told = JointSetting(**WORLD, horizon=1000, slices=2, index="optimistic", public=PUBLIC)
+    return Joint(told, randomness=secure())
+
+
+def vendor(home, caution: Caution | None = None) -> Vendor:
+    forwarder = Forwarder(Agreement(1, 2, 1.0), randomness=secure())
+    return Vendor(home, ["own"], peers=["peer"], forwarder=forwarder, caution=caution)
+
+
+@pytest.mark.parametrize("context", [OWN_SIDE, NEIGHBOUR_SIDE], ids=["own", "forwarded"])
+def test_a_silent_neighbour_does_not_move_public_time(context):
+    """Whether a visit's choice came to nothing, which follows from its context, leaves the number
+    of arrivals, and so the times of all releases, as it is."""
+    home = learner()
+    shop = vendor(home)
+    visit = shop.choose(context)
+    if visit.waits():
+        assert context is NEIGHBOUR_SIDE
+        assert shop.offered(visit, None) == "own"
+    shop.clicked(visit, 1.0)
+    assert home.arrivals == 1
+
+
+def test_time_of_linucb_is_public_too():
+    """A second choice of one visit is no arrival of its own."""
+    home = LinUCB(**WORLD, horizon=100)
+    home.select(NEIGHBOUR_SIDE)
+    assert home.settle(NEIGHBOUR_SIDE, [0]).arm == 0
+    assert home.arrivals == 1
+
+
+def test_a_second_choice_tells_nothing_of_the_context():
+    """The device's draw is paid for once; where it comes to nothing, what is shown instead is the
+    same for every context."""
+    table = np.array([[0.9, 0.2, 0.0], [0.0, 0.3, 0.9]])
+
+    class Told(Context):
+        def means(self):
+            return table
+
+    policy = Told(ContextSetting(**{**WORLD, "videos": 2}), randomness=secure())
+    shown = {policy.settle(context, [0, 1]).arm for context in (OWN_SIDE, NEIGHBOUR_SIDE)}
+    assert shown == {0}
+    assert policy.visits == 0
+
+
+def test_draw_is_not_charged_as_one_of_bounded_range():
+    """Of two arms, the draw at epsilon 1 has ratios from e^-1 to e, twice the range of an
+    exponential mechanism at epsilon 1: its rho is at least that of randomised response."""
+    told = ContextSetting(**WORLD, vendor_sees="contexts", explore=0.0)
+    policy = Context(told, randomness=secure())
+    likely = 1 / (1 + math.exp(-policy.draw_loss))
+    twice = math.log(likely**2 / (1 - likely) + (1 - likely) ** 2 / likely)  # Renyi, of order 2
+    accountant = ZCDPAccountant().add(policy.event)
+    assert float(accountant.rho) >= twice / 2
+
+
+SOUND, EXACT = {"epsilon": 1.0, "epoch": 4}, {"epsilon": math.inf, "epoch": 4}
+
+
+def forwarded(first, caution, *, exactly=False):
+    """Which of a person's next twelve visits are forwarded after somebody else's `first`, whose
+    neighbour answers and whose click home sees."""
+    shop = vendor(learner(), caution)
+    if exactly:
+        shop._known["peer"] = Peer(caution)
+    visit = shop.choose(first)
+    if visit.waits():
+        shop.offered(visit, Offer(visit.request, "theirs").encode())
+    shop.clicked(visit, 1.0)
+    return [shop.choose(NEIGHBOUR_SIDE).waits() for _ in range(12)]
+
+
+def test_exact_trust_breaks_the_learners_claim():
+    """Rules that look at exact numbers: one visitor's context decides, for certain, whether
+    later ones are forwarded. No epsilon covers that."""
+    careful = Caution(proof=1)
+    assert forwarded(OWN_SIDE, careful, exactly=True) != forwarded(
+        NEIGHBOUR_SIDE, careful, exactly=True
+    )
+
+
+@pytest.mark.parametrize("rules", [{"proof": 1}, {"failures": 1, "pause": 4}])
+def test_trust_follows_from_what_is_released(monkeypatch, rules):
+    """Whatever the noisy sums say, where they say the same two contexts open the same visits."""
+    found = set()
+    for seed in range(12):
+        said = np.random.default_rng(seed).normal(scale=100, size=(3, 6))
+        told = []
+        for first in (OWN_SIDE, NEIGHBOUR_SIDE):
+            tape = iter(said)
+            monkeypatch.setattr(LaplaceRelease, "__call__", lambda *_, tape=tape: next(tape))
+            told.append(forwarded(first, Caution(**SOUND, **rules)))
+        assert told[0] == told[1]
+        found.add(tuple(told[0]))
+    assert len(found) > 1  # a rule that never acts would pass as well
+
+
+def test_trust_without_noise_is_found_by_the_same_test():
+    """Without noise the same rule tells one context from the other, as the exact one does."""
+    shown = [forwarded(side, Caution(**EXACT, proof=1)) for side in (OWN_SIDE, NEIGHBOUR_SIDE)]
+    assert shown[0] != shown[1]
+
+
+def test_blind_caution_looks_at_nobody_and_costs_nothing():
+    """With all rules off that need to know what happened, a vendor's visits cost what they did."""
+    blind = Caution(believed=False, share=1.0, failures=NEVER)
+    shop = vendor(learner(), blind)
+    assert shop.caution_epsilon == 0.0
+    assert forwarded(OWN_SIDE, blind) == forwarded(NEIGHBOUR_SIDE, blind)
+
+
+def test_caution_is_charged_what_it_draws():
+    """The default costs a visit 0.1, whatever the agreed range; without noise nothing holds."""
+    for low, high in ((0.0, 1.0), (-0.6, 1.6), (-99.5, 100.5)):
+        cost = vendor(learner(), Caution(low=low, high=high)).caution_epsilon
+        assert 0.0999 < cost <= 0.1
+    assert vendor(learner(), Caution(epsilon=math.inf)).caution_epsilon == math.inf

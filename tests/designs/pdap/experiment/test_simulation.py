@@ -1,0 +1,230 @@
+"""The simulation counts what it should, repeats, and lays its figures out as the paper does."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tacit import randomness
+from tacit.cli.app import app
+from tacit.data.contexts import log_of
+from tacit.data.ratings import Ratings
+from tacit.designs.pdap.control import regret_bound
+from tacit.designs.pdap.experiment.policies import NAMES, World, make
+from tacit.designs.pdap.experiment.replay import replay_log
+from tacit.designs.pdap.experiment.report import render
+from tacit.designs.pdap.experiment.simulation import Row, checkpoints, simulate
+from tacit.designs.pdap.experiment.tables import PAPER, _verdict, orderings, tables
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+from tacit.evaluation.intervals import Interval
+
+SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, private={"gamma": 0.0})
+
+
+def row(policy, accuracy, *, seed=0, arrivals=5000, epsilon=math.inf):
+    return Row(policy, epsilon, arrivals, seed, accuracy, 10.0, 0.1, math.inf, 0.9, 0.5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_runs_on_messages(name):
+    """Each policy serves all visits of all vendors; only what is sound states a finite loss."""
+    last = list(simulate(name, 1.0, SMALL, seed=1))[-1]
+    assert last.arrivals == 120
+    assert 0 <= last.accuracy <= 1
+    assert last.average_regret * 120 == pytest.approx(last.regret)
+    assert last.best - last.average_regret == pytest.approx(last.accuracy, abs=0.15)
+    sound = name.startswith("sound") or name in ("private-linucb", "uniform")
+    assert math.isfinite(last.epsilon_spent_per_visit) == sound
+
+
+def test_what_is_spent_is_learning_and_forwarding():
+    """Sound context: at most epsilon. Sound joint: epsilon of sums, and of the forwarded cell."""
+    spent = {
+        name: next(simulate(name, 1.0, SMALL, seed=1)).epsilon_spent_per_visit
+        for name in ("sound-context", "sound-joint", "uniform")
+    }
+    assert spent["sound-context"] <= 1.0
+    assert spent["sound-joint"] == pytest.approx(2.0)
+    assert spent["uniform"] == 0.0
+
+
+@pytest.mark.parametrize("name", ["sound-context", "sound-joint", "uniform"])
+def test_a_click_that_only_the_device_reports_is_told_to_no_neighbour(name, monkeypatch):
+    """What crosses besides the device's report would be spent, and is not counted: nothing does."""
+    told = []
+    monkeypatch.setattr(Vendor, "guest_clicked", lambda *given: told.append(given))
+    last = list(simulate(name, 1.0, SMALL, seed=1))[-1]
+    assert last.forwarded > 0
+    assert told == []
+
+
+def test_a_vendor_alone_forwards_nothing_and_spends_nothing_on_it():
+    """Without neighbours sound joint costs epsilon of its sums, and no more."""
+    alone = World(vendors=1, videos=2, dimension=1, arrivals=20)
+    spent = next(simulate("sound-joint", 1.0, alone, seed=1)).epsilon_spent_per_visit
+    assert spent == pytest.approx(1.0)
+
+
+def test_a_seed_repeats():
+    """The same seed gives the same rows, another one others; of policies that add no noise."""
+    one, again, other = (list(simulate("dap", 1.0, SMALL, seed=seed)) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+def test_without_noise_the_private_twin_is_dap():
+    """At epsilon inf and Gamma 0, P-DAP and GP-DAP make the clicks of DAP."""
+    dap = [one.accuracy for one in simulate("dap", math.inf, SMALL, seed=3)]
+    for name in ("p-dap", "gp-dap"):
+        assert [one.accuracy for one in simulate(name, math.inf, SMALL, seed=3)] == dap
+
+
+def test_cap_is_one_learner_of_all_vendors():
+    """The paper's CAP has the videos and visitors of every vendor; each vendor of solo its own."""
+    cap = make("cap", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
+    assert len({id(one.vendor.home) for one in cap}) == 1
+    assert len(cap[0].vendor.videos) == SMALL.vendors * SMALL.videos
+    solo = make("solo", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
+    assert len({id(one.vendor.home) for one in solo}) == SMALL.vendors
+    assert len(solo[0].vendor.videos) == SMALL.videos
+
+
+def test_the_page_shows_regret_against_its_bound():
+    """Of DAP alone, whose bound is known; measured regret stays below it."""
+    rows = list(simulate("dap", math.inf, SMALL, seed=1))
+    assert "over its bound" in render(rows, SMALL, {})
+    last = rows[-1]
+    assert last.regret < regret_bound(SMALL.setting, last.arrivals)
+    rows = list(simulate("cap", math.inf, SMALL, seed=1))
+    assert "over its bound" not in render(rows, SMALL, {})
+
+
+def test_a_test_learns_nothing():
+    """Whatever is tested after the last visit, a longer test leaves the learner as it was, and the
+    accuracy of one is a chance that is no better than the best."""
+    *_, last = simulate("dap", math.inf, SMALL, seed=1, test=50)
+    *_, none = simulate("dap", math.inf, SMALL, seed=1)
+    assert none.test_accuracy is None
+    assert replace(last, test_accuracy=None) == none
+    assert 0 < last.test_accuracy < 0.95
+
+
+def test_cap_never_forwards():
+    """A vendor alone shows own videos only; DAP forwards."""
+    assert list(simulate("cap", math.inf, SMALL, seed=1))[-1].forwarded == 0
+    assert list(simulate("dap", math.inf, SMALL, seed=1))[-1].forwarded > 0
+
+
+def test_checkpoints_hold_the_papers_numbers():
+    """Curves have equal steps and the rows of the paper's tables; the last visit is one."""
+    found = checkpoints(20_000)
+    assert {5_000, 10_000, 15_000, 20_000} <= set(found)
+    assert found[-1] == 20_000
+    assert checkpoints(3) == [1, 2, 3]
+    with pytest.raises(ConfigError):
+        checkpoints(0)
+
+
+def test_orderings_are_paired_over_seeds():
+    """Differences of 5, 6 and 7 points hold; one seed tells nothing; the reverse is said."""
+    rows = [row("dap", 0.8, seed=s) for s in range(3)]
+    rows += [row("cap", 0.75 - 0.01 * s, seed=s) for s in range(3)]
+    rows += [row("dup", 0.9 - 0.01 * s, seed=s) for s in range(3)]
+    found = {(one.above, one.below): one for one in orderings(rows)}
+    assert found["dap", "cap"].verdict == "holds"
+    assert found["dap", "cap"].difference.mean == pytest.approx(0.06)
+    assert found["dap", "dup"].verdict == "the reverse"
+    assert orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
+    assert _verdict(Interval(0.0, -0.1, 0.1)) == "not told apart"
+
+
+def test_tables_have_the_papers_figures_beside_ours():
+    """Table II, line 5,000, column DAP: 87.34 beside our mean; columns not run stay empty."""
+    found = tables([row("dap", 0.8), row("dap", 0.7, seed=1)], SMALL)
+    second = next(table for table in found if table.number == "II")
+    cell = dict(zip(second.columns, second.lines[5000], strict=True))
+    assert cell["dap", math.inf].paper == 87.34
+    assert cell["dap", math.inf].ours.mean == pytest.approx(0.75)
+    assert cell["cap", math.inf].ours is None
+    assert len(second.lines) == 4
+
+
+@pytest.mark.parametrize("number", ["III", "IV"])
+def test_a_private_table_says_why_it_cannot_be_reproduced(number):
+    """Tables at a small epsilon carry a sentence with the draw's and the noise's figures."""
+    rows = [row("p-dap", 0.5, epsilon=0.01), row("gp-dap", 0.5, epsilon=0.01)]
+    found = next(table for table in tables(rows, SMALL) if table.number == number)
+    assert any("epsilon 0.01" in sentence for sentence in found.why)
+    assert set(PAPER[number][1]) == set(found.columns)
+
+
+def test_the_page_stands_alone():
+    """No script and no address; every policy and both halves of each cell are on it."""
+    rows = [
+        found
+        for name in ("cap", "dap", "p-dap")
+        for seed in (0, 1)
+        for found in simulate(name, 0.01, SMALL, seed=seed)
+    ]
+    page = render(rows, SMALL, {"seed": "<b>"})
+    assert "<script" not in page
+    assert not re.search(r"https?://", page)
+    assert "&lt;b&gt;" in page
+    assert "P-DAP, ε = 0.01" in page
+    assert page.count("<svg") >= 3
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    generator = np.random.default_rng(1)
+    users, items = np.repeat(np.arange(40), 8), np.tile(np.arange(8), 40)
+    stars = np.where(items < 4, 5, 1) * np.ones(320)
+    kept = generator.random(320) < 0.9
+    return Ratings.from_arrays(users[kept], items[kept], stars[kept])
+
+
+def test_a_replayed_log_counts_what_matches(ratings):
+    """Only visits on which both agree count; uniform choices earn the log's mean of clicks."""
+    world = World(vendors=2, videos=4, dimension=1, arrivals=600)
+    log = log_of(ratings, videos=8, dimension=1)
+    last = list(replay_log("uniform", math.inf, world, log, seed=1))[-1]
+    assert 0 < last.matched < 2 * 600
+    assert last.accuracy == pytest.approx(log.clicks.mean(), abs=0.2)
+    assert last.regret is None
+    with pytest.raises(ConfigError):
+        next(replay_log("uniform", math.inf, SMALL, log, seed=1))
+
+
+def test_the_command_prints_rows_with_these_keys(tmp_path):
+    """Strict JSON: rows with the documented keys, an infinite epsilon as null, and the page."""
+    page = tmp_path / "out.html"
+    asked = "simulate pdap --arrivals 60 --vendors 2 --videos 2 --policies dap,p-dap,uniform"
+    found = CliRunner().invoke(
+        app, [*asked.split(), "--epsilon", "1,inf", "--seeds", "1", "--json", "--report", str(page)]
+    )
+    assert found.exit_code == 0, found.output
+    result = json.loads(found.stdout)
+    assert {
+        "policy",
+        "epsilon",
+        "arrivals",
+        "seed",
+        "accuracy",
+        "regret",
+        "average_regret",
+        "epsilon_spent_per_visit",
+    } <= set(result["rows"][0])
+    assert {(one["policy"], one["epsilon"]) for one in result["rows"]} == {
+        ("dap", None),
+        ("p-dap", 1.0),
+        ("p-dap", None),
+        ("uniform", None),
+    }
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

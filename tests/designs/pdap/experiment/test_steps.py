@@ -1,0 +1,80 @@
+"""The ladder runs, learns, and is fitted as it says."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit.data.synthetic_rewards import generate
+from tacit.designs.pdap.experiment.steps import (
+    RIVALS,
+    STEPS,
+    StepRow,
+    exponent,
+    exponents,
+    main,
+    public_visits,
+    steps,
+    table,
+)
+from tacit.designs.pdap.joint_grid import Grid
+
+
+def row(visits, regret, seed=1, step="surfaces"):
+    return StepRow(step, 1.0, visits, seed, regret, 0.0, ())
+
+
+def test_every_name_runs():
+    """Each step and each rival, on a small world; regret lies between none and all there is."""
+    rows = list(
+        steps(names=(*STEPS, *RIVALS), epsilons=[2.0], seeds=[1], visits=40, vendors=2, videos=2)
+    )
+    assert [one.step for one in rows] == [*STEPS, *RIVALS]
+    assert all(0 < one.average_regret < 0.8 for one in rows)
+    assert all(one.curve[-1][0] == 40 for one in rows)
+
+
+def test_more_epsilon_is_less_regret_than_uniform():
+    """Without noise the default learns: clearly below uniform after 5,000 visits."""
+    plain = {"seeds": [1], "visits": 5000, "vendors": 2, "videos": 3}
+    default, uniform = (
+        next(steps(names=[name], epsilons=[math.inf], **plain)).average_regret
+        for name in ("surfaces", "uniform")
+    )
+    assert default < 0.5 * uniform
+
+
+def test_exponent_is_the_slope():
+    """Regret T^0.8 has the exponent 0.8; seeds that agree give no width."""
+    rows = [row(t, t**-0.2, seed) for seed in (1, 2) for t in (1000, 4000, 16000)]
+    mean, low, high = exponent(rows)
+    assert (mean, low, high) == pytest.approx((0.8, 0.8, 0.8))
+    assert "T^0.800" in exponents(rows)
+
+
+def test_table_holds_the_means():
+    """Over seeds; an infinite epsilon is a column and null in JSON."""
+    rows = [row(10, 0.2, 1), row(10, 0.4, 2)]
+    assert "0.3000 ± 1.2706" in table(rows)  # Student's t of two: 12.706 times 0.1
+    assert StepRow("a", math.inf, 1, 1, 0.1, 0.0, ()).to_dict()["epsilon"] is None
+
+
+def test_json_is_a_line_per_run(capsys):
+    """With --json every line is one run, and nothing else is written."""
+    main(["--names", "uniform", "--epsilons", "1", "inf", "--visits", "50", "--json"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["step"], one["epsilon"]) for one in lines] == [("uniform", 1.0), ("uniform", None)]
+    assert lines[0].keys() == row(1, 1.0).to_dict().keys()
+
+
+def test_public_visits_are_counted():
+    """As many as asked for, of own videos, with as many clicks at most."""
+    world = generate(vendors=2, videos=3, seed=1)
+    public = public_visits(world, 1, Grid(2, 4), 500, seed=3)
+    assert public.visits.shape == (16, 4)
+    assert public.visits.sum() == 500
+    assert public.visits[:, 3].sum() == 0
+    assert np.all(public.likes <= public.visits)

@@ -1,0 +1,147 @@
+"""A context is randomised once, at home, and costs what is stated, however many see it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from tacit import randomness
+from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.forwarding_card import forwarded
+from tacit.errors import ConfigError
+
+HERE, THERE = np.array([0.1, 0.2]), np.array([0.9, 0.8])
+
+
+def forwarder(epsilon=1.0, features=2, slices=2, **options):
+    source = options.pop("randomness", randomness.secure())
+    return Forwarder(Agreement(features, slices, epsilon), randomness=source, **options)
+
+
+def test_the_exact_loss_of_a_forward_is_at_most_epsilon():
+    """Chances of every answer for every two cells are within e^epsilon, and one pair reaches it."""
+    made = forwarder(0.7)
+    truth = made._response.truth
+    lie = (1 - truth) / 3
+    chances = [[truth if cell == told else lie for told in range(4)] for cell in range(4)]
+    losses = [
+        abs(math.log(chances[one][told] / chances[other][told]))
+        for one, other, told in itertools.product(range(4), repeat=3)
+    ]
+    assert max(losses) <= 0.7
+    assert max(losses) == pytest.approx(0.7)
+    assert max(losses) <= made.visit_epsilon == pytest.approx(0.7)
+
+
+def test_measured_loss_stays_below_the_claim():
+    """Of 20,000 forwards of each of two contexts, no answer shows a loss above epsilon."""
+    with randomness.simulation():
+        made = forwarder(0.5, randomness=randomness.replay(1))
+        told = [[made.forward(where).places for _ in range(20_000)] for where in (HERE, THERE)]
+    for places in {*told[0], *told[1]}:
+        one, other = (group.count(places) for group in told)
+        low = beta.ppf(0.005, one, 20_001 - one)
+        high = beta.ppf(0.995, other + 1, 20_000 - other)
+        assert math.log(low / high) <= 0.5
+
+
+def test_features_keep_their_order():
+    """Without noise each feature is told in its own slice."""
+    made = forwarder(math.inf, features=3, slices=4)
+    assert made.forward(np.array([0.0, 0.3, 1.0])).places == (0, 1, 3)
+
+
+def test_a_randomised_cell_is_read_back_feature_by_feature():
+    """With hardly any noise every cell of an uneven grid comes back as it was."""
+    made = forwarder(40.0, features=3, slices=3)
+    for places in itertools.product(range(3), repeat=3):
+        context = (np.array(places) + 0.5) / 3
+        assert made.forward(context).places == places
+
+
+def test_no_request_has_the_number_of_another():
+    """Numbers of requests do not repeat, so they name nobody."""
+    made = forwarder()
+    numbers = {made.forward(HERE).request for _ in range(1000)}
+    assert len(numbers) == 1000
+
+
+def test_a_subjects_answer_is_kept():
+    """Per subject, the same cell gets the same places for ever, under another number each time."""
+    made = forwarder(0.1, per="subject")
+    told = [made.forward(HERE, "ann") for _ in range(200)]
+    assert len({one.places for one in told}) == 1
+    assert len({one.request for one in told}) == 200
+
+
+def test_a_kept_answer_is_paid_once_and_another_cell_again():
+    """A budget for two randomisations lasts for two cells, whatever the number of visits."""
+    made = forwarder(1.0, per="subject", lifetime=2.0)
+    assert all(made.forward(HERE, "ann") for _ in range(10))
+    assert all(made.forward(THERE, "ann") for _ in range(10))
+    assert made.forward(np.array([0.1, 0.9]), "ann") is None
+    assert made.forward(HERE, "ann") is not None
+
+
+def test_visits_are_paid_one_by_one():
+    """Per visit, a lifetime of three epsilons is three forwards; nobody else pays for them."""
+    made = forwarder(1.0, lifetime=3.0)
+    told = [made.forward(HERE, "ann") is not None for _ in range(5)]
+    assert told == [True, True, True, False, False]
+    assert made.forward(HERE, "bob") is not None
+
+
+def test_nothing_told_costs_nothing():
+    """An agreement without features forwards no place, at epsilon 0."""
+    made = forwarder(1.0, features=0)
+    assert made.forward(HERE).places == ()
+    assert made.visit_epsilon == 0.0
+
+
+def test_in_the_clear_nothing_holds():
+    """A context without noise says so in its message, and its loss is infinite."""
+    made = forwarder(math.inf, slices=CLEAR)
+    message = made.forward(HERE)
+    assert math.isinf(made.visit_epsilon)
+    assert np.allclose(message.context(), HERE, atol=1e-4)
+    assert made.agreement.agrees(message)
+    assert not Agreement(2, 2, 1.0).agrees(message)
+
+
+def test_the_card_states_what_a_forward_costs():
+    """The card's epsilon is the exact loss, and a lifetime of five visits five times as much."""
+    card = forwarded(Agreement(2, 2, 1.0), visits=5)
+    assert card.epsilon == forwarder(1.0).visit_epsilon
+    assert card.lifetime_epsilon == pytest.approx(5.0)
+    assert forwarded(Agreement(2, 2, 1.0)).lifetime_epsilon is None
+    with pytest.raises(ConfigError):
+        forwarded(Agreement(2, 2, math.inf))
+
+
+def test_the_card_of_a_chosen_neighbour_is_for_the_content_alone():
+    """Where the cell decides who is asked, the card says so in its sentence."""
+    chosen, every = (forwarded(Agreement(2, 2, 1.0), asks_all=asks) for asks in (False, True))
+    assert chosen.sentence.startswith("Given that a request is made")
+    assert "no epsilon covers that" in chosen.sentence
+    assert any("that a request was made" in text for text in chosen.not_covered)
+    assert every.sentence.startswith("What all other vendors see together")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: forwarder(per="week"),
+        lambda: forwarder(features=21),
+        lambda: forwarder(5000.0),
+        lambda: forwarder(per="subject").forward(HERE),
+        lambda: forwarder(lifetime=1.0).forward(HERE),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make):
+    """Settings that promise nothing, or need a person, are refused in a sentence."""
+    with pytest.raises(ConfigError):
+        make()

@@ -1,0 +1,499 @@
+"""Joint privacy: choices follow from released sums; the twin is exact; budgets and horizons end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.accounting import PureAccountant, ZCDPAccountant
+from tacit.designs.pdap.hosting import Host, answer_range
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_estimates import Beliefs, posterior
+from tacit.designs.pdap.joint_grid import MOST_CELLS, Grid, slices_for
+from tacit.designs.pdap.joint_metering import Metered
+from tacit.designs.pdap.joint_noise import GRAIN
+from tacit.designs.pdap.joint_plan import PARTS, Choices, plan
+from tacit.designs.pdap.joint_setting import JointSetting, PublicData
+from tacit.designs.pdap.joint_sums import Observation
+from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms import samplers
+from tacit.randomness import replay, simulation
+from tacit.recommenders.answers import KEPT
+
+
+@pytest.fixture(autouse=True)
+def _simulated():
+    """Seeds are allowed: these are experiments."""
+    with simulation():
+        yield
+
+
+def setting(**changes) -> JointSetting:
+    plain = {
+        "videos": 3,
+        "neighbours": 1,
+        "dimension": 2,
+        "horizon": 60,
+        "epsilon": math.inf,
+        "slices": 2,
+        "first": 10,
+    }
+    return JointSetting(**{**plain, **changes})
+
+
+def joint(seed=0, **changes) -> Joint:
+    return Joint(setting(**changes), randomness=replay(seed))
+
+
+def stream(visits, seed=0):
+    """Contexts (visits, 2) and rewards (visits,)."""
+    generator = np.random.default_rng(seed)
+    return generator.random((visits, 2)), generator.integers(0, 2, visits).astype(float)
+
+
+def served(policy, contexts, rewards):
+    """Its choices, each answered."""
+    choices = []
+    for context, reward in zip(contexts, rewards, strict=True):
+        choices.append(policy.select(context))
+        policy.update(choices[-1], reward)
+    return choices
+
+
+@pytest.mark.parametrize("release", ["epochs", "tree"])
+@pytest.mark.parametrize("pair", ["likes and dislikes", "visits and likes"])
+def test_without_noise_the_sums_are_exact(monkeypatch, release, pair):
+    """At epsilon = inf no noise is drawn, and what is released is what was counted."""
+    monkeypatch.setattr(samplers, "discrete_laplace", None)
+    policy = joint(release=release, pair=pair, index="thompson")
+    contexts, rewards = stream(60)
+    choices = served(policy, contexts, rewards)
+    policy.select(contexts[0])
+    likes, visits = np.zeros((4, 4)), np.zeros((4, 4))
+    for choice, reward in zip(choices, rewards, strict=True):
+        likes[policy.grid.number(choice.cell), choice.arm] += reward
+        visits[policy.grid.number(choice.cell), choice.arm] += 1
+    released = [one for one, _ in policy._seen]
+    assert np.array_equal(sum(one.likes for one in released), likes)
+    assert np.array_equal(sum(one.visits for one in released), visits)
+
+
+def test_immense_epsilon_is_the_twin():
+    """With noise that rounds to nothing, every choice and chance is the twin's."""
+    contexts, rewards = stream(60)
+    many = {"horizon": 60, "shrink_counts": False, "growth": 2.0}
+    with_noise = served(joint(epsilon=1e6, **many), contexts, rewards)
+    twin = served(joint(**many), contexts, rewards)
+    assert [(c.arm, c.phase, c.cell) for c in with_noise] == [
+        (c.arm, c.phase, c.cell) for c in twin
+    ]
+
+
+class Fixed:
+    """Releases the same whatever was learned."""
+
+    cumulative = False
+
+    def __init__(self, arms=4):
+        generator = np.random.default_rng(1)
+        self.released = Observation(
+            generator.random((4, arms)), 2 * generator.random((4, arms)), 1.0, 2.0, 1.0
+        )
+
+    def add(self, cells, arms, shares):
+        pass
+
+    def release(self, arrivals):
+        return self.released
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=30, max_size=30))
+def test_choices_are_post_processing(private):
+    """With the same releases, what others did and felt changes nothing: the choices for the same
+    contexts are the same, chance by chance."""
+    contexts, rewards = stream(30)
+    kept = []
+    for others, felt in ((contexts, rewards), (np.array(private), [r for r, _ in private])):
+        with simulation():
+            policy = joint(epsilon=1.0)
+        policy._sums = Fixed()
+        shown = []
+        for n in range(30):
+            mine = n % 3 == 2  # every third visitor is the same in both worlds
+            with simulation():
+                choice = policy.select(contexts[n] if mine else others[n])
+                if mine:
+                    shown.append(choice)
+            policy.update(choice, float(felt[n]))
+        kept.append(shown)
+    assert kept[0] == kept[1]
+
+
+def test_chances_are_those_of_the_draw():
+    """Of 4,000 choices in one epoch each arm's share is the chance stated (5 standard errors)."""
+    policy = joint(horizon=10**6, first=10**5)
+    choices = [policy.select(np.array([0.1, 0.1])) for _ in range(4000)]
+    for arm in range(4):
+        chosen = [choice for choice in choices if choice.arm == arm]
+        (chance,) = {choice.chance for choice in chosen}
+        error = math.sqrt(chance * (1 - chance) / 4000)
+        assert abs(len(chosen) / 4000 - chance) < 5 * error
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.sets(st.integers(0, 3), min_size=1))
+def test_only_what_is_allowed_is_chosen(allowed):
+    """A subset of arms per call; chances within it add up to one."""
+    with simulation():
+        policy = joint()
+        choices = [policy.select(np.array([0.9, 0.1]), sorted(allowed)) for _ in range(40)]
+    assert {choice.arm for choice in choices} <= allowed
+    number = policy.grid.number(choices[0].cell)
+    parts = policy._parts[number, sorted(allowed)]
+    stated = {c.arm: c.chance for c in choices}
+    assert all(stated[a] == policy._parts[number, a] / parts.sum() for a in stated)
+
+
+def test_many_at_once_are_one_by_one():
+    """select_many and update_many leave the same sums as the calls one at a time would."""
+    contexts, rewards = stream(10)
+    policy = joint()
+    choices = policy.select_many(contexts)
+    policy.update_many(choices, rewards)
+    other = joint()
+    for context, arm, reward in zip(contexts, choices.arms, rewards, strict=True):
+        other.update(replace(other.select(context), arm=int(arm)), reward)
+    assert np.array_equal(policy._sums._exact, other._sums._exact)
+    assert np.array_equal(
+        choices.cells, [policy.grid.number(policy.grid.cell(c)) for c in contexts]
+    )
+    with pytest.raises(ConfigError, match="before the next release"):
+        policy.select_many(stream(50)[0])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 70), st.integers(1, 30), st.floats(1, 3), st.integers(0, 59))
+def test_trees_are_read_at_the_ends_of_their_steps(steps, first, growth, joins):
+    """However epochs and steps of a tree lie, and whenever an arm joins: to the end of the period
+    no read is refused, and no visit is lost."""
+    with simulation():
+        tree = {"release": "tree", "tree_steps": steps, "index": "optimistic"}
+        policy = joint(first=first, growth=growth, at_horizon="renew", **tree)
+        contexts, rewards = stream(60)
+        served(policy, contexts[:joins], rewards[:joins])
+        policy.add_arm()
+        served(policy, contexts[joins:], rewards[joins:])
+        policy.until_release()
+    assert policy._seen[-1][0].visits.sum() == 60
+
+
+def test_arms_that_cannot_be_the_best_are_dropped():
+    """By "eliminate": equal shares to those whose bounds reach the best one's, none to others."""
+    means = np.array([[0.9, 0.8, 0.1, 0.85]])
+    variances = np.array([[0.0025, 0.0025, 0.0025, 1.0]])
+    parts = plan(means, variances, [0, 1, 2, 3], "eliminate", replay(0))
+    assert parts[0, 2] == 0
+    assert parts.sum() == PARTS
+    assert np.ptp(parts[0, [0, 1, 3]]) <= 1
+    without = plan(means, variances, [2, 3], "eliminate", replay(0))
+    assert without.tolist() == [[0, 0, PARTS // 2, PARTS // 2]]
+
+
+def test_it_learns():
+    """The best arm of each half of the square is chosen most of the time at epsilon 1."""
+    policy = joint(epsilon=1.0, horizon=20_000, first=200, neighbours=0)
+    generator = np.random.default_rng(3)
+    right, late = 0, 0
+    while policy.arrivals < 20_000:
+        contexts = generator.random((min(policy.until_release(), 1000), 2))
+        choices = policy.select_many(contexts)
+        best = (contexts[:, 0] > 0.5).astype(int)
+        means = np.where(choices.arms == best, 0.8, 0.3)
+        policy.update_many(choices, (generator.random(len(means)) < means).astype(float))
+        if policy.arrivals > 10_000:
+            right, late = right + int((choices.arms == best).sum()), late + len(best)
+    assert right / late > 0.9
+
+
+def test_after_the_horizon_nothing_is_learned():
+    """With "stop" the sums stay as they are, choices go on, and no noise is drawn any more."""
+    policy = joint(horizon=20)
+    contexts, rewards = stream(60)
+    served(policy, contexts[:25], rewards[:25])
+    assert policy.stopped
+    before = [one.likes.copy() for one, _ in policy._seen]
+    served(policy, contexts[25:], rewards[25:])
+    assert len(policy._seen) == len(before) == 2
+    assert not policy._sums._exact.any()
+    assert policy.until_release() == KEPT
+
+
+@pytest.mark.parametrize("release", ["epochs", "tree"])
+def test_a_new_period_has_new_sums(release):
+    """With "renew" a visit is in one period: its sums start at zero, with fresh noise, and what
+    was released before is kept."""
+    policy = joint(horizon=20, at_horizon="renew", release=release)
+    contexts, rewards = stream(50)
+    first = policy._sums
+    served(policy, contexts[:21], rewards[:21])
+    assert policy._sums is not first
+    assert policy._sums._exact.sum() == 16  # one visit, in grains
+    served(policy, contexts[21:], rewards[21:])
+    assert not policy.stopped
+    assert sum(one.visits.sum() for one, _ in policy._seen) == 40
+
+
+def test_a_visit_is_answered_once():
+    """A second answer is refused, also where another visit was never answered: it would be charged
+    again. So is a choice that was never made here."""
+    policy = joint()
+    choice, _ = policy.select(np.array([0.5, 0.5])), policy.select(np.array([0.5, 0.5]))
+    policy.update(choice, 1.0)
+    once = policy._sums._exact.copy()
+    with pytest.raises(PrivacyError, match="twice"):
+        policy.update(choice, 1.0)
+    for visit in (None, -1, 2):
+        with pytest.raises(PrivacyError, match="none of a visit"):
+            policy.update(replace(choice, visit=visit), 1.0)
+    assert np.array_equal(policy._sums._exact, once)
+
+
+def test_many_visits_are_answered_once():
+    """Of a batch, any part can be answered, in any order: each visit once. A batch that holds one
+    answered visit, or one twice, is refused as a whole."""
+    policy = joint()
+    many = policy.select_many(stream(6)[0])
+
+    def part(*places):
+        rows = np.array(places)
+        some = Choices(many.cells[rows], many.arms[rows], many.chances[rows], many.visits[rows])
+        policy.update_many(some, np.ones(len(rows)))
+        return policy._sums._exact.sum()
+
+    assert part(4, 1) == 2 * GRAIN
+    for again in ((0, 1), (2, 2)):
+        with pytest.raises(PrivacyError, match="twice"):
+            part(*again)
+    assert part(0, 2, 3, 5) == 6 * GRAIN
+
+
+def test_an_answer_may_come_too_late():
+    """An answer after `KEPT` more visits is not learned, the first one no more than a second one;
+    before that it is, whatever was answered in between."""
+    policy = joint(horizon=10**6, first=10**6)
+    here = np.array([0.5, 0.5])
+    first, second = policy.select(here), policy.select(here)
+    many = policy.select_many(np.full((KEPT - 1, 2), 0.5))
+    policy.update_many(many, np.ones(KEPT - 1))
+    policy.update(first, 1.0)
+    policy.update(second, 1.0)
+    assert policy._sums._exact.sum() == KEPT * GRAIN
+
+
+def test_a_choice_in_the_place_of_another_is_the_same_visit():
+    """One of the two can be answered, once; without being told whose place it takes, none."""
+    policy = joint()
+    here = np.array([0.5, 0.5])
+    choice = policy.select(here)
+    with pytest.raises(PrivacyError, match="none of a visit"):
+        policy.update(policy.settle(here, [0]), 1.0)
+    settled = policy.settle(here, [0], instead=choice)
+    policy.update(settled, 1.0)
+    with pytest.raises(PrivacyError, match="twice"):
+        policy.update(choice, 1.0)
+
+
+@pytest.mark.parametrize("ending", ["stop", "renew"])
+@pytest.mark.parametrize("release", ["epochs", "tree"])
+def test_the_last_visit_of_the_horizon_is_learned(release, ending):
+    """All T visits are released; with "stop", the T + 1st is served and not learned, nor is an
+    answer that comes after it."""
+    policy = joint(horizon=20, release=release, at_horizon=ending)
+    contexts, rewards = stream(20)
+    served(policy, contexts[:19], rewards[:19])
+    late = policy.select(contexts[19])
+    policy.update(late, 1.0)
+    after = policy.select(contexts[0])
+    assert sum(one.visits.sum() for one, _ in policy._seen) == 20
+    policy.update(after, 1.0)
+    assert policy._sums._exact.sum() == (20 * GRAIN if release == "tree" else 0) * (
+        ending == "stop"
+    ) + GRAIN * (ending == "renew")
+    assert policy.stopped == (ending == "stop")
+
+
+def test_arms_join_and_leave():
+    """A new arm takes the next number and is tried at once; one that left is chosen no more, and
+    what was learned of the others stays."""
+    policy = joint(horizon=1000)
+    contexts, rewards = stream(200)
+    served(policy, contexts, rewards)
+    before = policy.estimates()[0][:, :3]
+    assert policy.add_arm() == 4
+    policy.remove_arm(1)
+    after = policy.estimates()[0][:, :3]
+    assert np.allclose(before, after)
+    arms = {choice.arm for choice in served(policy, contexts, rewards)}
+    assert 4 in arms
+    assert 1 not in arms
+    assert (policy.n_own, policy.n_neighbours) == (3, 1)
+
+
+def test_public_data_warm_it_up():
+    """From the first visit on, the arm that public visits liked most is chosen most."""
+    likes, visits = np.full((4, 4), 10.0), np.full((4, 4), 100.0)
+    likes[:, 2] = 90.0
+    policy = joint(public=PublicData(likes, visits), first=1000, horizon=1000)
+    chosen = [policy.select(np.array([0.3, 0.3])).arm for _ in range(50)]
+    assert chosen.count(2) > 40
+    with pytest.raises(ConfigError, match="4 cells x 4 arms"):
+        joint(public=PublicData(likes[:1], visits[:1]))
+
+
+def test_an_early_epoch_counts_little():
+    """Epochs add up by inverse variances: one visit under large noise moves nothing, where
+    thousand visits under the same noise move the mean."""
+    one, none = np.ones(1), np.zeros(1)
+    means = []
+    for visits in (1.0, 1000.0):
+        seen = Observation(
+            np.full((1, 1), 0.9 * visits), np.full((1, 1), visits), 50.0, 100.0, 50.0
+        )
+        mean, _ = posterior(
+            [(seen, np.full((1, 1), visits))], np.full((1, 1), 0.04), one / 2, one, (none, one), 0.2
+        )
+        means.append(float(mean[0, 0]))
+    assert means[0] == pytest.approx(0.5, abs=0.01)
+    assert means[1] == pytest.approx(0.9, abs=0.05)
+
+
+def test_posterior_is_that_of_a_gaussian_process():
+    """Against the textbook formula, with exact counts and no noise."""
+    generator = np.random.default_rng(0)
+    grid, beliefs = Grid(2, 3), Beliefs()
+    covariance = beliefs.covariance(grid.centres)
+    visits = generator.integers(1, 30, (9, 1)).astype(float)
+    likes = visits * generator.random((9, 1))
+    mean, variance = posterior(
+        [(Observation(likes, visits, 0.0, 0.0, 0.0), visits)],
+        covariance,
+        np.array([0.5]),
+        np.ones(1),
+        (np.zeros(1), np.ones(1)),
+        0.25,
+    )
+    gain = covariance @ np.linalg.inv(covariance + np.diag(0.25 / visits[:, 0]))
+    assert np.allclose(mean[:, 0], 0.5 + gain @ (likes / visits - 0.5)[:, 0])
+    assert np.allclose(variance[:, 0], np.diag(covariance - gain @ covariance))
+
+
+@given(st.integers(2, 10**9), st.integers(1, 12), st.integers(1, 1000))
+def test_slices_follow_the_rule(horizon, dimension, arms):
+    """The grid exists, and one slice more would leave a cell and arm fewer than 200 visits; this
+    one leaves them as many, unless it is as coarse as it may be."""
+    slices = slices_for(horizon, dimension, arms)
+    assert slices**dimension <= MOST_CELLS
+    finer = (slices + 1) ** dimension
+    assert finer > MOST_CELLS or horizon / (finer * arms) < 200
+    fewest = 3 if dimension <= 3 else 1
+    assert slices == fewest or horizon / (slices**dimension * arms) >= 200
+
+
+def test_guests_see_what_was_released_and_leave_nothing():
+    """A guest is shown an own video believed best; nothing is learned of it, no time passes, and
+    the reward is noised from the first one."""
+    policy = joint(horizon=1000)
+    served(policy, *stream(100))
+    guests = Host(policy, epsilon=1.0, randomness=replay(5))
+    before, arrivals = policy._sums._exact.copy(), policy.arrivals
+    choice = guests.select(np.array([0.2, 0.7]))
+    answers = [guests.answer(choice, 1) for _ in range(2000)]
+    assert choice.arm in range(3)
+    assert (policy._sums._exact == before).all()
+    assert policy.arrivals == arrivals
+    assert set(answers) == set(answer_range(1.0))
+    assert abs(np.mean(answers) - 1) < 5 * np.std(answers) / math.sqrt(2000)
+    with pytest.raises(DataError):
+        guests.answer(choice, 0.5)
+
+
+def test_answers_of_a_neighbour_are_learned_in_their_range():
+    """A neighbour whose noised rewards have mean 0.8 is believed to be worth 0.8."""
+    low, high = answer_range(1.0)
+    policy = joint(
+        videos=1, neighbours=1, horizon=5000, neighbour_range=(low, high), slices=1, first=100
+    )
+    generator = np.random.default_rng(0)
+    chance = (0.8 - low) / (high - low)
+    for _ in range(5001):
+        choice = policy.select(np.array([0.5, 0.5]))
+        noised = high if generator.random() < chance else low
+        policy.update(choice, noised if choice.arm == 1 else 0.2)
+    means, _ = policy.estimates()
+    assert means[0, 1] == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epsilon": 0.0},
+        {"delta": 1.0},
+        {"growth": 0.5},
+        {"release": "leaf"},
+        {"pair": "likes"},
+        {"neighbour_range": (1.0, 0.0)},
+        {"first": 0},
+        {"tree_steps": 0},
+        {"slices": 40},
+        {"at_horizon": "explode"},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes):
+    """In one sentence, before anybody comes."""
+    with pytest.raises(ConfigError):
+        joint(**changes)
+
+
+def test_a_metered_person_is_learned_from_so_often_and_no_more():
+    """Two visits of each person are learned; the others are served and leave the sums alone."""
+    policy = Metered(joint(epsilon=1.0, horizon=1000, first=500), visits=2)
+    learned = []
+    for person in ["a", "a", "b", "a", "a", "b", "b"]:
+        choice = policy.select(np.array([0.5, 0.5]))
+        learned.append(policy.update(choice, 1.0, person=person))
+    assert learned == [True, True, True, False, False, True, False]
+    assert policy.policy._sums._exact.sum() == 4 * 16
+    assert PureAccountant().add(policy.event).epsilon() == pytest.approx(2.0)
+
+
+def test_visits_of_a_person_may_share_a_node():
+    """Three visits cost 3 epsilon under Laplace noise; under Gaussian noise nine times the rho."""
+    rho = []
+    for visits in (1, 3):
+        laplace, gaussian = (setting(epsilon=1.0, delta=d).noise for d in (0.0, 1e-6))
+        assert PureAccountant().add(laplace.event_of(visits)).epsilon() <= visits * (1 + 1e-12)
+        rho.append(ZCDPAccountant().add(gaussian.event_of(visits)).rho)
+    assert rho[1] == pytest.approx(9 * rho[0])
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_numbers_that_are_none_are_refused(odd):
+    """One at a time or many at once: neither a context nor a reward, and nothing is learned."""
+    policy = joint()
+    choice = policy.select(np.array([0.5, 0.5]))
+    many = policy.select_many(np.full((2, 2), 0.5))
+    with pytest.raises(DataError):
+        policy.select(np.array([0.5, odd]))
+    with pytest.raises(DataError):
+        policy.select_many(np.array([[0.5, odd]]))
+    with pytest.raises(DataError):
+        policy.update(choice, odd)
+    with pytest.raises(DataError):
+        policy.update_many(many, np.array([1.0, odd]))
+    assert not policy._sums._exact.any()

@@ -1,0 +1,144 @@
+"""Vendors that lie, disappear or send rubbish cost the honest ones little."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit import randomness
+from tacit.data.synthetic_rewards import generate
+from tacit.designs.pdap.adaptive import Dap
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.guests import Guests
+from tacit.designs.pdap.messages import Reward
+from tacit.designs.pdap.network import Network
+from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+
+VENDORS, VIDEOS, VISITS = 4, 3, 1500
+NAMES = [f"vendor {number}" for number in range(VENDORS)]
+
+
+class Promising(Dap):
+    """A home around which vendors look at noisy sums alone."""
+
+    epsilon = 1.0
+
+    def settle(self, context, arms, *, instead=None):
+        return self.select(context, arms)
+
+
+class Worst:
+    """Guests of a vendor that shows them its worst video."""
+
+    def __init__(self, guests, arm):
+        self.guests, self.arm = guests, arm
+
+    def select(self, context, arms=None):
+        return self.guests.select(context, [self.arm])
+
+    def answer(self, choice, reward):
+        return self.guests.answer(choice, reward)
+
+
+def says(reward):
+    """A lie: every reward is said to be this, or the opposite of what it is (None)."""
+
+    def lie(data):
+        message = Reward.decode(data)
+        said = 1_000_000 - message.reward if reward is None else reward
+        return Reward(message.request, said).encode()
+
+    return lie
+
+
+def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
+    """Of vendor 0, whose neighbour 1, the weakest of all, lies as told; users are the same."""
+    truth = generate(vendors=VENDORS, videos=VIDEOS, dimension=1, lipschitz=0.5, seed=1)
+    setting = Setting(
+        videos=VIDEOS,
+        neighbours=VENDORS - 1,
+        dimension=1,
+        horizon=VISITS,
+        split_after=1e6,  # one cell, so that little of the time goes into exploring
+    )
+    generator = np.random.default_rng(5)
+    with randomness.simulation():
+        vendors = {}
+        for number, name in enumerate(NAMES):
+            source = randomness.replay(number)
+            guests = Guests(setting, epsilon=math.inf)
+            if worst and number == 1:
+                guests = Worst(guests, int(truth.heights[3:6].argmin()))
+            vendors[name] = Vendor(
+                home(setting),
+                [str(video) for video in truth.of(number)],
+                guests=guests,
+                peers=[other for other in NAMES if other != name],
+                forwarder=Forwarder(Agreement(1, 1 << 16, math.inf), randomness=source),
+                caution=Caution(share=0.25, epsilon=epsilon, epoch=epoch),
+            )
+        network = Network(vendors, seen=seen, randomness=randomness.replay("seen"), **lies)
+        lost = 0.0
+        for context, chance in zip(
+            generator.random((VISITS, 1)), generator.random(VISITS), strict=True
+        ):
+            means = truth.means(context[None, :])[0]
+            shown = network.visit(
+                NAMES[0], context, lambda _, video, m=means, c=chance: float(c < m[int(video)])
+            )
+            lost += means.max() - means[int(shown.video)]
+    return lost
+
+
+@pytest.fixture(scope="module")
+def honest():
+    return regret()
+
+
+@pytest.mark.parametrize("said", [1_000_000, 0, None, 1 << 53], ids=["1", "0", "not", "huge"])
+def test_a_liar_at_most_doubles_regret(honest, said):
+    """One of four vendors lies about every click: the others lose at most twice as much."""
+    assert regret(rewards={NAMES[1]: says(said)}) <= 2 * honest
+
+
+def test_a_liar_that_shows_its_worst_at_most_doubles_regret(honest):
+    """It praises its worst video, which it shows on purpose: still at most twice as much."""
+    assert regret(worst=True, rewards={NAMES[1]: says(1_000_000)}) <= 2 * honest
+
+
+@pytest.mark.parametrize(
+    "lies",
+    [
+        {"rewards": {NAMES[1]: says(None)}},
+        {"worst": True, "rewards": {NAMES[1]: says(1_000_000)}},
+        {"offers": {NAMES[1]: lambda _: None}},
+    ],
+    ids=["not", "worst", "gone"],
+)
+def test_behind_noisy_sums_a_liar_at_most_doubles_regret(honest, lies):
+    """With a home that makes a promise, trust is by public time and noisy sums: the same bound."""
+    assert regret(home=Promising, **lies) <= 2 * honest
+
+
+def test_without_seeing_and_without_a_share_a_liar_would_win(honest):
+    """The rule is needed: where home never looks, the same liar costs a fifth more at least."""
+    blind = regret(seen=0.0, worst=True, rewards={NAMES[1]: says(1_000_000)})
+    bounded = regret(seen=0.2, worst=True, rewards={NAMES[1]: says(1_000_000)})
+    assert blind > 1.2 * bounded
+
+
+@pytest.mark.parametrize("gone", [lambda _: None, lambda _: bytes(1 << 20), lambda data: data[:9]])
+def test_a_neighbour_that_is_gone_costs_little(honest, gone):
+    """No answer, a megabyte or a cut message: an own video is shown, and regret stays in bounds."""
+    assert regret(offers={NAMES[1]: gone}) <= 2 * honest
+
+
+def test_a_chance_is_a_chance():
+    """seen is from 0 to 1."""
+    with pytest.raises(ConfigError):
+        Network({}, seen=2.0, randomness=randomness.secure())

@@ -1,0 +1,95 @@
+"""Cards of the sound learners say what their noise really costs, and claim nothing without it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tacit.designs.pdap import sound_guarantees as cards
+from tacit.designs.pdap.context import Context, ContextSetting
+from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.errors import ConfigError
+from tacit.privacy import Basis, Trust
+from tacit.randomness import secure
+
+
+def setting(**changes) -> JointSetting:
+    plain = {"videos": 20, "neighbours": 3, "dimension": 2, "horizon": 200_000, "epsilon": 1.0}
+    return JointSetting(**{**plain, **changes})
+
+
+def local(**changes) -> Context:
+    plain = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": 1.0}
+    return Context(ContextSetting(**{**plain, **changes}), randomness=secure())
+
+
+@pytest.mark.parametrize("release", ["epochs", "tree"])
+@pytest.mark.parametrize("pair", ["likes and dislikes", "visits and likes"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_joint_card_states_the_price_of_the_noise(release, pair, delta):
+    """epsilon on the card is what an accountant says of the event: at most what was asked for,
+    and hardly less."""
+    card = cards.joint(setting(release=release, pair=pair, delta=delta))
+    assert card.basis is Basis.PROVED
+    assert 0.999 < card.epsilon <= 1.0
+    assert card.delta == delta
+    assert card.adjacency.unit == "visit"
+
+
+def test_tree_card_names_its_levels():
+    """18 of them for 200,000 arrivals; epochs name one release."""
+    tree = " ".join(cards.joint(setting(release="tree")).assumptions)
+    epochs = " ".join(cards.joint(setting()).assumptions)
+    assert "18 = floor(log2 200000) + 1" in tree
+    assert "one release" in epochs
+
+
+def test_person_costs_her_visits():
+    """Metered, a person costs her visits times epsilon; else nothing bounds her, and it is said.
+    With a delta the group's is larger than the sum."""
+    metered = cards.joint(setting(), visits_per_person=10)
+    assert metered.lifetime_epsilon == pytest.approx(10.0)
+    assert cards.joint(setting()).lifetime_epsilon is None
+    assert "N times" in cards.joint(setting()).lifetime
+    approximate = cards.joint(setting(delta=1e-6), visits_per_person=2)
+    assert approximate.lifetime_delta == pytest.approx(2e-6 * math.e, rel=1e-3)
+
+
+def test_horizon_is_stated():
+    """What happens after T arrivals is on the card."""
+    assert "after 200000 arrivals nothing" in cards.joint(setting()).lifetime
+    assert "new sums begin" in cards.joint(setting(at_horizon="renew")).lifetime
+
+
+def test_local_card_needs_no_trust_only_with_reports():
+    """With reports nobody is trusted; with contexts the vendor is, and the past is not covered."""
+    assert cards.context(local()).trust is Trust.NOBODY
+    weaker = cards.context(local(vendor_sees="contexts"))
+    assert weaker.trust is Trust.OWN_VENDOR
+    assert any("earlier visits" in line for line in weaker.not_covered)
+    for card in (cards.context(local()), weaker):
+        assert 0.999 < card.epsilon <= 1.0
+
+
+def test_local_lifetime_is_the_devices():
+    """A metered device bounds a life; one that does not cover a visit is refused."""
+    assert cards.context(local(), lifetime_epsilon=7.0).lifetime_epsilon == 7.0
+    with pytest.raises(ConfigError, match="one visit"):
+        cards.context(local(), lifetime_epsilon=0.5)
+
+
+def test_answer_card():
+    """Randomised response at the chance really used."""
+    assert cards.answer(1.0).epsilon == pytest.approx(1.0, rel=1e-12)
+
+
+def test_without_noise_nothing_is_claimed():
+    """epsilon = inf: no epsilon on any card."""
+    for card in (
+        cards.joint(setting(epsilon=math.inf)),
+        cards.context(local(epsilon=math.inf)),
+        cards.answer(math.inf),
+    ):
+        assert card.epsilon is None
+        assert card.basis is Basis.NONE

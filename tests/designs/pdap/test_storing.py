@@ -1,0 +1,198 @@
+"""A vendor goes on where it was saved, as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit import randomness
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.hosting import Host, answer_range
+from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint_noise import GRAIN
+from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap.messages import Offer, Reward, answered
+from tacit.designs.pdap.storing import MOST_SEEN, restore, saved
+from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+
+
+def vendor(*, shared=True, epoch=50, keeps=10, **changed):
+    source = randomness.secure()
+    options = {
+        "videos": 3,
+        "neighbours": 1,
+        "dimension": 2,
+        "horizon": 400,
+        "epsilon": 1.0,
+        "neighbour_range": answer_range(1.0),
+        "slices": 2,
+        "first": 20,
+        "at_horizon": "renew",
+        **changed,
+    }
+    low, high = answer_range(1.0)
+    home = Joint(JointSetting(**options), randomness=source)
+    return Vendor(
+        home,
+        ["a", "b", "c"],
+        guests=Host(home, epsilon=1.0, randomness=source),
+        peers=["peer"],
+        forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=source),
+        caution=Caution(low=low, high=high, share=0.5, epoch=epoch),
+        shared=shared,
+        keeps=keeps,
+    )
+
+
+def until_asked(one):
+    """A visit that waits for the neighbour, the first one."""
+    for _ in range(500):
+        visit = one.choose(np.array([0.3, 0.3]))
+        if visit.waits():
+            return visit
+    raise AssertionError("nobody was asked")
+
+
+def lived(one, visits=130, seed=1):
+    """Visits, offers that come and fail, and clicks."""
+    contexts = np.random.default_rng(seed).random((visits, 2))
+    for number, context in enumerate(contexts):
+        visit = one.choose(context)
+        if visit.waits():
+            came = number % 3 > 0
+            one.offered(visit, Offer(visit.request, "theirs").encode() if came else None)
+        if number % 2:
+            one.clicked(visit, float(number % 4 == 1))
+    return one
+
+
+def copied(one):
+    """Through what a keeper would have: JSON, and arrays that nobody shares."""
+    numbers, arrays = saved(one)
+    return json.loads(json.dumps(numbers)), {name: array.copy() for name, array in arrays.items()}
+
+
+def same(left, right):
+    (one, these), (other, those) = left, right
+    assert one == other
+    assert these.keys() == those.keys()
+    for name in these:
+        np.testing.assert_array_equal(these[name], those[name])
+
+
+@pytest.mark.parametrize("visits", [0, 1, 20, 130, 450])
+def test_what_is_saved_comes_back(visits):
+    """Saved, restored and saved again: the same numbers and arrays, at the start, in an epoch, at
+    its end and in the second period."""
+    one, other = lived(vendor(), visits), lived(vendor(), 37, seed=9)
+    before = copied(one)
+    restore(other, *before)
+    same(copied(other), before)
+
+
+def test_it_goes_on_as_it_would_have():
+    """With the same draws, the restored vendor makes the same choices and learns the same."""
+    one = lived(vendor(epoch=1000), 60)
+    other = vendor(epoch=1000)
+    restore(other, *copied(one))
+    with randomness.simulation():
+        for each in (one, other):
+            each.home._source = each._forwarder._source = randomness.replay(3)
+            each.home._places = []
+            each.home._next = 1000  # noise is never replayed: nothing is released from here on
+        same(copied(lived(one, 40)), copied(lived(other, 40)))
+
+
+def test_the_chances_of_an_epoch_are_kept():
+    """They are drawn once per release: a restart draws no new ones."""
+    one, other = lived(vendor()), vendor()
+    restore(other, *copied(one))
+    np.testing.assert_array_equal(other.home._parts, one.home._parts)
+
+
+def test_a_visit_begun_before_is_learned_after_once():
+    """The learner still knows which visits wait, and refuses a second answer."""
+    one, other = lived(vendor()), vendor()
+    visit = one.home.select(np.array([0.1, 0.1]))
+    restore(other, *copied(one))
+    other.home.update(visit, 1.0)
+    with pytest.raises(Exception, match="answered already"):
+        other.home.update(visit, 1.0)
+
+
+def test_names_that_joined_and_left_come_back():
+    """Videos and neighbours are those of the saved vendor, under the same numbers."""
+    one, other = lived(vendor()), vendor()
+    one.add_video("d")
+    one.remove_video("a")
+    one.part("peer")
+    one.meet("new")
+    restore(other, *copied(one))
+    assert (other.videos, other.peers) == (("b", "c", "d"), ("new",))
+    assert lived(other, 40).visits == 170
+
+
+def test_the_state_is_bounded():
+    """However many periods pass, so many releases are told apart; nothing that was seen is lost."""
+    one = vendor(horizon=100, first=10, growth=1.0)
+    for _ in range(10 * 3 * MOST_SEEN):
+        visit = one.choose(np.array([0.3, 0.3]))
+        if visit.waits():
+            one.offered(visit, None)
+        one.clicked(visit, 1.0)
+    likes = sum(seen.likes.sum() for seen, _ in one.home._seen)
+    _, arrays = copied(one)
+    assert arrays["seen"].shape[1] == MOST_SEEN
+    assert sum(seen.likes.sum() for seen, _ in one.home._seen) == pytest.approx(likes)
+
+
+def test_a_vendor_that_keeps_nobody_hears_of_a_kept_visit():
+    """Its keeper has the visit: a word about it counts, once, and only if an offer came. Nothing of
+    visits or guests stays behind."""
+    one = vendor(keeps=0)
+    visit = until_asked(one)
+    word = Reward.of(visit.request, 1.0)
+    assert not one.word(visit, word)
+    one.offered(visit, Offer(visit.request, "theirs").encode())
+    assert not one.rewarded("peer", word.encode())
+    assert one.word(visit, word)
+    assert not one.word(visit, word)
+    held, _ = one.home._sums.kept()
+    assert held[..., 0].sum() + held[..., 1].sum() == GRAIN
+    forward = one._forwarder.forward(np.array([0.3, 0.3])).encode()
+    assert one.guest_clicked("peer", answered(one.serve("peer", forward)).request, 1.0) is None
+
+
+def test_who_is_not_learned_sees_what_a_guest_sees():
+    """An own video; no visit begins, and no time passes."""
+    one = lived(vendor())
+    before = copied(one)
+    here = np.array([0.3, 0.3])
+    assert one.unlearned(here) == one.arms[0][one.home.serve(here).arm]
+    same(copied(one), before)
+
+
+def test_a_restored_vendor_forgets_who_waited():
+    """A word about a visit of another life of it is of no use."""
+    one = vendor()
+    visit = until_asked(one)
+    one.offered(visit, Offer(visit.request, "theirs").encode())
+    restore(one, *copied(vendor()))
+    assert not one.rewarded("peer", Reward.of(visit.request, 1.0).encode())
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [({"release": "tree"}, "releases in epochs"), ({"shared": False}, "serves its guests")],
+)
+def test_what_cannot_be_stored_says_so(changed, told):
+    """A tree of noise, and guests that are served by another policy: neither saved nor restored."""
+    kept, one = copied(vendor()), vendor(**changed)
+    with pytest.raises(ConfigError, match=told):
+        saved(one)
+    with pytest.raises(ConfigError, match=told):
+        restore(one, *kept)

@@ -1,0 +1,289 @@
+"""Caution on noisy sums: what one visit moves, who is found out, who is not, and its twin."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tacit import randomness
+from tacit.accounting import PureAccountant
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.messages import Offer, Reward
+from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust_noisy import GRAINS, NoisyPeer, largest_gap, tail
+from tacit.designs.pdap.uniform import Uniform
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+from tacit.mechanisms.laplace import LaplaceRelease
+
+HERE = np.array([0.5])
+RANGES = [(0.0, 1.0), (-0.58, 1.58), (-99.5, 100.5), (0.4, 0.6)]
+
+
+class Claims(Uniform):
+    """A learner that promises something, and asks the neighbour whenever it may."""
+
+    epsilon = 1.0
+
+    def select(self, context, arms=None):
+        own, neighbours = self._arms.among(arms)
+        return super().select(context, neighbours or own)
+
+    def settle(self, context, arms, *, instead=None) -> Choice:
+        return super().select(context, arms)
+
+
+def vendor(caution, **changed):
+    source = randomness.secure()
+    forwarder = Forwarder(Agreement(1, 2, 1.0), randomness=source)
+    home = Claims(1, 1, randomness=source)
+    return Vendor(home, ["own"], peers=["b"], forwarder=forwarder, caution=caution, **changed)
+
+
+def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: None):
+    """One visit, whose parts come in that order, with `between` after each."""
+    made = shop.choose(HERE)
+    if not made.waits():
+        return
+    message = Reward.of(made.request, word).encode()
+    parts = {
+        "offer": lambda: shop.offered(
+            made, None if silent else Offer(made.request, "theirs").encode()
+        ),
+        "click": lambda: shop.clicked(made, click),
+        "word": lambda: shop.rewarded("b", message),
+    }
+    for part in order:
+        parts[part]()
+        between()
+
+
+@pytest.mark.parametrize(("low", "high"), RANGES)
+def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
+    """In whatever order, however often and in however many epochs its parts come in, and whatever
+    is said: 3 + w at most, and as much for some."""
+    caution = Caution(low=low, high=high, share=1.0)
+    charged = 3 * GRAINS + largest_gap(caution)
+    most = 0
+    for order in itertools.product(("offer", "click", "word"), repeat=4):
+        for click, word, silent in itertools.product((0, 1, 0.5), (low, high, -1e9), (0, 1)):
+            shop, moved = vendor(caution), []
+            peer = shop.known("b")
+
+            def over(peer=peer, moved=moved):
+                moved.append(np.abs(peer._sums).sum())
+                peer._sums[:] = 0
+
+            if order.count("offer") > 1 and silent:
+                continue  # refused: the visit waits for nobody any more
+            visit(shop, order, click=click, word=word, silent=silent, between=over)
+            most = max(most, sum(moved))
+            assert sum(moved) <= charged
+    assert most >= charged - 2
+
+
+def test_the_noise_is_that_of_what_is_charged():
+    """epsilon times the scale is at least the distance in grains; the price is no more than it."""
+    for low, high in RANGES:
+        caution = Caution(low=low, high=high)
+        peer = NoisyPeer(caution, epsilon=0.5)
+        assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(caution)
+        assert PureAccountant().add(peer.event).epsilon() <= 0.5
+
+
+def test_nothing_happens_between_two_releases():
+    """Whatever comes in, who may be asked and who is believed changes at the end of an epoch."""
+    caution = Caution(epsilon=math.inf, epoch=100, proof=1, failures=1)
+    busy, idle = NoisyPeer(caution, epsilon=math.inf), NoisyPeer(caution, epsilon=math.inf)
+    for _ in range(99):
+        busy.failed(1)
+        busy.noticed()
+        busy.compared(1.0, click=False)
+    assert [busy.open(step) for step in range(300)] == [idle.open(step) for step in range(300)]
+    assert busy.believed
+
+
+def test_an_unproved_neighbour_is_asked_at_public_times():
+    """The first 4 `proof` visits, then every tenth, whatever it is asked and answers."""
+    shop = vendor(Caution(share=0.1, proof=10))
+    asked = []
+    for step in range(1, 401):
+        made = shop.choose(HERE)
+        if made.waits():
+            asked.append(step)
+            shop.offered(made, Offer(made.request, "theirs").encode())
+    assert asked == [*range(1, 41), *range(50, 401, 10)]
+
+
+def test_a_found_liar_is_asked_at_public_times_again():
+    """Proved by an epoch of honest words, and found out by one of lies, whatever came before."""
+    caution = Caution(share=0.25, proof=1, epoch=100, epsilon=math.inf)
+    peer = NoisyPeer(caution, epsilon=math.inf)
+    for word in (0.0, 1.0):
+        for _ in range(100):
+            peer.noticed()
+            peer.compared(word, click=False)
+        peer.ended(100)
+        asked = [peer.open(visits) for visits in range(100, 108)]
+        assert peer.proved
+        assert asked == [word == 0.0 or visits % 4 == 0 for visits in range(100, 108)]
+
+
+def lives(caution, epochs, *, epsilon, lie=None, calls=200, generator=None):
+    """A neighbour that home sees `calls` times an epoch; words by randomised response, or lies."""
+    peer = NoisyPeer(caution, epsilon=epsilon)
+    width = caution.high - caution.low
+    for epoch in range(1, epochs + 1):
+        for step in range(calls):
+            click = step % 2
+            truth = (click - caution.low) / width
+            word = caution.low + width * float(generator.random() < truth)
+            peer.answered()
+            peer.noticed()
+            peer.compared(word if lie is None else lie(click), bool(click))
+        if peer.ended(epoch * caution.epoch):
+            return epoch
+    return None
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+def test_an_honest_neighbour_is_kept(epsilon):
+    """Randomised response at epsilon 1 is no lie, and noise makes it none: in 8 lives of ten
+    epochs nobody is condemned (noise: a chance of 0.008 by the bound, and far less in fact)."""
+    caution = Caution(low=-0.58, high=1.58, tolerance=0.1)
+    generator = np.random.default_rng(3)
+    found = [lives(caution, 10, epsilon=epsilon, generator=generator) for _ in range(8)]
+    assert found == [None] * 8
+
+
+@pytest.mark.parametrize(("epsilon", "epochs"), [(math.inf, 1), (1.0, 2), (0.5, 5), (0.1, 60)])
+@pytest.mark.parametrize("lie", [lambda _: 1.0, lambda _: 0.0, lambda click: 1.0 - click])
+def test_a_liar_is_found(lie, epsilon, epochs):
+    """Of 200 visits seen in an epoch: within 1 epoch without noise, 2 at epsilon 1, 5 at 0.5, and
+    60 at 0.1 (where it is about 20); in three lives of three."""
+    generator = np.random.default_rng(4)
+    for _ in range(3):
+        found = lives(Caution(), epochs, epsilon=epsilon, lie=lie, generator=generator)
+        assert found is not None
+
+
+def test_noise_alone_raises_no_more_alarms_than_stated():
+    """500 neighbours that nobody ever asks, three releases each, at an alarm of 5 %: at most
+    that many are condemned, as many proved, and as many paused."""
+    caution = Caution(alarm=0.05, share=0.25, proof=1, failures=1)
+    raised = np.zeros(3)
+    for _ in range(500):
+        peer = NoisyPeer(caution, epsilon=0.1)
+        for epoch in range(1, 4):
+            peer.ended(epoch * caution.epoch)
+        raised += (not peer.believed, peer.proved, peer._pauses > 0)
+    assert (raised <= 0.05 * 500).all()
+
+
+@pytest.mark.parametrize("terms", [1, 3, 30])
+def test_tail_bounds_sums_of_laplace_noise(terms):
+    """A hundred thousand sums exceed the bound at 1 % in at most 1 % of cases, and half of it
+    more often."""
+    sums = np.random.default_rng(5).laplace(size=(100_000, terms)).sum(axis=1)
+    bound = tail(terms, 0.01)
+    assert (sums > bound).mean() <= 0.01
+    assert (sums > bound / 2).mean() > 0.01
+
+
+@pytest.mark.parametrize("epsilon", [0.5, math.inf])
+def test_an_absent_neighbour_is_left_alone_for_longer_and_longer(epsilon):
+    """Of 20,000 visits, one that never answers costs a few epochs of calls, and noise no more
+    than a few others."""
+    shop = vendor(Caution(share=1.0, epsilon=epsilon, epoch=500))
+    calls = 0
+    for _ in range(20_000):
+        made = shop.choose(HERE)
+        if made.waits():
+            calls += 1
+            shop.offered(made, None)
+    assert 500 <= calls <= 4000
+
+
+def test_a_pause_ends_and_is_forgiven():
+    """Back after its pause, a neighbour that answers starts with short pauses again."""
+    caution = Caution(share=1.0, epsilon=math.inf, epoch=100, pause=100)
+    peer = NoisyPeer(caution, epsilon=math.inf)
+    for visits in (100, 300):
+        for _ in range(50):
+            peer.failed(visits)
+        peer.ended(visits)
+    assert (peer.open(499), peer.open(500)) == (False, True)
+    for _ in range(50):
+        peer.answered()
+    peer.ended(600)
+    for _ in range(50):
+        peer.failed(700)
+    peer.ended(700)
+    assert (peer.open(799), peer.open(800)) == (False, True)
+
+
+def test_without_noise_sums_are_exact():
+    """epsilon inf: what is known is what came in, by the same code."""
+    peer = NoisyPeer(Caution(), epsilon=math.inf)
+    peer.answered()
+    peer.noticed()
+    peer.compared(1.0, click=False)
+    peer.ended(1000)
+    assert peer._known.tolist() == [-1, 1, 1, 0, 1, 0]
+
+
+def test_a_twin_without_noise_has_exact_sums(monkeypatch):
+    """A learner at epsilon inf gets no noise around it either."""
+    monkeypatch.setattr(Claims, "epsilon", math.inf)
+    shop = vendor(Caution())
+    assert shop.known("b").release.epsilon == math.inf
+    assert shop.caution_epsilon == math.inf
+
+
+def test_a_found_liars_arm_starts_anew():
+    """At the vendor: from the release on its words are not learned, and its arm is a new one."""
+    shop = vendor(Caution(epsilon=2.0, epoch=50, share=1.0))
+    for _ in range(500):
+        visit(shop, ("offer", "click", "word"), click=0.0, word=1.0)
+    assert not shop.known("b").believed
+    assert min(shop._peers) > 1
+
+
+def test_words_are_waited_for_by_age():
+    """A visit's word is waited for until so many visits later; not until so many others wait, for
+    then one visit would decide whether another's word counts."""
+    shop = vendor(Caution(share=1.0), keeps=5)
+    first = shop.choose(HERE)
+    word = Reward.of(first.request, 1.0).encode()
+    for _ in range(4):
+        shop.choose(HERE, videos=["own"])
+    assert len(shop._waiting) == 5
+    shop.choose(HERE)
+    assert not shop.rewarded("b", word)
+
+
+def test_one_release_per_epoch_and_neighbour(monkeypatch):
+    """1,000 visits at an epoch of 100 are ten releases, asked or not."""
+    calls = []
+    real = LaplaceRelease.__call__
+
+    def counted(self, values):
+        calls.append(values)
+        return real(self, values)
+
+    monkeypatch.setattr(LaplaceRelease, "__call__", counted)
+    shop = vendor(Caution(epoch=100))
+    for _ in range(1000):
+        shop.choose(HERE)
+    assert len(calls) == 10
+
+
+@pytest.mark.parametrize("bad", [{"epsilon": 0.0}, {"epoch": 0}, {"alarm": 0.0}, {"alarm": 1.0}])
+def test_what_makes_no_sense_is_refused(bad):
+    """No noise scale for epsilon 0, no epoch of nothing, no chance beyond 0 and 1."""
+    with pytest.raises(ConfigError):
+        Caution(**bad)

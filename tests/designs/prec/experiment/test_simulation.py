@@ -1,0 +1,158 @@
+"""p-REC among what competes with it: who loses where, and how rows are made."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit.accounting.events import Exponential, repeat
+from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.cli.app import main
+from tacit.designs.prec.experiment.methods import METHODS, Budget, Raw, per_round
+from tacit.designs.prec.experiment.simulation import Setting, play, points, settings_of, simulate
+from tacit.designs.prec.experiment.worlds import Game
+from tacit.errors import ConfigError
+from tacit.randomness import simulation
+
+GAME = Game(120, 2, 600, 250)
+BUDGET = Budget(1.0, 1e-6)
+
+
+def losses(world: str, method: str, game: Game = GAME, budget: Budget = BUDGET, seeds: int = 3):
+    return [play(Setting(world, game, budget), method, seed).loss for seed in range(seeds)]
+
+
+@pytest.mark.parametrize("world", ["planted", "opposed", "adaptive", "search", "sybils"])
+def test_the_loss_is_within_the_bound(world):
+    """The proved bound, for peers who are enough for the gate."""
+    setting = Setting(world, GAME, BUDGET)
+    rows = [play(setting, "p-rec", seed) for seed in range(4)]
+    assert all(row.loss_bound is not None and row.loss_bound < 10 for row in rows)
+    assert np.mean([row.loss for row in rows]) <= rows[0].loss_bound
+
+
+def test_a_standing_majority_of_strangers_beats_the_counters():
+    """Opposed by most, the raw counts are wrong in nearly all rounds, and p-REC in a few."""
+    assert np.mean(losses("opposed", "p-rec")) < 10
+    assert np.mean(losses("opposed", "exponential")) > 60
+    assert np.mean(losses("opposed", "majority")) == GAME.rounds
+
+
+def test_too_few_peers_shut_the_gate():
+    """Then all is uniform, the bound owns up to it, and the exponential mechanism errs less."""
+    game = Game(120, 2, 600, 60)
+    row = play(Setting("planted", game, BUDGET), "p-rec", 0)
+    assert row.stopped is not None
+    assert row.loss > 30
+    assert row.loss_bound > 30
+    assert np.mean(losses("planted", "exponential", game)) < 30
+
+
+def test_a_victim_is_read_without_the_gate_and_not_with_it():
+    """Whoever likes what one voter votes for is given it nearly always, unless a gate is shut."""
+    assert np.mean(losses("victim", "p-rec-no-gate")) < 15
+    assert np.mean(losses("victim", "p-rec")) > 40
+
+
+def test_colluding_clients_learn_no_more_of_a_victim():
+    """What most of five clients were given is about as often right as a coin."""
+    budget = Budget(1.0, 1e-6, clients=5)
+    row = play(Setting("victim", GAME, budget), "p-rec", 0)
+    assert row.joint_loss > 35
+    assert row.clients == 5
+
+
+def test_infinite_epsilon_is_the_paper_s_algorithm():
+    """p-REC at epsilon = inf draws the very same as without a gate, the other becomes majority."""
+    free = Budget(math.inf, 1e-6)
+    assert losses("planted", "p-rec", budget=free) == losses("planted", "p-rec-no-gate")
+    assert losses("planted", "exponential", budget=free) == losses("planted", "majority")
+
+
+def test_the_competitor_spends_all_of_epsilon_and_no_more():
+    """Its rounds together cost epsilon by zCDP, and a little more per round would be too much."""
+    each = per_round(1.0, 1e-6, 1000)
+    assert each == pytest.approx(0.0178, abs=0.004)
+
+    def spent(one: float) -> float:
+        return ZCDPAccountant().add(repeat(Exponential(one), 1000)).epsilon(1e-6)
+
+    assert spent(each) <= 1 < spent(each * 1.01)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_the_competitor_s_rounds_are_priced_for_all_clients_together(together):
+    """Three clients' choices see the same votes: all 360 of them share epsilon."""
+    with simulation():
+        event = Raw(GAME, Budget(1.0, 1e-6, clients=4, together=together), 0)._draw.event
+    spent = ZCDPAccountant().add(repeat(event, GAME.rounds * together)).epsilon(1e-6)
+    assert 0.99 < spent <= 1
+
+
+def test_one_thing_moves_at_a_time():
+    """The base comes once, and every other setting differs from it in one thing."""
+    base = Setting("planted", GAME, BUDGET)
+    found = settings_of(base, {"peers": (250, 100), "epsilon": (1.0, 2.0)})
+    assert [(s.game.peers, s.budget.epsilon) for s in found] == [(250, 1), (100, 1), (250, 2)]
+
+
+def test_methods_without_privacy_are_played_once_for_all_epsilons():
+    """Their rows have no epsilon, and are not repeated."""
+    base = Setting("planted", Game(20, 2, 50, 20), BUDGET)
+    rows = simulate(
+        settings_of(base, {"epsilon": (1.0, 2.0)}), ("exponential", "majority"), range(2), workers=1
+    )
+    assert [(row.method, row.epsilon) for row in rows] == [
+        *[("exponential", 1.0)] * 2,
+        *[("majority", None)] * 2,
+        *[("exponential", 2.0)] * 2,
+    ]
+    assert [point.row.method for point in points(rows)] == [
+        "exponential",
+        "majority",
+        "exponential",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("world", "method", "game", "budget"),
+    [
+        ("nowhere", "p-rec", GAME, BUDGET),
+        ("planted", "magic", GAME, BUDGET),
+        ("opposed", "p-rec", Game(50, 2, 100, 30, radius=2), BUDGET),
+        ("planted", "p-rec", GAME, Budget(1.0, 1e-6, clients=2, together=3)),
+    ],
+)
+def test_what_cannot_be_played_is_refused(world, method, game, budget):
+    """Before anything is played."""
+    with pytest.raises(ConfigError):
+        simulate([Setting(world, game, budget)], [method], [0], workers=1)
+
+
+def test_the_command_prints_rows_for_every_method(capsys):
+    """One JSON object, a row for each method and seed, with its setting and its loss."""
+    words = "simulate prec --rounds 30 --voters 200 --peers 100 --seeds 2 --workers 1 --json"
+    assert main(words.split()) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["method"] for row in rows] == [name for name in METHODS for _ in range(2)]
+    assert {"rounds", "objects", "voters", "peers", "epsilon", "delta", "seed", "loss"} <= set(
+        rows[0]
+    )
+
+
+def test_the_page_stands_alone(tmp_path, capsys):
+    """A figure for what moves, no script, no address; the table of the terminal beside it."""
+    page = tmp_path / "page.html"
+    words = "simulate prec --rounds 30 --voters 200 --peers 100,40 --seeds 2 --workers 1 --report"
+    assert main([*words.split(), str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert "Disliked recommendations by peers" in text
+    assert "<script" not in text
+    assert "://" not in text
+    said = capsys.readouterr().out
+    assert "no gate" in said
+    assert f"Wrote {page}" in said.replace("\n", "")

@@ -1,0 +1,72 @@
+"""The gate: its chance to fail, its one life, and that it goes on in another process."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.designs.prec.gate import Gate, failure, smallest_slack
+from tacit.errors import PrivacyError
+
+
+def laplace(step: int, scale: float) -> float:
+    q = math.exp(-1 / scale)
+    return (1 - q) / (1 + q) * q ** abs(step)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("slack", [0, 3, 12])
+def test_failure_is_the_sum_over_the_noise(epsilon: float, slack: int) -> None:
+    """The closed form is the chance that two discrete draws of scale 2/epsilon are so far apart."""
+    scale, far = 2 / epsilon, 400
+    above = [sum(laplace(step, scale) for step in range(start, far)) for start in range(-far, far)]
+    total = sum(
+        laplace(drawn, scale) * above[min(2 * far - 1, slack + 2 + drawn + far)]
+        for drawn in range(-far + slack + 2, far - slack - 2)
+    )
+    assert failure(epsilon, slack) == pytest.approx(total, rel=1e-9)
+
+
+@given(st.floats(0.05, 20), st.floats(1e-12, 0.4))
+@settings(max_examples=50)
+def test_slack_is_the_smallest(epsilon: float, delta: float) -> None:
+    """One less would fail too often."""
+    slack = smallest_slack(epsilon, delta)
+    assert failure(epsilon, slack) <= delta
+    assert slack == 0 or failure(epsilon, slack - 1) > delta
+
+
+def test_discrete_slack_is_close_to_the_continuous_one() -> None:
+    """For delta 1e-6: 305.6, 122.2 and 61.1 by the continuous formula."""
+    found = [smallest_slack(epsilon, 1e-6) for epsilon in (0.1, 0.25, 0.5)]
+    assert found == pytest.approx([305.6, 122.2, 61.1], abs=2)
+
+
+def test_both_noises_have_scale_two_over_epsilon() -> None:
+    """On the threshold and on each count: survivors only rise with one voter more."""
+    gate = Gate.opened(epsilon=0.5, threshold=100).gate
+    assert (gate.threshold_scale, gate.count_scale) == (4.0, 4.0)
+
+
+def test_it_stops_below_and_for_good() -> None:
+    """Far above the threshold it is open, far below it shuts, and then counts do not matter."""
+    gate = Gate.opened(epsilon=1.0, threshold=1000)
+    asked = [gate.stops_at(count) for count in (2000, 2000, 10, 2000)]
+    assert asked == [False, False, True, True]
+
+
+def test_resumed_gates_keep_their_noise() -> None:
+    """The threshold is not drawn again, and shut stays shut."""
+    first = Gate.opened(epsilon=1.0, threshold=1000)
+    second = Gate.resumed(epsilon=1.0, threshold=1000, drawn=first.drawn, stopped=True)
+    assert (second.drawn, second.stopped) == (first.drawn, True)
+
+
+def test_gates_are_not_copied() -> None:
+    """A pickled gate would be two."""
+    with pytest.raises(PrivacyError, match="cannot be copied"):
+        pickle.dumps(Gate.opened(epsilon=1.0, threshold=10))

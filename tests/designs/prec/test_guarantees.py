@@ -1,0 +1,81 @@
+"""The cards: what is stated is what the plan costs, and the paper's promise is called one."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from tacit.designs.prec import PRec, PRecSettings, cards
+from tacit.designs.prec.guarantees import lonely_losses
+from tacit.designs.prec.law import Law
+from tacit.privacy import Basis
+from tacit.randomness import replay, simulation
+
+SOUND = PRecSettings(100, 2, 300, epsilon=4.0, clients_together=2, clients=3, delta=1e-5)
+
+
+def test_one_card_for_each_number_of_clients() -> None:
+    """One, those priced together, and all: epsilon and delta add up."""
+    one, two, three = cards(SOUND)
+    assert two.epsilon == pytest.approx(4.0, rel=1e-9)
+    assert two.epsilon is not None
+    assert two.epsilon <= 4.0
+    assert [one.epsilon, three.epsilon] == pytest.approx([2.0, 6.0], rel=1e-9)
+    assert two.delta is not None
+    assert two.delta <= 1e-5
+    assert three.delta == pytest.approx(3 * SOUND.plan.delta)
+
+
+def test_a_bounded_number_of_clients_has_a_lifetime() -> None:
+    """The card for all runs that ever begin says so; without a bound nothing does."""
+    assert cards(SOUND)[2].lifetime_epsilon == cards(SOUND)[2].epsilon
+    assert cards(PRecSettings(100, 2, 300, epsilon=4.0))[0].lifetime_epsilon is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "basis"),
+    [
+        (PRecSettings(100, 2, 300, epsilon=4.0), Basis.EXACT),
+        (PRecSettings(100, 5, 3000, epsilon=9.0), Basis.PROVED),
+        (PRecSettings(100, 2, 300, peers=40, variant="published"), Basis.CONDITIONAL),
+        (PRecSettings(100, 2, 300, epsilon=math.inf), Basis.NONE),
+    ],
+)
+def test_the_basis_is_what_it_rests_on(wanted: PRecSettings, basis: Basis) -> None:
+    """Exact, proved, on a promise, or on nothing; and every card can be written as JSON."""
+    for card in cards(wanted):
+        assert card.basis is basis
+        json.dumps(card.to_dict(), allow_nan=False)
+
+
+def test_sound_cards_ask_for_no_peers() -> None:
+    """What only the client's answers decide is not among the assumptions."""
+    for card in cards(SOUND):
+        assert not any("voted for" in text or "likes" in text for text in card.assumptions)
+
+
+def test_the_counter_example_is_computed() -> None:
+    """Claimed 2.157 for 100 peers; a client without peers finds 13.52 and 67.7."""
+    (card,) = cards(PRecSettings(20, 2, 200, peers=100, variant="published"))
+    assert card.epsilon == pytest.approx(2.157, abs=5e-4)
+    same, other = lonely_losses(Law(20, 2), 20)
+    assert (same, other) == (pytest.approx(13.52, abs=0.01), pytest.approx(67.7, abs=0.02))
+    assert f"{same:.4g}" in card.claims[0].evidence[0]
+
+
+def test_the_counter_example_is_what_the_rounds_add_up_to() -> None:
+    """ln(m (1 - gamma) + gamma) a round, and ln(1 / gamma) in the other direction."""
+    law = Law(50, 4, 1)
+    gamma = float(law.gamma)
+    same, other = lonely_losses(law, 50)
+    assert same == pytest.approx(50 * math.log(4 * (1 - gamma) + gamma))
+    assert other == pytest.approx(-50 * math.log(gamma))
+
+
+def test_replayed_draws_protect_nobody() -> None:
+    """A simulation's curator does not show a card that only holds for secure draws."""
+    with simulation():
+        server = PRec(SOUND, randomness=replay(1))
+        assert [card.basis for card in server.guarantees()] == [Basis.NONE]

@@ -1,0 +1,101 @@
+"""Sketches on the bench: the shipped device, all its reports on small catalogues, planted bugs."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+from tacit.auditing.bench import run
+from tacit.auditing.bugs import examine
+from tacit.designs.sketches.audit import bench as sketches_bench
+from tacit.designs.sketches.audit.bench import BENCH, random_pairs, rated_pair, sensing
+from tacit.designs.sketches.audit.exact import (
+    WORLDS,
+    distribution,
+    neighbours,
+    small,
+    telling,
+    worst,
+)
+from tacit.designs.sketches.audit.faults import BUGS
+from tacit.designs.sketches.messages import UNITS
+
+SAMPLES = 2_000
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("questions", [1, 2, 3, 4])
+@pytest.mark.parametrize("rated", [1, 2, 4])
+def test_the_claim_is_met_exactly(unit, questions, rated):
+    """For every Q, w and unit, the enumerated loss is at most epsilon, and as the unit shares it:
+    a person who rated w items moves at most min(Q, 2w) bits."""
+    campaign = small(unit, questions, rated, 1.0)
+    found = worst(campaign, unit)
+    assert found <= 1.0 + 1e-12
+    # All bits that may change can change, so nothing is paid for in vain.
+    assert found == pytest.approx(1.0, rel=1e-6)
+
+
+def test_neighbours_are_what_units_say():
+    """By hand on four items: all pairs, one more or less, one moved."""
+    assert [len(list(neighbours(unit))) for unit in UNITS] == [120, 32, 24]
+
+
+def test_distributions_are_whole():
+    """Chances of all reports add up to 1, and two answers have four of them."""
+    campaign = small("user", 2, 2, 1.0)
+    shown = distribution(campaign, telling(campaign)[0], WORLDS[5])
+    assert sum(shown.values()) == Fraction(1)
+    assert len(shown) == 4
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sensing(1, 1.0, "user"),
+        lambda: sensing(3, 6.0, "user"),
+        lambda: sensing(4, 1.0, "rating"),
+        lambda: sensing(4, 1.0, "moved rating"),
+        lambda: random_pairs(2, 1.0),
+        lambda: rated_pair(1.0),
+    ],
+)
+def test_no_violation_is_found(make):
+    """Samples of the device stay below the claim, at no less than an ideal auditor's bound, and
+    neither draws nor errors tell the neighbours apart."""
+    found = run(make(), samples=SAMPLES)
+    assert found.verdict != "violation"
+    for pair in found.pairs:
+        assert pair.ideal <= pair.lower_bound <= found.epsilon
+        assert pair.differences == ()
+        assert pair.failed == ""
+
+
+def test_too_low_a_claim_is_refuted():
+    """Six nats claimed to be two: by computation and by samples."""
+    wrong = dataclasses.replace(sensing(3, 6.0, "user"), epsilon=2.0)
+    found = run(wrong, samples=SAMPLES)
+    assert found.verdict == "violation"
+    assert found.exact > 5.9
+    assert found.lower_bound > 2.0
+
+
+def test_every_unit_and_method_is_on_the_bench():
+    """Nothing that a campaign can ask for is left out."""
+    made = [make() for make in BENCH]
+    assert {subject.unit for subject in made} == {*UNITS, "stars"}
+    names = " ".join(subject.mechanism for subject in made)
+    for name in ("maxsense", "multi-maxsense", "pairwise-preference", "pairwise-rated"):
+        assert name in names
+    assert all(pair.untapped for subject in made for pair in subject.pairs)
+    assert sketches_bench.SAMPLES >= SAMPLES
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_planted_bugs_are_caught(bug):
+    """Each bug is called broken, its clean twin is not."""
+    caught, twin = examine(bug)
+    assert caught.caught
+    assert not twin.alarm

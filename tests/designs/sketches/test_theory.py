@@ -1,0 +1,229 @@
+"""The bounds have the printed values, and what is claimed to be sharper is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal, getcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.data.synthetic_blocks import Blocks, example
+from tacit.designs.sketches import theory
+
+getcontext().prec = 50
+epsilons = st.floats(0.01, 8)
+
+
+@pytest.mark.parametrize(
+    ("eps", "truth", "rho"),
+    [
+        (0.1, 0.52497918747894, 0.04995837495788),
+        (1.0, 0.731058578630005, 0.462117157260010),
+        (math.log(3), 0.75, 0.5),
+        (2.0, 0.880797077977882, 0.761594155955765),
+    ],
+)
+def test_bit_release(eps, truth, rho):
+    """Proposition 2.4's chance of the truth and the signal left, to twelve digits."""
+    assert theory.truth(eps) == pytest.approx(truth, abs=1e-12)
+    assert theory.rho(eps) == pytest.approx(rho, abs=1e-12)
+
+
+def exactly(N, w, eps, eta=Decimal("0.1")):  # noqa: N803
+    """The three bounds in decimal arithmetic, written down anew."""
+    eps = Decimal(str(eps))
+    half, e = (eps / 2).exp(), eps.exp()
+    tanh, sinh = (half - 1 / half) / (half + 1 / half), (half - 1 / half) / 2
+    bits = ((1 - eta) * N - 1) * Decimal(2).ln()
+    adaptive = ((1 - 2 * eta) * N / (w * (e - 1))) ** 2
+    return bits / (eps * tanh), bits * N / (w * sinh**2), adaptive
+
+
+GOLDEN = [
+    (100, 1, 1, "133.49", "22719", "2167.7"),
+    (200, 20, 1, "268.49", "4569.2", "21.68"),
+    (1000, 30, 0.5, "5088.5", "325500", "1689.7"),
+    (1000, 1000, 1, "1348.4", "2294.8", "0.22"),
+]
+
+
+@pytest.mark.parametrize(("N", "w", "eps", "ldp", "scarce", "adaptive"), GOLDEN)
+def test_lower_bounds(N, w, eps, ldp, scarce, adaptive):  # noqa: N803
+    """Fewest people: the table's values in all their digits, and ten digits of exact arithmetic."""
+    ours = (
+        theory.ldp_bound(N, eps, 0.1),
+        theory.scarce_bound(N, w, eps, 0.1),
+        theory.adaptive_bound(N, w, eps, 0.1),
+    )
+    assert ours == pytest.approx([float(value) for value in exactly(N, w, eps)], rel=1e-10)
+    for found, printed in zip(ours, (ldp, scarce, adaptive), strict=True):
+        digits = len(printed.partition(".")[2])
+        unit = 50 if printed == "325500" else 10**-digits / 2
+        assert abs(found - float(printed)) <= unit * 1.0001
+
+
+@given(epsilons)
+def test_sharper_information_is_sharper(eps):
+    """eps tanh(eps / 2) is below eps and below eps^2 / 2."""
+    assert theory.sharper_information(eps) < theory.information(eps)
+    assert theory.sharper_information(eps) <= eps**2 / 2
+
+
+@given(epsilons, st.floats(0.01, 0.99))
+def test_a_bit_tells_at_most_the_bound(eps, share):
+    """Randomized response of a coin, computed exactly, stays below the sharper bound."""
+
+    def entropy(p):
+        return -sum(q * math.log(q) for q in (p, 1 - p) if q > 0)
+
+    t = theory.truth(eps)
+    told = entropy(share * t + (1 - share) * (1 - t)) - entropy(t)
+    assert told <= theory.sharper_information(eps) + 1e-12
+
+
+@pytest.mark.parametrize(("N", "w", "eps"), [(4, 1, 1.0), (4, 2, 0.5), (5, 2, 2.0), (5, 5, 1.0)])
+def test_label_information_holds(N, w, eps):  # noqa: N803
+    """What one private bit about (set, likes) tells of all labels, enumerated, is in the bound."""
+    rng = np.random.default_rng(N * w)
+    labels = list(itertools.product((0, 1), repeat=N))
+    sets = list(itertools.combinations(range(N), w))
+    most = 0.0
+    for _ in range(20):
+        answer = {}  # a random private question: the chance of a 1 for every value of the data
+        for items in sets:
+            for likes in itertools.product((0, 1), repeat=w):
+                answer[items, likes] = theory.truth(eps if rng.random() < 0.5 else -eps)
+        ones = np.array(
+            [np.mean([answer[s, tuple(z[i] for i in s)] for s in sets]) for z in labels]
+        )
+        mean = ones.mean()
+        told = np.mean(ones * np.log(ones / mean) + (1 - ones) * np.log((1 - ones) / (1 - mean)))
+        most = max(most, float(told))
+    assert 0 < most <= theory.label_information(N, w, eps)
+
+
+def test_distortion_asks_for_less():
+    """Tolerating wrong labels lowers the bound to nothing at one half; none tolerated is 3.3."""
+    exact, some, half = (theory.theorem_3_3(100, 1.0, 0.1, d) for d in (0, 0.1, 0.5))
+    assert exact == pytest.approx(89 * math.log(2))
+    assert exact > some > half == 0
+
+
+def test_fano():
+    """Half the bits leave a chance of error of about one half."""
+    assert theory.fano(50, 100) == pytest.approx(0.49)
+    assert theory.fano(1000, 100) == 0
+
+
+@pytest.mark.parametrize(("N", "w"), [(10, 1), (10, 3), (12, 6), (10, 6)])
+def test_disjoint(N, w):  # noqa: N803
+    """Lemma 4.7's chance is a ratio of binomials."""
+    assert theory.disjoint(N, w) == pytest.approx(math.comb(N - w, w) / math.comb(N, w))
+
+
+def test_theorem_6_1_inverts_lemma_6_4():
+    """After as many people as Theorem 6.1 asks for, Lemma 6.4 allows the information."""
+    people = theory.theorem_6_1(1000, 100, 2.0)
+    assert theory.adaptive_information(people, 1000, 2.0) == pytest.approx(100 * math.log(2))
+
+
+def test_orders():
+    """The orders whose constants are lost, and the theorem that has one."""
+    assert theory.theorem_4_8_order(100, 10) == 100
+    assert theory.theorem_4_10_order(100, 10) == 1000
+    assert theory.theorem_4_3(100, 0.1) == pytest.approx(89 * 100 * math.log(2))
+    one, other = (theory.theorem_3_5(100, 100, eps, 1.0) for eps in (1.0, 0.1))
+    assert other / one == pytest.approx((theory.rho(1.0) / theory.rho(0.1)) ** 2)
+
+
+WORLD = example(2)
+ARGS = (WORLD.people, WORLD.items, WORLD.likes)
+
+
+def test_both_liked():
+    """bhat of the two-by-two example, by hand."""
+    expected = [[0.45, 0.21], [0.21, 0.34]]
+    assert np.allclose(theory.both_liked(WORLD.people, WORLD.likes), expected)
+
+
+def test_degenerate_pairs_are_recognised():
+    """One class of people has a product of rank one: Theorem 3.5 does not apply."""
+    one = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.2]]))
+    assert theory.non_degenerate(theory.both_liked(*(ARGS[0], ARGS[2])), WORLD.items)
+    assert not theory.non_degenerate(theory.both_liked(one.people, one.likes), one.items)
+    assert theory.pairwise_users(60, 60, 1.0, one.people, one.items, one.likes, 0.1) == math.inf
+
+
+def test_maxsense_gap():
+    """Scores of two clusters differ by rho (w / N) sum_k alpha_k q_k (b_k1 - b_k2)."""
+    scores = theory.maxsense_chances(200, 20, 1.0, 1.0, *ARGS)
+    q = theory.no_hit(20, 1.0, WORLD.items, WORLD.likes)
+    gap = theory.rho(1.0) * 0.1 * (WORLD.people * q) @ (WORLD.likes[:, 0] - WORLD.likes[:, 1])
+    assert scores[0] - scores[1] == pytest.approx(gap)
+
+
+def test_indistinct_clusters_need_infinitely_many():
+    """A world in which classes mirror each other gives MaxSense nothing to see."""
+    mirror = np.array([[0.9, 0.2], [0.2, 0.9]])
+    separation = theory.separation(1.0, WORLD.people, WORLD.items, mirror)
+    assert separation == pytest.approx(0)
+    assert theory.theorem_5_1(200, 20, 1.0, 1.0, 0.0, 0.1) == math.inf
+    assert theory.clt_users(200, 20, 1.0, 1.0, 0.0, 0.5, 0.1) == math.inf
+
+
+def test_people_that_are_enough_for_maxsense():
+    """Theorem 5.1 and its normal approximation at round numbers: N 10, w 2, theta 1/2, D 1/4, and
+    eps ln 3, of which rho is 1/2, so that theta w rho^2 D^2 is 1/64."""
+    world = {"N": 10, "w": 2, "eps": math.log(3), "theta": 0.5, "D": 0.25, "eta": 0.1}
+    assert theory.rho(world["eps"]) == pytest.approx(0.5)
+    bound = theory.theorem_5_1(**world)
+    assert bound == pytest.approx(64 * 48 * 100 * math.log(200))
+    assert theory.theorem_5_1(**world, questions=4) == pytest.approx(bound / 4)
+    near = theory.clt_users(**world, s=0.25)
+    assert near == pytest.approx(64 * 8 * (3 / 16) * 100 * math.log(100))
+    assert theory.clt_users(**world, s=0.25, questions=4) == pytest.approx(near / 4)
+
+
+def test_best_theta_for_one_class():
+    """1 / (2 bbar) beats its neighbours in sqrt(theta) e^(-theta bbar)."""
+    best = theory.best_theta_one_class(0.4)
+    value = {t: math.sqrt(t) * math.exp(-0.4 * t) for t in (best * 0.99, best, best * 1.01)}
+    assert max(value, key=value.get) == best
+
+
+@pytest.mark.parametrize(("eps", "questions"), [(1, 1), (3.05, 1), (3.06, 2), (5, 2), (10, 5)])
+def test_best_questions(eps, questions):
+    """One question below 3.057, about eps / 2.18 beyond."""
+    assert theory.best_questions(eps, 32) == questions
+
+
+@given(st.floats(0.01, 60), st.integers(1, 32))
+def test_no_number_of_questions_is_better(eps, most):
+    """The rule's number is the best of all that are allowed."""
+    best = theory.best_questions(eps, most)
+    values = [theory.signal(q, eps) for q in range(1, most + 1)]
+    assert theory.signal(best, eps) >= max(values) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(("eps", "gain"), [(5, 1.48), (10, 2.90)])
+def test_gain_of_several_questions(eps, gain):
+    """Against one question, the printed gains."""
+    best = theory.best_questions(eps, 32)
+    assert theory.signal(best, eps) / theory.signal(1, eps) == pytest.approx(gain, abs=0.005)
+
+
+@given(st.floats(0, 1), epsilons)
+def test_unbiased_inverts_the_release(share, eps):
+    """The share of true ones comes back from the expected share of released ones."""
+    released = theory.truth(-eps) + theory.rho(eps) * share
+    assert theory.unbiased(released, eps) == pytest.approx(share, abs=1e-9)
+
+
+def test_no_negative_number_of_bits():
+    """Where nearly every label may be wrong nothing has to be learned, and nobody is needed."""
+    assert theory.unknown_bits(2, 0.9) == 0
+    assert theory.theorem_3_3(2, 1.0, 0.9) == 0

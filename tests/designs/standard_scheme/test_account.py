@@ -1,0 +1,288 @@
+"""One account on one device: what is due, what is trusted, and what is kept first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tacit.designs.standard_scheme.account import Account, checked
+from tacit.designs.standard_scheme.epochs import calendar, moment, start
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import DAY, RELEASES, WEEK, Release
+from tacit.designs.standard_scheme.refusing import Refused
+
+CREATED = 1_700_000_000
+FIRST = calendar(CREATED, WEEK)
+SECRET = bytes(32)
+HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}
+LETTER = start(FIRST + 1, WEEK) + DAY
+"""A second at which the first week's letter is due."""
+
+
+class Person:
+    """An account whose parts can be changed between two times at which its device is on."""
+
+    def __init__(self, shown):
+        self.shown, self.log = shown, ((FIRST, shown.digest),)
+        self.own, self.state = {"gender": "F"}, State(created=CREATED)
+        self.kept, self.heard = [], []
+
+    def speak(self, now, history=HISTORY, entered=None):
+        account = Account(
+            self.state,
+            self.shown,
+            self.log,
+            self.own,
+            SECRET,
+            lambda state: self.kept.append(state.encode()),
+            self.heard.append,
+        )
+        entered = dict.fromkeys(history, CREATED) if entered is None else entered
+        data = account.speak(history, entered, now)
+        return None if data is None else Release.decode(data)
+
+    def refit(self, shown, epoch):
+        self.shown, self.log = shown, (*self.log, (epoch, shown.digest))
+
+
+@pytest.fixture
+def person(disclose):
+    return Person(disclose())
+
+
+def test_the_letter_is_kept_before_it_leaves(person):
+    """The bytes and the epoch stand in what was kept; a retry sends the same bytes."""
+    letter = person.speak(LETTER)
+    assert len(person.kept) == 1
+    kept = State.decode(person.kept[0])
+    assert kept.letter == letter.encode()
+    assert (kept.last_epoch, kept.spoken) == (FIRST, FIRST)
+    assert set(kept.records) == set(HISTORY)
+    person.state = kept
+    assert person.speak(LETTER + DAY) == letter
+    assert len(person.kept) == 1
+
+
+def test_no_letter_leaves_that_could_not_be_kept(person, monkeypatch):
+    """Where the memory cannot be written the error comes out, and no letter does."""
+
+    def full(state):
+        raise OSError("no space left")
+
+    account = Account(
+        person.state, person.shown, person.log, person.own, SECRET, full, person.heard.append
+    )
+    with pytest.raises(OSError, match="no space"):
+        account.speak(HISTORY, {}, LETTER)
+
+
+def test_a_device_speaks_though_nothing_is_new(person):
+    """An empty history makes a letter a week like any other."""
+    for week in range(3):
+        letter = person.speak(LETTER + week * WEEK, {})
+        assert (letter.epoch, letter.ratings) == (FIRST + week, ())
+
+
+def test_nothing_leaves_before_its_moment(person):
+    """The second before the account's own moment there is no letter, and then there is."""
+    due = moment(FIRST, CREATED, WEEK, SECRET)
+    assert person.speak(due - 1) is None
+    assert person.speak(due).epoch == FIRST
+
+
+def test_items_wait_for_the_end_of_their_epoch(person):
+    """An item entered after the end of the epoch is decided with the next letter."""
+    entered = dict.fromkeys(HISTORY, CREATED) | {"item 0": start(FIRST + 1, WEEK)}
+    person.speak(LETTER, entered=entered)
+    assert set(person.state.records) == set(HISTORY) - {"item 0"}
+    assert person.state.arrivals == {"item 0": start(FIRST + 1, WEEK)}
+    person.speak(LETTER + WEEK, entered=entered)
+    assert person.state.records["item 0"].epoch == FIRST + 1
+    assert person.state.arrivals == {}
+
+
+def test_an_item_of_unknown_time_arrives_when_it_is_first_seen(person):
+    """Without a time, that second counts as the one at which it was entered."""
+    person.speak(LETTER - 2 * DAY, entered={})
+    assert set(person.state.arrivals.values()) == {LETTER - 2 * DAY}
+    person.speak(LETTER, entered={})
+    assert set(person.state.records) == set(HISTORY)
+
+
+def test_deleted_before_it_was_decided(person):
+    """An item deleted in its own epoch leaves no record; rated again, it is decided then."""
+    person.speak(LETTER - 2 * DAY, entered={})
+    person.speak(LETTER, {})
+    assert person.state.records == {}
+    assert person.state.arrivals == {}
+    person.speak(LETTER + DAY, entered={})
+    assert person.speak(LETTER + WEEK).epoch == FIRST + 1
+    assert set(person.state.records) == set(HISTORY)
+
+
+def test_missed_epochs_are_one(person):
+    """After a month the letter of the latest epoch leaves, with everything entered until then."""
+    letter = person.speak(LETTER + 4 * WEEK)
+    assert letter.epoch == FIRST + 4
+    assert {record.epoch for record in person.state.records.values()} == {FIRST + 4}
+
+
+def test_a_clock_that_goes_back(person):
+    """Neither an old letter nor a new one leaves for an epoch that is closed."""
+    person.speak(LETTER + 4 * WEEK)
+    assert person.speak(LETTER) is None
+
+
+def test_the_binding_never_leaves(person):
+    """What names the owner's value is in the memory and in no letter."""
+    letter = person.speak(LETTER)
+    assert person.state.binding
+    assert person.state.binding not in letter.encode().decode()
+
+
+def silent(person, change):
+    """Bring about what a device does not follow; what its owner then reads."""
+    other = replace(person.shown, minimum=0.5, step=0.5, levels=5)
+    if change == "value":
+        person.own = {"gender": "M"}
+        return "another rule, scale, epoch or attribute value"
+    if change == "unknown value":
+        person.own = {"gender": "X"}
+        return "has to be one of"
+    if change == "scale":
+        person.refit(other, FIRST + 1)
+        return "another rule, scale"
+    if change == "true stars":
+        person.refit(replace(person.shown, rule=RELEASES["selection"]), FIRST + 1)
+        return "true stars"
+    if change == "two digests":
+        person.log = (*person.log, (FIRST, other.digest))
+        return "two disclosures in one epoch"
+    if change == "not in the log":
+        person.shown = replace(person.shown, aliases=(("old", "item 0"),))
+        return "its log does not have"
+    if change == "not yet":
+        person.refit(replace(person.shown, aliases=(("old", "item 0"),)), FIRST + 9)
+        return "its log does not have"
+    person.log = ((FIRST, other.digest),)
+    return "not the one it showed before"
+
+
+CHANGES = (
+    "value",
+    "unknown value",
+    "scale",
+    "true stars",
+    "two digests",
+    "not in the log",
+    "not yet",
+    "another log",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_silence_looks_like_speaking(person, change):
+    """Where nothing new may be decided the last set goes on, week by week, and its owner hears why.
+
+    The set, its epoch and the moment are those of a device that has nothing new.
+    """
+    few = {item: HISTORY[item] for item in list(HISTORY)[:4]}
+    before = person.speak(LETTER, few)
+    reason = silent(person, change)
+    after = person.speak(LETTER + WEEK)
+    assert after.ratings == before.ratings
+    assert after.epoch == FIRST + 1
+    assert set(person.state.records) == set(few)
+    assert len(person.heard) == 1
+    assert reason in person.heard[0]
+    assert "Nothing new is decided" in person.heard[0]
+
+
+@pytest.mark.parametrize("change", ["value", "two digests"])
+def test_silence_ends(person, change):
+    """When what was changed is as it was, the device decides again what came meanwhile."""
+    few = {item: HISTORY[item] for item in list(HISTORY)[:3]}
+    person.speak(LETTER, few)
+    own, log = person.own, person.log
+    silent(person, change)
+    person.speak(LETTER + WEEK)
+    person.own, person.log = own, log
+    person.speak(LETTER + 2 * WEEK)
+    assert set(person.state.records) == set(HISTORY)
+
+
+def test_a_deletion_counts_in_silence(person):
+    """A shown item that its owner deletes is left out, whatever else is silent."""
+    before = person.speak(LETTER)
+    gone = before.ratings[0][0]
+    for change in ("value", "another log"):
+        silent(person, change)
+        fewer = {item: stars for item, stars in HISTORY.items() if item != gone}
+        after = person.speak(LETTER + (1 + len(person.heard)) * WEEK, fewer)
+        assert after.ratings == before.ratings[1:]
+
+
+def test_an_unsafe_disclosure_from_the_first(person):
+    """Without a letter there is no set to send again, and none to send."""
+    silent(person, "true stars")
+    person.log = person.log[1:]
+    assert person.speak(LETTER + WEEK) is None
+    assert person.state.last_epoch == -1
+    assert person.heard
+
+
+def test_the_log_only_grows(person):
+    """Each log seen is kept, and the next one has to begin with it."""
+    person.speak(LETTER)
+    assert person.state.log == person.log
+    later = replace(person.shown, aliases=(("old", "item 0"),))
+    person.refit(later, FIRST + 1)
+    letter = person.speak(LETTER + WEEK)
+    assert letter.disclosure == later.digest
+    assert person.state.log == person.log
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ((), "does not have"),
+        (((5, "x"),), "does not have"),
+        (((5, "d"), (5, "d")), "two disclosures"),
+        (((5, "d"), (4, "d")), "two disclosures"),
+        (((5, "d"), (6, "x")), "does not have"),
+        (((8, "d"),), "does not have"),
+    ],
+)
+def test_logs_that_are_not_followed(log, reason):
+    """The digest that counts now has to be the disclosure's, and epochs go up."""
+
+    class Shown:
+        digest = "d"
+
+    with pytest.raises(Refused, match=reason):
+        checked(log, (), Shown, 7)
+    assert checked(((5, "x"), (6, "d"), (9, "x")), ((5, "x"),), Shown, 7)
+
+
+def test_stars_off_the_scale_are_an_error_of_the_app(person):
+    """They are refused in a sentence; nothing is decided, kept or sent."""
+    with pytest.raises(ValueError, match="off the scale"):
+        person.speak(LETTER, HISTORY | {"item 5": 9.0})
+    assert person.state.records == {}
+    assert person.kept == []
+
+
+def test_renamed_items_are_followed_before_anything(person):
+    """The record moves, and a rating under the old id is not taken for a deletion."""
+    before = person.speak(LETTER, {"item 0": 1.0, "item 1": 2.0})
+    (first, *others) = person.shown.items
+    content = json.loads(person.shown.encode())
+    content["items"], content["aliases"] = ["new", *others], [[first, "new"]]
+    spelled = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    person.refit(type(person.shown).decode(spelled), FIRST + 1)
+    after = person.speak(LETTER + WEEK, {"item 0": 1.0, "item 1": 2.0})
+    renamed = {"item 0": "new"}
+    assert after.ratings == tuple((renamed.get(i, i), level) for i, level in before.ratings)
+    assert len(after.ratings) > 0

@@ -1,0 +1,211 @@
+"""What a device remembers, loses, and takes over."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.designs.standard_scheme.canonical import MessageError
+from tacit.designs.standard_scheme.epochs import latest_ended
+from tacit.designs.standard_scheme.memory import Record, State, forgotten, lost, opened
+from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK
+from tacit.designs.standard_scheme.migrating import migrated
+
+NOW = 1_700_000_000
+ids = st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+whole = st.integers(0, 2**40)
+digests = st.text("0123456789abcdef", min_size=16, max_size=16)
+records = st.builds(Record, st.integers(0, 4 * MICRO) | st.none(), digests, whole) | st.builds(
+    Record, st.integers(0, 4 * MICRO), digests, whole, st.just(True)
+)
+states = st.builds(
+    State,
+    created=whole,
+    binding=digests,
+    records=st.dictionaries(ids, records, max_size=5),
+    frozen=st.sets(ids, max_size=5),
+    arrivals=st.dictionaries(ids, whole, max_size=5),
+    last_epoch=st.integers(-1, 3000),
+    letter=st.none() | st.text(st.characters(exclude_categories=["Cs"])).map(str.encode),
+    spoken=st.integers(-1, 3000),
+    log=st.lists(st.tuples(whole, digests), max_size=3).map(tuple),
+)
+
+
+@given(states)
+def test_round_trip(state):
+    """A state comes back from its bytes, and equal states have equal bytes."""
+    again = State.decode(state.encode())
+    assert again == state
+    again.records = dict(reversed(again.records.items()))
+    assert again.encode() == state.encode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 1},
+        {"created": -1},
+        {"created": None},
+        {"binding": 7},
+        {"records": [["a", 1, "x", 0]]},
+        {"records": [["a", 1.0, "x", 0, False]]},
+        {"records": [["a", 1, "x", -1, False]]},
+        {"records": [["a", None, "x", 0, True]]},
+        {"records": [["a", 1, "x", 0, 1]]},
+        {"records": [[None, 1, "x", 0, False]]},
+        {"records": [["b", 1, "x", 0, False], ["a", 1, "x", 0, False]]},
+        {"records": [["a", 1, "x", 0, False], ["a", None, "x", 0, False]]},
+        {"frozen": ["a", "a"]},
+        {"frozen": [1.5]},
+        {"arrivals": [["a", "now"]]},
+        {"arrivals": {"a": 1}},
+        {"last_epoch": -2},
+        {"spoken": None},
+        {"letter": 7},
+        {"log": [[1, 2]]},
+        {"log": [[-1, "x"]]},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_other_content_is_refused(change):
+    """A memory that this version does not write is refused, and not half read."""
+    content = json.loads(State(created=NOW).encode()) | change
+    with pytest.raises(MessageError):
+        State.decode(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+
+
+def test_no_star_and_no_die_is_kept():
+    """A record has four fields, and they are these."""
+    assert set(Record.__dataclass_fields__) == {"level", "digest", "epoch", "withdrawn"}
+
+
+def test_a_fresh_secret_begins_anew():
+    """A secret made here that never spoke has nothing to lose."""
+    state = opened(None, -1, ["a"], NOW, WEEK)
+    assert state == State(created=NOW)
+
+
+@pytest.mark.parametrize("spoken", [None, 5, 2810])
+def test_a_lost_memory_freezes_what_is_rated(spoken):
+    """A secret that spoke, or was made elsewhere, and has no memory decides later items only."""
+    state = opened(None, spoken, ["a", 7], NOW, WEEK)
+    assert state.frozen == {"a", 7}
+    assert not state.undecided("a")
+    assert state.undecided("b")
+    assert state.records == {}
+    assert state.letter is None
+    assert state.spoken == (-1 if spoken is None else spoken)
+    assert state.last_epoch == max(latest_ended(NOW - DAY, NOW, WEEK), state.spoken)
+
+
+def test_a_backup_freezes_what_was_rated_since():
+    """A memory older than the secret's last letter decides nothing that it has no record of."""
+    backup = State(
+        created=NOW - 9 * WEEK,
+        records={"a": Record(0, "", 5), "b": Record(None, "", 5)},
+        arrivals={"c": NOW - WEEK},
+        letter=b"x",
+        last_epoch=2700,
+        spoken=2700,
+    )
+    state = opened(backup, 2801, ["a", "b", "d"], NOW, WEEK)
+    assert state.frozen == {"c", "d"}
+    assert set(state.records) == {"a", "b"}
+    assert (state.letter, state.arrivals, state.spoken) == (None, {}, 2801)
+    assert state.last_epoch == latest_ended(NOW - 9 * WEEK, NOW, WEEK) >= 2801
+
+
+@pytest.mark.parametrize("spoken", [None, -1, 2700])
+def test_a_present_memory_is_not_lost(spoken):
+    """A memory that knows the last letter goes on as it is."""
+    state = State(created=NOW, arrivals={"c": NOW}, last_epoch=2700, spoken=2700)
+    before = state.encode()
+    assert opened(state, spoken, ["a"], NOW, WEEK).encode() == before
+
+
+def test_forget_me_keeps_ids_alone():
+    """After "forget me" every item that may have been decided stays frozen; no level is left."""
+    state = State(
+        created=5,
+        binding="x",
+        records={"a": Record(MICRO, "", 1), "b": Record(None, "", 1)},
+        frozen={"f"},
+        arrivals={"c": 9},
+        letter=b"x",
+        last_epoch=7,
+        spoken=7,
+        log=((1, "x"),),
+    )
+    after = forgotten(state, ["d"], NOW)
+    assert after == State(created=NOW, frozen={"a", "b", "c", "d", "f"}, log=((1, "x"),))
+    assert after.shown() == {}
+
+
+def test_aliases_move_everything():
+    """Records, frozen items and arrivals follow; of two arrivals the earlier counts."""
+    state = State(
+        created=0,
+        records={"a": Record(1, "", 0, withdrawn=True), "b": Record(2, "", 0)},
+        frozen={"c"},
+        arrivals={"d": 5, "e": 3},
+    )
+    state.follow([("a", "A"), ("b", "A"), ("c", "C"), ("d", "D"), ("e", "D")])
+    assert state.records == {"A": Record(2, "", 0)}
+    assert (state.frozen, state.arrivals) == ({"C"}, {"D": 3})
+    state.follow([("a", "A"), ("b", "A")])
+    assert state.records == {"A": Record(2, "", 0)}
+
+
+def test_lost_at_the_beginning_of_time():
+    """A clock near 1970 makes no negative second."""
+    assert lost([], 5, WEEK).created == 0
+
+
+def version_1(keep=((500_000, 900_000), (1_000_000, 1_000_000)), bounds=((3,), (1,))):
+    """The bytes of a disclosure of version 1, whose chances are those of the stratum."""
+    table = {
+        "name": "gender",
+        "values": ["F", "M"],
+        "bounds": bounds,
+        "keep": [[[own[0]] * 2, [own[1]] * 2] for own in keep],
+        "offsets": [[0, 0], [0, 0]],
+    }
+    return json.dumps({"version": 1, "items": ["a", "b"], "attributes": [table]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("die", "records", "value", "shown"),
+    [
+        (499_999, 2, "F", True),
+        (500_000, 2, "F", False),
+        (500_000, 3, "F", True),
+        (899_999, 3, "F", True),
+        (900_000, 3, "F", False),
+        (999_999, 1, "M", True),
+        (0, 2, "X", False),
+    ],
+)
+def test_what_version_1_showed_last_stays_shown(die, records, value, shown):
+    """By its last disclosure and the number of its records; everything else is held back."""
+    more = {f"more {n}": (0, None, (0,), "x") for n in range(records - 1)}
+    entries = {"a": (MICRO, 2 * MICRO, (die,), "x")} | more
+    state = migrated(entries, version_1(), {"gender": value}, NOW, WEEK)
+    assert state.records["a"].level == (2 * MICRO if shown else None)
+    assert set(state.records) == set(entries)
+    assert all(state.records[item].level is None for item in more)
+
+
+def test_without_its_last_disclosure_all_is_held_back():
+    """Neither are items shown that were never released, or that the disclosure does not have."""
+    entries = {"a": (0, 0, (), "x"), "b": (0, None, (0,), "x"), "z": (0, 0, (), "x")}
+    known = migrated(entries, version_1(), {"gender": "M"}, NOW, WEEK)
+    assert known.shown() == {"a": 0}
+    gone = migrated(entries, None, {"gender": "M"}, NOW, WEEK)
+    assert gone.shown() == {}
+    assert set(gone.records) == set(entries)
+    assert gone.last_epoch >= 1

@@ -1,0 +1,237 @@
+"""What leaves over many epochs, refits and schedules: nothing is ever lost, changed or late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import rule_of_version_1 as version_1
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit import generate
+from tacit.designs.standard_scheme.account import Account
+from tacit.designs.standard_scheme.epochs import calendar, end
+from tacit.designs.standard_scheme.memory import State, opened
+from tacit.designs.standard_scheme.messages import DAY, MICRO, RELEASES, WEEK, Disclosure, Release
+from tacit.designs.standard_scheme.training import consenting, estimate
+
+PEOPLE, ITEMS = 400, 60
+CREATED = 1_700_000_000
+WEEKS = 10
+REFITS = (0, 2, 4, 7)
+"""Weeks after the first in which a disclosure begins to count."""
+
+
+@pytest.fixture(scope="module")
+def people():
+    return generate(users=PEOPLE + 600, items=ITEMS, ratings=24_000, seed=3)
+
+
+@pytest.fixture(scope="module")
+def disclosures(people, make_disclosure):
+    """Four fits to consenting people of whom a tenth leave and others come; and their log."""
+    crowd, _ = consenting(people, ["gender"])
+    found = []
+    for number in range(len(REFITS)):
+        some = np.arange(PEOPLE + 60 * number, PEOPLE + 60 * number + 400)
+        of_some = replace(crowd, levels=crowd.levels[some], labels=crowd.labels[some])
+        tables = estimate(of_some, seed=number)
+        found.append(make_disclosure(tables, RELEASES["scheme+selection+rounding"]))
+    first = calendar(CREATED, WEEK)
+    log = tuple((first + week, one.digest) for week, one in zip(REFITS, found, strict=True))
+    return found, log
+
+
+def shown_at(disclosures, now):
+    """The disclosure that counts, and the log as it stands."""
+    found, log = disclosures
+    count = sum(epoch <= calendar(now, WEEK) for epoch, _ in log)
+    return found[count - 1], log[:count]
+
+
+def history_of(people, number):
+    """Item to (stars, the second at which they were entered), in an order by chance."""
+    chance = np.random.default_rng(number)
+    rated = people.history(people.user_ids[number])
+    return {
+        f"item {people.item_number(item)}": (
+            stars,
+            CREATED + int(WEEKS * WEEK * chance.random() ** 2),
+        )
+        for item, stars in rated.items()
+    }
+
+
+def lived(history, value, secret, disclosures, moments, begin=None):
+    """The letter or None at each moment: an account that keeps its state."""
+    state, kept = begin or State(created=CREATED), []
+    for now in moments:
+        disclosure, log = shown_at(disclosures, now)
+        account = Account(
+            State.decode(state.encode()), disclosure, log, {"gender": value}, secret, kept.append
+        )
+        entered = {item: at for item, (_, at) in history.items() if at <= now}
+        stars = {item: history[item][0] for item in entered}
+        letter = account.speak(stars, entered, now)
+        state = kept[-1] if kept else state
+        yield None if letter is None else Release.decode(letter)
+
+
+def schedule(number):
+    """When a device is on: from every day to once in two weeks."""
+    chance = np.random.default_rng(number)
+    how_often = chance.choice((DAY, 5 * DAY, 2 * WEEK))
+    now, moments = CREATED, []
+    while now < CREATED + (WEEKS + 2) * WEEK:
+        now += 1 + int(chance.exponential(how_often))
+        moments.append(now)
+    return moments
+
+
+def faults(letters, eligible):
+    """How many items were lost, changed or late over these letters.
+
+    eligible: for each letter, the items that could be decided then or before.
+    """
+    lost = changed = late = 0
+    for (before, now), known in zip(pairwise(letters), eligible, strict=False):
+        lost += len(set(before) - set(now))
+        changed += sum(now[item] != before[item] for item in set(before) & set(now))
+        late += len((set(now) - set(before)) & known)
+    return lost, changed, late
+
+
+def by_epoch(letters):
+    """The last letter of each epoch; all letters of one epoch are the same bytes."""
+    found = {}
+    for letter in letters:
+        if letter is not None:
+            assert found.setdefault(letter.epoch, letter).encode() == letter.encode()
+    return [found[epoch] for epoch in sorted(found)]
+
+
+def test_nothing_is_lost_changed_or_late(people, disclosures):
+    """400 people, each with a schedule by chance, three refits: no item and no star ever moves.
+
+    An item is late when it is shown although an earlier letter could have shown it.
+    """
+    found = {shown.digest: shown for shown in disclosures[0]}
+    totals, letters_sent, items_shown = np.zeros(3, dtype=int), 0, 0
+    for number in range(PEOPLE):
+        history = history_of(people, number)
+        value = str(people.attribute("gender")[number])
+        secret = number.to_bytes(32, "big")
+        letters = by_epoch(lived(history, value, secret, disclosures, schedule(number)))
+        eligible, known = [], set()
+        for letter in letters:
+            over = end(letter.epoch, CREATED, WEEK)
+            known = known | decidable(found[letter.disclosure], history, over)
+            eligible.append(known)
+        totals += faults([dict(letter.ratings) for letter in letters], eligible)
+        letters_sent += len(letters)
+        items_shown += len(letters[-1].ratings)
+    assert totals.tolist() == [0, 0, 0]
+    assert letters_sent > 5 * PEOPLE
+    assert items_shown > 10 * PEOPLE
+
+
+def decidable(disclosure: Disclosure, history, over):
+    chances = disclosure.attributes[0].keep[0]
+    return {
+        item
+        for item, chance in zip(disclosure.items, chances, strict=True)
+        if chance and item in history and history[item][1] < over
+    }
+
+
+def test_the_rule_of_version_1_fails(people, disclosures):
+    """The same people under the earlier rule lose items and show some late, in a release a week."""
+    chance = np.random.default_rng(1)
+    tables = []
+    for shown in disclosures[0]:
+        table = shown.attributes[0]
+        ratio = [[min(MICRO, each * MICRO // 950_000) for each in row] for row in table.keep]
+        strata = tuple((tuple(row), tuple(max(0, each - 150_000) for each in row)) for row in ratio)
+        bounds = tuple((12,) for _ in table.values)
+        tables.append(version_1.Tables(shown.items, table.offsets, bounds, strata))
+    totals = np.zeros(3, dtype=int)
+    for number in range(100):
+        history, memory, letters, eligible = history_of(people, number), {}, [], []
+        own = ("F", "M").index(people.attribute("gender")[number])
+        for week in range(WEEKS):
+            fit = tables[sum(week >= refit for refit in REFITS) - 1]
+            known = {i: s for i, (s, at) in history.items() if at < CREATED + (week + 1) * WEEK}
+            device = version_1.Device(fit, own, memory, lambda n: int(chance.integers(n)))
+            letters.append(device.release({i: round(s - 1) * MICRO for i, s in known.items()}))
+            eligible.append(set(known))
+        totals += faults(letters, eligible)
+    assert totals[0] > 50
+    assert totals[2] > 50
+
+
+def test_held_back_items_do_not_show(people, disclosures):
+    """Without what was held back, the same letters leave at the same times, byte by byte.
+
+    Nor does it matter when those items were entered, or that their stars change.
+    """
+    compared = 0
+    for number in range(60):
+        history, moments = history_of(people, number), schedule(number)
+        value, secret = str(people.attribute("gender")[number]), number.to_bytes(32, "big")
+        whole = list(lived(history, value, secret, disclosures, moments))
+        shown = {item for letter in whole if letter is not None for item, _ in letter.ratings}
+        fewer = {item: entry for item, entry in history.items() if item in shown}
+        assert list(lived(fewer, value, secret, disclosures, moments)) == whole
+        other = fewer | {
+            item: (6 - stars, at) for item, (stars, at) in history.items() if item not in shown
+        }
+        assert list(lived(other, value, secret, disclosures, moments)) == whole
+        compared += len(history) - len(fewer)
+    assert compared > 100
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, PEOPLE - 1), st.lists(st.integers(1, 3 * WEEK), min_size=2, max_size=25))
+def test_any_schedule_ends_with_the_same_dice(people, disclosures, number, gaps):
+    """However often a device is on, it speaks once an epoch, and sets only grow."""
+    moments = np.cumsum([CREATED, *gaps]).tolist()
+    history = history_of(people, number)
+    letters = by_epoch(lived(history, "F", bytes(32), disclosures, moments))
+    sets = [set(letter.ratings) for letter in letters]
+    assert all(before <= now for before, now in pairwise(sets))
+    assert [letter.epoch for letter in letters] == sorted({letter.epoch for letter in letters})
+
+
+def test_a_second_device_says_nothing_about_what_was_rated(people, disclosures):
+    """A device with the secret and without the memory sends only what was rated after its start.
+
+    So no item has two decisions, whichever device a watcher looks at.
+    """
+    sent = 0
+    for number in range(40):
+        history, begin = history_of(people, number), CREATED + 3 * WEEK
+        before = {item for item, (_, at) in history.items() if at <= begin}
+        state = opened(None, None, before, begin, WEEK)
+        moments = [now for now in schedule(number) if now > begin]
+        letters = lived(history, "F", number.to_bytes(32, "big"), disclosures, moments, state)
+        shown = {item for letter in letters if letter for item, _ in letter.ratings}
+        assert not shown & before
+        sent += len(shown)
+    assert sent > 100
+
+
+def test_the_moment_does_not_depend_on_what_was_rated(people, disclosures):
+    """Letters leave in the same epochs for an empty history as for a long one."""
+    for number in range(20):
+        moments, secret = schedule(number), number.to_bytes(32, "big")
+        spoken = [
+            [
+                letter and letter.epoch
+                for letter in lived(history, value, secret, disclosures, moments)
+            ]
+            for history, value in (({}, "F"), (history_of(people, number), "M"))
+        ]
+        assert spoken[0] == spoken[1]

@@ -1,0 +1,113 @@
+"""X-Map's draws: enumerated through whole fits, the published ones refuted, the others held."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tacit.auditing.claims import as_expected, run
+from tacit.auditing.draw_enumeration import sampled, ways
+from tacit.designs.xmap.audit import draws as xmap_draws
+from tacit.designs.xmap.audit.fits import Drawer
+from tacit.designs.xmap.audit.tables import strong_among_mild
+from tacit.designs.xmap.guarantees import noise_delta, selection_loss
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.topk import TopSelection
+from tacit.randomness import secure
+
+CHOICE = Selection(1.0, 3, 1, 0, 1, 1)
+SCORES = [1.0, 0.0, 0.0]
+
+
+def test_ways_of_one_choice_are_its_chances():
+    """The ways of a selection are its candidates, each with the chance its weights give it."""
+    found = list(ways(lambda: int(CHOICE(SCORES, secure()))))
+    assert [way.result for way in found] == [0, 1, 2]
+    assert [float(way.chance) for way in found] == pytest.approx(CHOICE.probabilities(SCORES))
+
+
+def test_ways_add_up_to_one_and_never_repeat_a_candidate():
+    """A list without repetition has n (n - 1) ways, whose chances sum to exactly 1."""
+    draw = TopSelection(2, CHOICE)
+    found = list(ways(lambda: tuple(draw(SCORES, secure()).tolist())))
+    assert len({way.result for way in found}) == len(found) == 6
+    assert sum(way.chance for way in found) == Fraction(1)
+
+
+def test_sampler_is_put_back():
+    """After an enumeration draws are random again."""
+    list(ways(lambda: CHOICE(SCORES, secure())))
+    rows = np.zeros((2_000, 3))
+    assert set(CHOICE(rows, secure()).tolist()) == {0, 1, 2}
+
+
+def test_samples_follow_the_chances():
+    """Ways are sampled as often as they are likely, within five standard deviations."""
+    found = list(ways(lambda: tuple(TopSelection(2, CHOICE)(SCORES, secure()).tolist())))
+    count = 20_000
+    times = Counter(sampled(found, count, secure()).tolist())
+    for place, way in enumerate(found):
+        p = float(way.chance)
+        assert abs(times[place] - count * p) < 5 * math.sqrt(count * p * (1 - p))
+
+
+@pytest.mark.parametrize("people", [10, 60])
+def test_strong_person_refutes_the_selection(people):
+    """Enumerated from whole fits, the loss is that of the formulas: 0.86 and 8.11 of 0.4."""
+    tables = strong_among_mild(people)
+    settings = {"variant": "published", "significance": 0, "k": 1}
+    drawer = Drawer({**settings, "epsilon": math.inf, "epsilon_prime": 0.8}, "neighbours", 0)
+    one = ((xmap_draws.place(tables, "one"),),)
+    chances = [
+        {way.result.neighbours: way.chance for way in drawer.every_way(table, noise=False)}[one]
+        for table in tables
+    ]
+    assert abs(math.log(chances[0] / chances[1])) == pytest.approx(selection_loss(people), abs=1e-4)
+
+
+def test_published_lines_are_refuted_by_exact_losses():
+    """Images, neighbours and noise of the published variant lose more than they claim, the only
+    link and two scales of noise without bound."""
+    for make, loss in (
+        (xmap_draws.one_image, math.inf),
+        (xmap_draws.published_selection, 8.11),
+        (xmap_draws.published_noise, math.inf),
+    ):
+        line = make()
+        audit = run(line, samples=2_000)
+        assert audit.exact == pytest.approx(loss, abs=0.01)
+        assert audit.verdict == "violation"
+        assert as_expected(line, audit, short=False)
+
+
+def test_noise_of_two_scales_has_the_delta_of_the_formula():
+    """delta at the claim, from the scales of the running code, is the card's."""
+    assert f"delta {noise_delta(10):.3f} at the claim" in (
+        run(xmap_draws.published_noise(), samples=1_000).pair
+    )
+
+
+def test_constant_lines_hold():
+    """With the range as sensitivity the exact loss of draws and of noise is within the claim."""
+    for make in (xmap_draws.constant_selection, xmap_draws.constant_noise):
+        audit = run(make(), samples=1_000)
+        assert 0 < audit.exact <= audit.epsilon
+        assert audit.lower_bound <= audit.epsilon
+
+
+def test_a_whole_constant_fit_stays_below_its_total():
+    """Images, tables and noise of one fit, all ways enumerated, compose to less than the claim
+    and to more than one image may cost."""
+    audit = run(xmap_draws.constant_fit(), samples=1_000)
+    assert 1.6 < audit.exact <= audit.epsilon == 8.0
+
+
+def test_too_low_a_claim_is_a_violation():
+    """The same draws under a claim of a tenth are called broken: the line can fail."""
+    line = replace(xmap_draws.constant_noise(), epsilon=0.04)
+    audit = run(line, samples=1_000)
+    assert audit.verdict == "violation"
+    assert not as_expected(line, audit, short=True)

@@ -1,0 +1,369 @@
+"""The page across domains: right words, every number, NX-Map beside all, nothing from outside."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from tacit.designs.xmap.experiment.compare import Comparison
+from tacit.designs.xmap.experiment.experiment import VARIANTS, CrossDomainTable, Point
+from tacit.designs.xmap.experiment.methods import (
+    BASELINES,
+    METHODS,
+    NON_PRIVATE,
+    PAPERS_BUDGETS,
+    PRIVATE,
+    Contender,
+)
+from tacit.designs.xmap.experiment.names import NAMES, STROKES
+from tacit.designs.xmap.experiment.price import Price, TwinRow
+from tacit.designs.xmap.experiment.price_of_privacy import PriceRow
+from tacit.designs.xmap.experiment.report import render, write_report
+from tacit.designs.xmap.experiment.run import Setting
+from tacit.designs.xmap.experiment.verdict import verdict
+from tacit.evaluation.intervals import Interval
+
+MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}
+BASE = Setting(1.0, 0)
+MOVED = (Setting(0.5, 0), Setting(1.0, 3))
+SURFACE = (0.2, 0.8)
+
+
+def contenders(methods, surface=()):
+    for method in methods:
+        if method in NON_PRIVATE:
+            yield Contender(method, "published")
+        elif method in BASELINES:
+            yield Contender(method)
+        else:
+            if method == "x-map-ib":
+                yield Contender(method, "sound", 1.0, None, 1e-6)
+            for first, second in [
+                PAPERS_BUDGETS[method],
+                *[(a, b) for a in surface for b in surface],
+            ]:
+                yield Contender(method, "published", first, second)
+
+
+def point(contender, k, setting, error):
+    mae = (
+        None if contender.method == "popularity" else Interval(error, error - 0.011, error + 0.012)
+    )
+    return Point(
+        contender, k, setting, mae, Interval(error / 4, error / 4 - 0.01, error / 4 + 0.01)
+    )
+
+
+def comparison(contender, against, measure, gap, half=0.005):
+    return Comparison(
+        **{k: v for k, v in vars(contender).items() if k != "delta"},
+        k=50,
+        against=against,
+        measure=measure,
+        difference=gap,
+        low=gap - half,
+        high=gap + half,
+        seeds_low=gap - half,
+        seeds_high=gap + half,
+        people=100,
+    )
+
+
+def table_of(methods=METHODS, *, gap=-0.03, private_gap=-0.01, ks=(10, 50), surface=SURFACE):
+    """gap: NX-Map's error less that of item averages; private_gap: X-Map's, sound."""
+    points, comparisons = [], []
+    for number, contender in enumerate(contenders(methods, surface)):
+        for k in ks if contender.has_k else (None,):
+            error = 0.7 + number / 1000 + (0 if k is None else k / 50000)
+            points += [point(contender, k, BASE, error)]
+        points += [
+            point(contender, 50 if contender.has_k else None, setting, error + 0.01)
+            for setting in MOVED
+            if contender.epsilon_prime not in SURFACE
+        ]
+        if contender.method not in BASELINES:
+            size = gap if contender.method in NON_PRIVATE else private_gap
+            for other in methods:
+                if other in BASELINES:
+                    comparisons += [comparison(contender, other, "ndcg_at_10", 0.02)]
+                    if other != "popularity":
+                        comparisons += [comparison(contender, other, "mae", size)]
+    return CrossDomainTable(
+        source="books",
+        target="films",
+        base=BASE,
+        base_k=50,
+        seeds=(0, 1, 2),
+        people=(100, 100, 100),
+        rows=(),
+        points=tuple(points),
+        comparisons=tuple(comparisons),
+        surface=surface,
+    )
+
+
+class Page(HTMLParser):
+    """Rows of the tables, the text outside styles and drawings, tags left open."""
+
+    VOID = ("meta", "br")
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.words, self.rows, self.attributes = [], [], [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open and "svg" not in self.open:
+            self.words.append(data)
+        if self.open[-1:] != ["style"] and {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += f"{data.strip()} "
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def whole():
+    table = table_of()
+    return table, render(table, MANIFEST)
+
+
+def test_page_needs_nothing_from_outside(whole):
+    """No address, script, event handler, link or resource: the page works from a file, offline."""
+    page = Page(whole[1])
+    assert not re.search(r"://|@import|url\(|javascript:", whole[1])
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & set(page.tags)
+    assert not [name for name in page.attributes if name in ("href", "src") or name[:2] == "on"]
+
+
+def test_page_is_well_formed_and_small(whole):
+    """Every element is closed in order, and the page stays below half a megabyte."""
+    assert Page(whole[1]).open == []
+    assert len(whole[1].encode()) < 500_000
+
+
+def test_every_error_of_the_figures_stands_in_a_table(whole):
+    """Each point that is drawn is also a figure that can be read, with its interval."""
+    text = Page(whole[1]).text
+    for each in whole[0].points:
+        budgets = (each.contender.epsilon, each.contender.epsilon_prime)
+        if each.mae is None or (None not in budgets and budgets != (1.0, None)):
+            continue
+        assert f"{each.mae.mean:.3f} {each.mae.low:.3f}–{each.mae.high:.3f}" in text
+
+
+def test_intervals_of_two_splits_are_told_and_not_drawn(whole):
+    """They would fill the plot. In the tables they stand as they do for three."""
+    pages = (whole[1], render(replace(table_of(), seeds=(0, 1)), MANIFEST))
+    upright = r'<line transform="[^"]*" x2="0" y2="-?[1-9]'
+    three, two = (len(re.findall(upright, page)) for page in pages)
+    assert three > two + 20
+    tables = [re.findall("<table.*?</table>", page, re.DOTALL) for page in pages]
+    assert len(tables[0]) > 3
+    assert tables[0] == tables[1]
+
+
+def test_nx_map_stands_in_every_table_of_errors(whole):
+    """The private variants are never shown alone."""
+    tables = re.findall(r"<table.*?</table>", whole[1], flags=re.DOTALL)
+    with_errors = [table for table in tables if "X-Map" in table or "ε ↓" in table]
+    assert len(with_errors) == 1 + 3 + 2
+    assert all("NX-Map" in table for table in with_errors)
+
+
+def test_the_surface_has_every_pair(whole):
+    """Four cells for two budgets, rows by epsilon and columns by epsilon prime."""
+    rows = [row for row in Page(whole[1]).rows if row[0].strip() in ("0.2", "0.8")]
+    cells = {
+        (p.contender.epsilon, p.contender.epsilon_prime): p.mae.mean
+        for p in whole[0].at_base()
+        if (p.contender.method, p.contender.variant) == ("x-map-ib", "published")
+    }
+    for row, first in zip(rows[:2], SURFACE, strict=True):
+        assert [cell.strip() for cell in row[1:]] == [f"{cells[first, b]:.3f}" for b in SURFACE]
+
+
+def test_only_one_setting_draws_nothing():
+    """A figure needs two points; without them the page has its table and no empty plot."""
+    table = table_of(ks=(50,), surface=())
+    still = replace(table, points=tuple(p for p in table.points if p.setting == BASE))
+    page = render(still, MANIFEST)
+    assert "<figure" not in page
+    assert "Everybody, side by side" in page
+
+
+def price_row(users, epsilon, error, kept):
+    return PriceRow("release", users, epsilon, 1e-6, 0, error, 0.1, kept, 0.5, 0.4, 100)
+
+
+PRICE = Price(
+    rows=(
+        price_row(1000, math.inf, 0.601, 1.0),
+        price_row(1000, 1.0, 0.801, 0.1),
+        price_row(1000, 3.0, 0.702, 0.5),
+        price_row(16000, math.inf, 0.551, 1.0),
+        price_row(16000, 1.0, 0.653, 0.7),
+        price_row(16000, 3.0, 0.564, 0.97),
+    ),
+    nx_map=(TwinRow(1000, 0, 0.777, 0.01), TwinRow(16000, 0, 0.666, 0.12)),
+)
+
+
+def test_the_price_stands_with_nx_map_and_the_people_needed():
+    """Errors and shares kept by people and epsilon, and how many people keep how much."""
+    page = Page(render(replace(table_of(), price=PRICE), MANIFEST))
+    rows = {row[0].strip(): [cell.split() for cell in row[1:]] for row in page.rows if row}
+    assert rows["1,000"] == [
+        ["0.777"],
+        ["0.601", "100%", "kept"],
+        ["0.801", "10%", "kept"],
+        ["0.702", "50%", "kept"],
+    ]
+    assert [" ".join(cell) for cell in rows["40%"]] == ["about 4,000", "1,000 or fewer"]
+    assert [" ".join(cell) for cell in rows["80%"]] == ["more than 16,000", "about 6,000"]
+    assert page.open == []
+
+
+def test_the_world_of_the_price_is_named():
+    """Only where it is another one than the default."""
+    usual = render(replace(table_of(), price=PRICE), MANIFEST)
+    other = render(replace(table_of(), price=replace(PRICE, world="prototype")), MANIFEST)
+    assert "in the generated world “prototype”" in Page(other).text
+    assert "generated world" not in Page(usual).text
+
+
+def test_a_price_not_measured_is_said(whole):
+    """The section says how to have it measured."""
+    assert "add --generated-users" in Page(whole[1]).text
+
+
+def test_verdict_where_it_helps():
+    """Every figure of the sentence comes from the table."""
+    found = verdict(table_of())
+    assert found.headline == "What people rated in books tells what they like in films"
+    assert found.state == "hidden"
+    assert found.sentence == (
+        "For people who have rated nothing in films, NX-Map (item-based) without privacy predicts "
+        "stars with a mean error of 0.701, 0.030 below that of item averages. It has a smaller "
+        "error than remote user, item kNN (both domains) and matrix factorisation. Item kNN "
+        "(target only) knows nothing of these people: it falls back on item averages and is "
+        "no rival of its own. Its lists of 10 are better than the most rated items for everybody. "
+        "With privacy for a person’s whole profile (sound, ε = 1, δ = 1e-06) the error is 0.702, "
+        "0.010 below that of item averages."
+    )
+
+
+@pytest.mark.parametrize(
+    ("gap", "state", "said"),
+    [
+        (0.03, "open", "0.030 above that of item averages"),
+        (0.002, "weakened", "which these people do not tell apart from that of item averages"),
+    ],
+)
+def test_verdict_where_it_does_not(gap, state, said):
+    """Worse, or no difference that the interval excludes, is said as plainly as better."""
+    found = verdict(table_of(gap=gap))
+    assert found.state == state
+    assert said in found.sentence
+
+
+def test_verdict_counts_knn_of_the_target_where_it_knows_people():
+    """With ratings in the target, item kNN there is a rival like another."""
+    table = table_of()
+    found = verdict(
+        replace(
+            table,
+            base=Setting(1.0, 3),
+            points=tuple(
+                replace(p, setting=Setting(1.0, 3)) for p in table.points if p.setting == BASE
+            ),
+        )
+    )
+    assert "item kNN (target only), item kNN (both domains)" in found.sentence
+    assert "no rival of its own" not in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"),
+    [
+        ("sound", "X-Map (item-based), sound (ε = 1, δ = 1e-06) predicts"),
+        ("published", "X-Map (item-based), published (ε = 0.3, ε′ = 0.8, as claimed) predicts"),
+    ],
+)
+def test_verdict_without_nx_map(variant, said):
+    """X-Map alone is judged by itself, under its variant and budget, and once only."""
+    table = table_of(("x-map-ib", *BASELINES), surface=())
+    kept = [p for p in table.points if p.contender.variant in (variant, "baseline")]
+    found = verdict(replace(table, points=tuple(kept)))
+    assert said in found.sentence
+    assert "0.010 below that of item averages" in found.sentence
+    assert "without privacy" not in found.sentence
+    assert found.sentence.count("mean error") == 1
+    assert "With privacy" not in found.sentence
+
+
+def test_verdict_without_x_map():
+    """Yardsticks alone make a page that says so."""
+    table = table_of(BASELINES)
+    assert verdict(table).headline == "Yardsticks only"
+    assert Page(render(table, MANIFEST)).open == []
+
+
+def test_infinite_epsilon_is_not_called_private():
+    """The sound pipeline's own twin is drawn, and no sentence calls it private."""
+    table = table_of()
+    twins = [
+        replace(p, contender=replace(p.contender, epsilon=math.inf))
+        if p.contender.variant == "sound"
+        else p
+        for p in table.points
+    ]
+    table = replace(table, points=tuple(twins))
+    assert "With privacy" not in verdict(table).sentence
+    assert "ε = ∞" in render(table, MANIFEST)
+
+
+def test_hostile_words_are_shown_and_not_obeyed():
+    """Names of domains and data are text, whatever they hold."""
+    hostile = '"><img src=x onerror=alert(1)>'
+    page = Page(render(replace(table_of(), source=hostile, target="</style><b>"), {"c": hostile}))
+    assert "img" not in page.tags
+    assert page.open == []
+    assert hostile in page.text
+
+
+def test_every_method_has_a_name_and_a_line():
+    """Nothing in the machine output is nameless on the page; popularity alone has no error."""
+    assert set(NAMES) == set(METHODS)
+    drawn = {method for method, _ in STROKES}
+    assert drawn == set(METHODS) - {"popularity"}
+    assert {each for each in STROKES if each[0] in PRIVATE} == {
+        *(("x-map-ib", variant) for variant in VARIANTS),
+        ("x-map-ub", "published"),
+    }
+    assert len(set(STROKES.values())) == len(STROKES)
+
+
+def test_file_is_the_page(tmp_path, whole):
+    """The page is written whole over an older one."""
+    (tmp_path / "out.html").write_text("old")
+    write_report(whole[0], MANIFEST, tmp_path / "out.html")
+    assert (tmp_path / "out.html").read_text(encoding="utf-8") == whole[1]

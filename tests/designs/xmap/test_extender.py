@@ -1,0 +1,164 @@
+"""Layers, pruning and X-SIM, against plain enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tacit.designs.xmap import theory
+from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.extender import blocks_of_similarities, extend, similarities
+from tacit.engine.local import LocalEngine
+
+ENGINE = LocalEngine()
+ALL = 1000
+SEEDS = range(12)
+
+
+def edges_of(base):
+    """{(i, j): (S, s, F)} of all pairs with a similarity and an agreement, from the definitions."""
+    values = base.table.values
+    centred, rated = values.toarray(), np.zeros(values.shape, dtype=bool)
+    people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+    rated[people, values.indices] = True
+    likes = np.zeros(values.shape, dtype=bool)
+    likes[people, values.indices] = base.table.likes
+    found = {}
+    for i, j in itertools.permutations(range(values.shape[1]), 2):
+        both = rated[:, i] & rated[:, j]
+        agreements = int((both & (likes[:, i] == likes[:, j])).sum())
+        lengths = np.linalg.norm(centred[:, i]) * np.linalg.norm(centred[:, j])
+        s = float(centred[:, i] @ centred[:, j] / lengths) if lengths else 0.0
+        if agreements and abs(s) > 1e-12:
+            found[i, j] = (agreements, s, agreements / int((rated[:, i] | rated[:, j]).sum()))
+    return found
+
+
+def layers_of(edges, items, others):
+    """Bridge, near and far items of one domain, from the definitions."""
+    bridge = {i for i in items if any((i, j) in edges for j in others)}
+    near = {i for i in set(items) - bridge if any((i, j) in edges for j in bridge)}
+    far = {i for i in set(items) - bridge - near if any((i, j) in edges for j in near)}
+    return bridge, near, far
+
+
+def meta_paths(edges, source, target, i, j):
+    """All paths from i to j with at most one item of each layer, as lists of (S, s, F)."""
+    chain = [*reversed(source), *target]  # far, near, bridge, bridge, near, far
+    first = next(k for k in range(3) if i in chain[k])
+    last = next(k for k in range(3, 6) if j in chain[k])
+    paths = [[i]]
+    for layer in chain[first + 1 : last + 1]:
+        paths = [[*path, node] for path in paths for node in layer if (path[-1], node) in edges]
+    return [[edges[pair] for pair in itertools.pairwise(path)] for path in paths if path[-1] == j]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_x_sim_is_the_enumeration(make_sparse, seed):
+    """Without pruning, X-SIM of every pair is that of all its meta-paths, and NaN without one."""
+    matrix, half = make_sparse(seed)
+    base = baseline(matrix)
+    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+    extension = extend(base, sources, targets, k=ALL, significance=0, engine=ENGINE)
+    found = similarities(extension, sources, ENGINE)
+    edges = edges_of(base)
+    source = layers_of(edges, sources.tolist(), targets.tolist())
+    target = layers_of(edges, targets.tolist(), sources.tolist())
+    for i, j in itertools.product(sources.tolist(), targets.tolist()):
+        reached = any(i in layer for layer in source) and any(j in layer for layer in target)
+        paths = meta_paths(edges, source, target, i, j) if reached else []
+        if paths:
+            assert found[i, j - half] == pytest.approx(theory.x_sim(paths))
+        else:
+            assert np.isnan(found[i, j - half])
+
+
+def test_worlds_have_every_layer(make_sparse):
+    """The enumeration above meets near and far items in both domains."""
+    seen = np.zeros(4, dtype=int)
+    for seed in SEEDS:
+        matrix, half = make_sparse(seed)
+        sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+        found = extend(baseline(matrix), sources, targets, k=ALL, significance=0, engine=ENGINE)
+        seen += [
+            len(found.source.near),
+            len(found.source.far),
+            len(found.target.near),
+            len(found.target.far),
+        ]
+    assert (seen > 0).all()
+
+
+def test_direct_pair_has_its_cosine(make_sparse):
+    """A directly connected cross-domain pair is its only path: X-SIM is s_ac."""
+    matrix, half = make_sparse(3)
+    base = baseline(matrix)
+    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+    found = similarities(
+        extend(base, sources, targets, k=ALL, significance=0, engine=ENGINE), sources, ENGINE
+    )
+    direct = {(i, j): e for (i, j), e in edges_of(base).items() if i < half <= j}
+    assert direct
+    for (i, j), (_, s, _) in direct.items():
+        assert found[i, j - half] == pytest.approx(s)
+
+
+def test_an_edge_stays_if_either_end_keeps_it(make_sparse):
+    """Pruned to k = 1, the edges across are every bridge item's strongest, seen from both sides."""
+    matrix, half = make_sparse(5, people=60, straddlers=40)
+    base = baseline(matrix)
+    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+    extension = extend(base, sources, targets, k=1, significance=0, engine=ENGINE)
+    edges = {pair: abs(e[1]) for pair, e in edges_of(base).items()}
+    expected = set()
+    for mine, others in ((sources, targets), (targets, sources)):
+        for i in mine.tolist():
+            near = [(-edges[i, j], j) for j in others.tolist() if (i, j) in edges]
+            if near:
+                # Strengths from another order of sums may differ in the last bit: compare rounded.
+                j = min((round(strength, 9), j) for strength, j in near)[1]
+                expected.add((min(i, j), max(i, j)))
+    stage = extension.stages[2]
+    left = np.repeat(extension.source.bridge, np.diff(stage.offsets))
+    found = set(zip(left.tolist(), extension.target.bridge[stage.targets].tolist(), strict=True))
+    assert found == expected
+
+
+def test_degree_can_be_capped(make_sparse):
+    """With `most_edges`, no item has more edges towards a layer; without, a popular one may."""
+    matrix, half = make_sparse(5, people=60, straddlers=40)
+    base = baseline(matrix)
+    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+
+    def most(cap):
+        stage = extend(
+            base, sources, targets, k=2, significance=0, engine=ENGINE, most_edges=cap
+        ).stages[2]
+        return max(np.diff(stage.offsets).max(), np.bincount(stage.targets).max())
+
+    assert most(None) > 2
+    assert most(2) <= 2
+
+
+def test_blocks_change_nothing(make_sparse, monkeypatch):
+    """X-SIM in blocks of one item is X-SIM at once."""
+    matrix, half = make_sparse(1)
+    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+    extension = extend(baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
+    monkeypatch.setattr("tacit.designs.xmap.extender._CELLS", 1)
+    blocks = list(blocks_of_similarities(extension, sources, ENGINE))
+    assert len(blocks) == half
+    np.testing.assert_array_equal(
+        np.concatenate([found for _, found in blocks]), similarities(extension, sources, ENGINE)
+    )
+
+
+def test_domains_without_a_straddler(make_sparse):
+    """Nobody rated in both: no layer, no X-SIM."""
+    matrix, half = make_sparse(0, straddlers=0)
+    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
+    extension = extend(baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
+    assert not extension.source.bridge.size
+    assert np.isnan(similarities(extension, sources, ENGINE)).all()

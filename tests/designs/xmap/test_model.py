@@ -1,0 +1,416 @@
+"""XMap from outside: variants, targets, cold start, reasons, files."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit import XMap, load_model
+from tacit.data.domains import on_catalogue
+from tacit.data.ratings import Ratings
+from tacit.engine.local import LocalEngine
+from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.privacy import Basis
+from tacit.randomness import replay, simulation
+
+INF = math.inf
+SETTINGS = {"source": "books", "target": "films", "engine": LocalEngine(), "k": 10}
+
+
+def listed(world):
+    """The same ratings, their items a public catalogue."""
+    domains = world.item_metadata["domain"].tolist()
+    return on_catalogue(world, dict(zip(world.item_ids.tolist(), domains, strict=True)))
+
+
+def nx_map(**settings):
+    return XMap(**{**SETTINGS, "variant": "published", "epsilon": INF, **settings})
+
+
+@pytest.fixture(scope="module")
+def model(world):
+    return nx_map().fit(world)
+
+
+def quiet(world):
+    """Whoever rated least, so that most films are new to her."""
+    return world.user_ids[np.diff(world.offsets).argmin()].item()
+
+
+def books_of(world, person):
+    history = world.history(person)
+    return {item: stars for item, stars in history.items() if item % 2 == 0}
+
+
+def test_lists_are_of_the_target(model, world):
+    """Only films are recommended, and only films have predictions."""
+    made = model.recommend(quiet(world), n=100)
+    assert all(item % 2 for item in made.item_ids)
+    found = model.predict(world.item_ids.tolist(), history=books_of(world, 1))
+    assert np.isnan(found[world.item_ids % 2 == 0]).all()
+    assert np.isfinite(found[world.item_ids % 2 == 1]).all()
+
+
+def test_cold_start_uses_the_source(model, world):
+    """Somebody who rated books alone gets predictions of her own, not the means of films."""
+    films = world.item_ids[world.item_ids % 2 == 1].tolist()
+    means = model.predict(films, history={})
+    found = model.predict(films, history=books_of(world, quiet(world)))
+    assert np.abs(found - means).max() > 0.05
+
+
+def test_newcomer_gets_means(model, world):
+    """Without any rating a film's prediction is its mean."""
+    film = next(item for item in world.item_ids.tolist() if item % 2)
+    number = world.item_number(film)
+    mean = world.values[world.items == number].mean()
+    assert model.predict([film], history={})[0] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("kind", ["item-based", "user-based"])
+def test_infinity_is_nx_map(world, kind):
+    """Published at epsilon = inf draws nothing: whatever the source of draws, NX-Map to the bit."""
+    with simulation():
+        first, second = (nx_map(recommender=kind).fit(world, draws=replay(n)) for n in (1, 2))
+    items = world.item_ids.tolist()
+    for person in world.user_ids[:5].tolist():
+        np.testing.assert_array_equal(first.predict(items, person), second.predict(items, person))
+        assert first.recommend(person) == second.recommend(person)
+
+
+def test_infinity_is_the_argmax(world, model):
+    """NX-Map's image of every book is the film of the largest X-SIM, computed apart."""
+    from tacit.designs.xmap.baseliner import baseline
+    from tacit.designs.xmap.extender import extend, similarities
+
+    domain = world.item_ids % 2
+    books, films = (np.flatnonzero(domain == side).astype(np.int32) for side in (0, 1))
+    extension = extend(
+        baseline(world.matrix), books, films, k=10, significance=50, engine=LocalEngine()
+    )
+    found = similarities(extension, books, LocalEngine())
+    images = model.bridges_["films"].images[books]
+    assert (images >= 0).sum() > 10
+    for row, image in zip(found, images, strict=True):
+        assert image == (-1 if np.isnan(row).all() else np.nanargmax(row))
+
+
+def test_finite_budgets_differ(world, model):
+    """PRS and PNSA do something: at finite budgets images and neighbours are others."""
+    with simulation():
+        drawn = nx_map(epsilon=0.3, epsilon_prime=0.8).fit(world, draws=replay(1))
+    ours, theirs = (m.bridges_["films"] for m in (drawn, model))
+    assert (ours.images != theirs.images).mean() > 0.3
+    assert drawn.guarantees()[0].basis is Basis.REFUTED
+
+
+def test_prime_alone_can_be_infinite(world, model):
+    """epsilon_prime = inf keeps PNSA out: with one's own ratings alone, neighbours are exact."""
+    with simulation():
+        drawn = nx_map(epsilon=1.0, epsilon_prime=INF).fit(world, draws=replay(1))
+    assert drawn.guarantees()[0].basis is Basis.REFUTED
+    assert (drawn.bridges_["films"].images != model.bridges_["films"].images).any()
+
+
+def test_user_based_draws_once(world):
+    """The same profile asks twice and gets the same list: noise cannot be averaged away."""
+    with simulation():
+        drawn = nx_map(recommender="user-based", epsilon=0.6, epsilon_prime=0.3).fit(
+            world, draws=replay(1)
+        )
+        person = quiet(world)
+        assert drawn.recommend(person) == drawn.recommend(person)
+
+
+def test_several_targets_from_one_fit(world, place):
+    """Three domains: each is a target, and is never its own source."""
+    names = ("books", "films", "songs")
+    three = place(world, lambda item: names[item % 3])
+    model = nx_map(source=None, target=names).fit(three)
+    person = quiet(three)
+    for rest, name in enumerate(names):
+        made = model.recommend(person, target=name, n=100)
+        assert made.item_ids
+        assert all(item % 3 == rest for item in made.item_ids)
+        sources = model.bridges_[name].images >= 0
+        assert (three.item_ids[sources] % 3 != rest).all()
+    assert len(model.recommend(person, n=100)) == sum(
+        len(model.recommend(person, n=100, target=name)) for name in names
+    )
+
+
+def test_items_without_a_domain_stay_out(world, place):
+    """Ratings of items in no named domain have no say, and their predictions are NaN."""
+    partly = place(world, lambda item: None if item > 40 else "films" if item % 2 else "books")
+    without = place(
+        world.where(world.item_ids[world.items] <= 40).compact(),
+        lambda item: "films" if item % 2 else "books",
+    )
+    first, second = (nx_map().fit(ratings) for ratings in (partly, without))
+    history = {2: 5.0, 4: 1.0, 45: 3.0}
+    assert first.recommend(history=history) == second.recommend(history=history)
+    assert np.isnan(first.predict([45], history=history)[0])
+
+
+def test_no_overlap_gives_means(world):
+    """With no straddler there is no bridge: everybody gets what a newcomer gets, and no error."""
+    domain = world.item_ids[world.items] % 2
+    apart = world.where(domain == world.users % 2)
+    model = nx_map().fit(apart)
+    films = world.item_ids[world.item_ids % 2 == 1].tolist()
+    np.testing.assert_array_equal(
+        model.predict(films, history=books_of(world, quiet(world))),
+        model.predict(films, history={}),
+    )
+
+
+def test_own_target_ratings_count(model, world):
+    """A few film ratings change the predictions for other films."""
+    history = books_of(world, quiet(world))
+    films = [item for item in world.item_ids.tolist() if item % 2]
+    more = {**history, films[0]: 1.0, films[1]: 5.0, films[2]: 5.0}
+    before, after = (model.predict(films[3:], history=h) for h in (history, more))
+    assert (before != after).any()
+
+
+def test_time_matters_with_alpha(world):
+    """With alpha the same ratings in another order of time give other predictions; without times
+    all weigh the same."""
+    model = nx_map(alpha=0.5).fit(world)
+    history = books_of(world, quiet(world))
+    items = sorted(history)
+    films = [item for item in world.item_ids.tolist() if item % 2]
+    early, late = (
+        model.predict(
+            films, history=history, times=dict(zip(order, range(len(items)), strict=True))
+        )
+        for order in (items, items[::-1])
+    )
+    assert (early != late).any()
+    plain = nx_map().fit(world).predict(films, history=history)
+    np.testing.assert_allclose(model.predict(films, history=history), plain)
+
+
+def test_everybody_at_once(model, world):
+    """`predict_people` is `predict`, one row for each person."""
+    found = model.predict_people(world)
+    items = world.item_ids.tolist()
+    for number in (0, 7):
+        expected = model.predict(items, world.user_ids[number].item())
+        np.testing.assert_allclose(found[number], expected)
+
+
+def test_reasons_add_up(model, world):
+    """All contributions together are the prediction minus the item's mean."""
+    person = quiet(world)
+    history = world.history(person)
+    film = model.recommend(person, n=1)[0].item_id
+    _, stars, times = model._ratings_of(person, None, None)
+    reasons = model._because(world.item_number(film), stars, times)
+    mean = model.predict([film], history={})[0]
+    added = sum(reason.stars for reason in reasons)
+    assert mean + added == pytest.approx(model.predict([film], person)[0])
+    assert {int(world.item_ids[reason.item]) for reason in reasons} <= set(history)
+
+
+def test_explanations_name_likes(model, world):
+    """ "Because you liked X": X is hers, helps, and a book speaks through its image."""
+    person = quiet(world)
+    history = books_of(world, person)
+    shown = [
+        reason
+        for film in model.recommend(history=history, n=10).item_ids
+        for reason in model.explain(film, history=history)
+    ]
+    assert shown
+    for reason in shown:
+        assert reason.item_id in history
+        assert reason.through % 2 == 1
+        assert reason.stars > 0
+        assert reason.similarity > 0
+
+
+def test_explanations_survive_a_file(model, world, tmp_path):
+    """They are made from released numbers: a saved model explains the same."""
+    model.save(tmp_path / "model")
+    history = books_of(world, quiet(world))
+    loaded = load_model(tmp_path / "model")
+    for film in model.recommend(history=history).item_ids:
+        assert loaded.explain(film, history=history) == model.explain(film, history=history)
+
+
+def test_people_are_no_reasons(world):
+    """A user-based prediction is not explained: that would name people."""
+    with pytest.raises(ConfigError, match="not named"):
+        nx_map(recommender="user-based").fit(world).explain(1, history={2: 5.0})
+
+
+def test_user_based_file_is_refused(world, tmp_path):
+    """A file of a user-based model would be everybody's profile."""
+    with pytest.raises(PrivacyError, match="holds no people"):
+        nx_map(recommender="user-based").fit(world).save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("variant", ["sound", "constant"])
+def test_private_variants_name_no_people(variant):
+    """User-based with a guarantee is refused: no release about items can name neighbours."""
+    with pytest.raises(PrivacyError, match="no user-based recommender"):
+        XMap(**{**SETTINGS, "variant": variant, "recommender": "user-based"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"variant": "new"}, "variant is"),
+        ({"recommender": "both"}, "recommender is"),
+        ({"k": 0}, "1 or more"),
+        ({"extender_k": 0}, "1 or more"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"rho": 1.0}, "rho"),
+        ({"epsilon": 0.0}, "epsilon is above 0"),
+        ({"epsilon": math.nan}, "epsilon is above 0"),
+        ({"epsilon_prime": 1.0}, "published"),
+        ({"delta": 0.0}, "delta above 0"),
+        ({"delta": 1.0}, "below 1"),
+        ({"target": ()}, "at least one target"),
+        ({"target": ("films", "films")}, "each once"),
+        ({"source": "films"}, "another domain"),
+        ({"k": 2.5}, "k is a whole number; got 2.5"),
+        ({"k": True}, "k is a whole number"),
+        ({"extender_k": "10"}, "extender_k is a whole number"),
+        ({"most_edges": 1.5}, "most_edges is a whole number"),
+        ({"significance": math.nan}, "significance is a whole number; got nan"),
+        ({"delta": None}, "delta is a number; got None"),
+        ({"epsilon": "1"}, "epsilon is a number"),
+        ({"epsilon": None}, "epsilon is a number"),
+        ({"alpha": None}, "alpha is a number"),
+        ({"rho": "half"}, "rho is a number"),
+        ({"delta": math.nan}, "delta is a chance"),
+        ({"domain": 3}, "domain is the name"),
+        ({"target": 5}, "target is the name of a domain, or several; got 5"),
+        ({"target": ("films", 5)}, "target is the name"),
+        ({"source": {"books"}}, "source is the name"),
+        ({"target": None}, "target is the name"),
+    ],
+)
+def test_bad_settings_are_refused(settings, words):
+    """Every wrong setting has its sentence, before any data is read."""
+    with pytest.raises(ConfigError, match=words):
+        XMap(**{**SETTINGS, **settings})
+
+
+def test_unknown_domain(world):
+    """A name that no item has is refused, with the names there are."""
+    with pytest.raises(DataError, match="books, films"):
+        nx_map(target="songs").fit(world)
+
+
+def test_items_without_domains(world):
+    """Ratings without the column are refused, with what to do."""
+    bare = Ratings.from_arrays(world.users, world.items, world.values, scale=world.scale)
+    with pytest.raises(DataError, match="--domain-column"):
+        nx_map().fit(bare)
+
+
+def test_empty_target(world):
+    """A target without a single rating is refused."""
+    books = world.where(world.item_ids[world.items] % 2 == 0)
+    with pytest.raises(DataError, match="nobody rated"):
+        nx_map().fit(books)
+
+
+def test_unknown_target(model):
+    """Asking for a target that was not fitted names those that were."""
+    with pytest.raises(ConfigError, match="It has: films"):
+        model.recommend(history={}, target="books")
+
+
+def test_stars_off_the_scale(model):
+    """A history with stars off the scale is refused."""
+    with pytest.raises(DataError, match="off the scale"):
+        model.recommend(history={2: 9.0})
+
+
+def test_constant_is_proved(world):
+    """The constant variant keeps its total, and says on the card what it counted."""
+    settings = {**SETTINGS, "variant": "constant", "epsilon": 2.0}
+    model = XMap(**settings).fit(listed(world))
+    (card,) = model.guarantees()
+    assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 2.0, 1e-6)
+    assert any("25 images and 25 neighbour lists" in line for line in card.assumptions)
+    assert len(model.recommend(history={2: 5.0})) == 10
+
+
+def test_constant_means_are_public(world):
+    """No mean of ratings is used: a newcomer is told the middle of the scale for every film."""
+    with simulation():
+        model = XMap(**{**SETTINGS, "variant": "constant"}).fit(world, draws=replay(1))
+    films = [item for item in world.item_ids.tolist() if item % 2]
+    assert set(model.predict(films, history={}).tolist()) == {3.0}
+
+
+def test_sound_is_proved(world):
+    """The sound variant's card has the epsilon and delta that were asked for."""
+    model = XMap(**SETTINGS, epsilon=1.0, delta=1e-5).fit(listed(world))
+    (card,) = model.guarantees()
+    assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 1.0, 1e-5)
+
+
+def test_sound_reasons_add_up(world):
+    """A prediction within the scale is what a newcomer is told plus what her ratings add."""
+    model = XMap(**SETTINGS, epsilon=INF).fit(world)
+    history = books_of(world, quiet(world))
+    film = model.recommend(history=history, n=1)[0].item_id
+    _, stars, times = model._ratings_of(None, history, None)
+    reasons = model._because(world.item_number(film), stars, times)
+    mean = model.item_model_.means[world.item_number(film)]
+    expected = np.clip(mean + sum(reason.stars for reason in reasons), 1, 5)
+    assert model.predict([film], history=history)[0] == pytest.approx(expected)
+
+
+def test_infinite_cards_claim_nothing(world, model):
+    """At epsilon = inf every variant says that nobody is protected."""
+    twins = [
+        model,
+        *(XMap(**SETTINGS, variant=v, epsilon=INF).fit(world) for v in ("sound", "constant")),
+    ]
+    assert [twin.guarantees()[0].basis for twin in twins] == [Basis.NONE] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda world: world, "which items somebody rated is public"),
+        (lambda world: replace(listed(world), scale_given=False), "the scale detected"),
+        (lambda world: listed(world.at_least(per_item=2)), "what a filter"),
+    ],
+)
+def test_what_is_read_off_the_ratings_is_an_assumption(world, tmp_path, change, said):
+    """A card is conditional on whatever the fit took from the ratings, and a file remembers."""
+    model = XMap(**SETTINGS, epsilon=1.0).fit(change(world))
+    (card,) = model.guarantees()
+    assert card.basis is Basis.CONDITIONAL
+    assert sum(said in line for line in card.assumptions) == 1
+    assert card.sentence.count("conditional") == 1
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").guarantees() == (card,)
+
+
+@pytest.mark.parametrize("variant", ["sound", "constant", "published"])
+def test_unrated_items_are_served(world, variant):
+    """An item of the catalogue that nobody rated is in the model and has a prediction."""
+    half = world.where(world.item_ids[world.items] < 40)
+    model = XMap(**{**SETTINGS, "variant": variant, "epsilon": INF}).fit(listed(half))
+    found = model.predict([45, 41], history={2: 5.0, 4: 4.0})
+    assert np.isfinite(found).all()
+    assert {41, 45} <= set(model.recommend(history={2: 5.0}, n=100).item_ids)
+
+
+def test_numbers_of_numpy_are_numbers():
+    """An integer or a float of NumPy is as good as one of Python, and fits into a header."""
+    settings = XMap(**{**SETTINGS, "k": np.int64(7), "epsilon": np.float32(0.5)}).settings
+    assert (type(settings.k), type(settings.epsilon)) == (int, float)

@@ -1,0 +1,157 @@
+"""PNSA and PNCF as printed: the formulas, the draws, and the person they tell."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tacit.auditing.output_distributions import law
+from tacit.designs.xmap import theory
+from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.private_neighbours import (
+    Budget,
+    Candidates,
+    candidates,
+    drawn_neighbours,
+    published_neighbours,
+)
+from tacit.randomness import replay, secure, simulation
+
+DRAWS = 20_000
+
+
+def profiles_of(rows):
+    matrix = sparse.csr_array(np.array(rows, dtype=float))
+    return Profiles(matrix, np.zeros(matrix.nnz), None)
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0, 1, 2, 4, 5]), min_size=4, max_size=4), min_size=3, max_size=8
+    ).filter(lambda rows: all(sum(row) for row in rows))
+)
+def test_candidates_are_the_formulas(rows):
+    """Similarity and SS of every pair of positive similarity are those of the closed formulas."""
+    table = baseline(sparse.csr_array(np.array(rows, dtype=float))).table
+    values = table.values
+    dense = np.full(values.shape, math.nan)
+    people = np.repeat(np.arange(len(rows)), np.diff(values.indptr))
+    dense[people, values.indices] = values.data
+    squares = np.nansum(dense**2, axis=0)
+    raters = np.flatnonzero(~np.isnan(dense[:, 0]))
+    found = candidates(raters, dense[raters, 0], values, squares, 0)
+    for j in range(1, 4):
+        s = theory.similarity(dense[:, 0], dense[:, j])
+        if s > 1e-9:
+            place = found.numbers.tolist().index(j)
+            assert found.similarities[place] == pytest.approx(s)
+            printed = theory.similarity_sensitivity(dense[:, 0], dense[:, j])
+            assert found.sensitivities[place] == pytest.approx(printed, rel=1e-6, abs=1e-9)
+        elif s < -1e-9:
+            assert j not in found.numbers
+
+
+def test_draws_follow_their_chances():
+    """Ordered pairs out of 4 come as often as PNSA says; off by 5 standard deviations in fewer
+    than one run of 100,000."""
+    one = Candidates(
+        np.array([10, 11, 12, 13], dtype=np.int32),
+        np.array([0.9, 0.5, 0.3, 0.1]),
+        np.array([0.05, 0.2, 0.1, 0.3]),
+    )
+    exponents = theory.neighbour_exponents(one.similarities, one.sensitivities, 2, 2.0, 0.1)
+    expected = theory.neighbour_chances(exponents, 2)
+    with simulation():
+        items, _ = drawn_neighbours([one] * DRAWS, 2, Budget(2.0), replay(1))
+    for (first, second), chance in expected.items():
+        found = ((items[:, 0] == 10 + first) & (items[:, 1] == 10 + second)).mean()
+        assert abs(found - chance) < 5 * math.sqrt(chance / DRAWS) + 1e-4
+    assert abs(expected[0, 1] - 1 / 12) > 0.02  # uniform draws would fail
+
+
+@pytest.mark.parametrize("kept", ["theory", "shipped"])
+def test_similarities_below_the_truncation_count_as_it(kept):
+    """Chances of one neighbour of five follow from max(Sim, Sim_k - w), computed here by hand:
+    w = 4 k SS / epsilon' ln(k (n - k) / rho) = 0.02 ln 40, so that three of them are raised."""
+    similarities, sensitivity, epsilon = np.array([0.9, 0.88, 0.5, 0.3, 0.2]), 0.01, 2.0
+    raised = np.maximum(similarities, 0.9 - 0.02 * math.log(40))
+    assert (raised > similarities).sum() == 3
+    weights = np.exp(epsilon * (raised - 0.9) / (4 * sensitivity))
+    expected = weights / weights.sum()
+    if kept == "theory":
+        exponents = theory.neighbour_exponents(similarities, sensitivity, 1, epsilon, 0.1)
+        found = {chosen[0]: p for chosen, p in theory.neighbour_chances(exponents, 1).items()}
+    else:
+        one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
+        drawn = law(lambda: int(drawn_neighbours([one], 1, Budget(epsilon), secure())[0][0, 0]))
+        found = {place: float(chance) for place, chance in drawn.items()}
+    assert [found[place] for place in range(5)] == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+def test_no_neighbour_twice():
+    """With fewer candidates than k, each comes once and the rest stays empty."""
+    one = Candidates(np.array([3, 5], dtype=np.int32), np.array([0.5, 0.2]), np.array([0.1, 0.1]))
+    none = Candidates(np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+    with simulation():
+        items, noisy = drawn_neighbours([one, none], 4, Budget(1.0), replay(2))
+    assert sorted(items[0].tolist()) == [-1, -1, 3, 5]
+    assert items[1].tolist() == [-1] * 4
+    assert (noisy[items < 0] == 0).all()
+
+
+def test_noise_has_the_printed_scale():
+    """The mean |noise| is SS / (epsilon'/2); off by 5 standard errors in one run of a million."""
+    one = Candidates(np.array([0], dtype=np.int32), np.array([0.5]), np.array([0.2]))
+    with simulation():
+        _, noisy = drawn_neighbours([one] * 5000, 1, Budget(0.8), replay(3))
+    scale = 0.2 / 0.4
+    assert abs(np.abs(noisy - 0.5).mean() - scale) < 5 * scale / math.sqrt(5000)
+
+
+def mild_and_strong(people, *, present):
+    """Stars for t_i, t_1, t_2 and two others: `people` of 4-4-2-2 rate t_i and t_1, as many t_i
+    and t_2, and one person gives t_i and t_1 5-5-1-1."""
+    rows = [[4, 4, 0, 2, 2]] * people + [[4, 0, 4, 2, 2]] * people
+    return profiles_of([*rows, [5, 5, 0, 1, 1]] if present else rows)
+
+
+def share_of_first(people, *, present, repeats):
+    profiles = mild_and_strong(people, present=present)
+    chosen = []
+    with simulation():
+        for seed in range(repeats):
+            model = published_neighbours(
+                profiles,
+                np.full(5, 3.0),
+                k=1,
+                significance=0,
+                budget=Budget(0.8),
+                source=replay(f"{people} {present} {seed}"),
+            )
+            chosen.append(model.items[0, 0] == 1)
+    return np.mean(chosen)
+
+
+def test_one_person_is_seen_in_the_shipped_draw():
+    """60 mild people each: with one strong person t_1 is drawn once in 6,700 times, without her
+    every other time; the claim for this draw is .4 nats. By chance fewer than 40 of 150 draws
+    without her, or more than 3 with her, come up in one run of a billion."""
+    assert share_of_first(60, present=False, repeats=150) > 40 / 150
+    assert share_of_first(60, present=True, repeats=150) <= 3 / 150
+
+
+def test_largest_similarities_at_a_large_budget():
+    """With epsilon' of a billion the drawn neighbours are the nearest."""
+    one = Candidates(
+        np.arange(6, dtype=np.int32), np.array([0.1, 0.9, 0.3, 0.8, 0.2, 0.4]), np.full(6, 0.1)
+    )
+    with simulation():
+        items, noisy = drawn_neighbours([one], 3, Budget(1e9), replay(4))
+    assert items[0].tolist() == [1, 3, 5]
+    assert noisy[0].tolist() == pytest.approx([0.9, 0.8, 0.4], abs=1e-4)

@@ -1,0 +1,165 @@
+"""Predictions from items and from people, against the formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.recommender import (
+    ItemNeighbours,
+    PeopleNeighbours,
+    item_neighbours,
+    most_similar,
+    nearest_people,
+    recency,
+)
+from tacit.engine.local import LocalEngine
+
+ENGINE = LocalEngine()
+
+
+def profiles(rows, means, times=None):
+    matrix = sparse.csr_array(np.array(rows, dtype=float))
+    means = np.asarray(means, dtype=float)
+    return Profiles(
+        matrix,
+        matrix.data - means[matrix.indices],
+        None if times is None else np.array(times),
+    )
+
+
+def model(means, lists):
+    """An item-based model of (n, k) lists of (item, similarity)."""
+    items = np.array([[j for j, _ in row] for row in lists], dtype=np.int32)
+    similar = np.array([[s for _, s in row] for row in lists])
+    return ItemNeighbours(np.asarray(means, dtype=float), items, similar)
+
+
+NONE = (-1, 0.0)
+
+
+def test_item_based_formula():
+    """The mean plus the weighted deviations of the rated neighbours, divided by |similarities|."""
+    items = model([3, 2, 4], [[(1, 0.5), (2, -0.2)], [NONE, NONE], [NONE, NONE]])
+    found = items.predict(profiles([[0, 5, 3]], [3, 2, 4]), 0.0, ENGINE)
+    assert found[0, 0] == pytest.approx(3 + (0.5 * 3 + -0.2 * -1) / 0.7)
+
+
+def test_item_based_without_a_rated_neighbour():
+    """An empty neighbourhood gives the item's mean."""
+    items = model([3, 2, 4], [[(1, 0.5), NONE], [NONE, NONE], [NONE, NONE]])
+    assert items.predict(profiles([[0, 0, 3]], [3, 2, 4]), 0.0, ENGINE)[0, 0] == 3
+
+
+def test_predictions_are_not_rounded():
+    """A prediction may lie between two stars."""
+    items = model([3, 2, 4], [[(1, 1.0), NONE], [(0, 0.1), (2, 0.3)], [NONE, NONE]])
+    found = items.predict(profiles([[4, 0, 5]], [3, 2, 4]), 0.0, ENGINE)[0, 1]
+    assert found == pytest.approx(2 + (0.1 * 1 + 0.3 * 1) / 0.4)
+    assert items.predict(profiles([[4, 0, 1]], [3, 2, 4]), 0.0, ENGINE)[0, 1] % 1 != 0
+
+
+def test_recent_ratings_weigh_more():
+    """A weight is e^(-alpha rank), with the dense rank of times from the latest on."""
+    rows = profiles([[5, 4, 3, 2]], [0] * 4, times=[10, 500, 10, 900])
+    assert recency(rows, 0.3).tolist() == pytest.approx(
+        [math.exp(-0.6), math.exp(-0.3), math.exp(-0.6), 1]
+    )
+
+
+def test_recency_ranks_each_person_alone():
+    """Another person's times change nothing."""
+    both = profiles([[5, 4], [3, 2]], [0, 0], times=[1, 2, 50, 40])
+    assert recency(both, 1.0).tolist() == pytest.approx([math.exp(-1), 1, 1, math.exp(-1)])
+
+
+def test_alpha_zero_switches_time_off():
+    """All weights are 1, as without times."""
+    rows = profiles([[5, 4]], [0, 0], times=[1, 2])
+    assert recency(rows, 0.0).tolist() == [1, 1]
+    assert recency(profiles([[5, 4]], [0, 0]), 2.0).tolist() == [1, 1]
+
+
+def test_time_enters_the_prediction():
+    """With alpha, the later of two contradicting neighbours has its way."""
+    items = model([3, 3, 3], [[(1, 0.5), (2, 0.5)], [NONE, NONE], [NONE, NONE]])
+    rows = profiles([[0, 5, 1]], [3, 3, 3], times=[100, 200])
+    assert items.predict(rows, 0.0, ENGINE)[0, 0] == pytest.approx(3)
+    weights = np.exp([-2.0, 0.0])
+    expected = 3 + (weights @ [2, -2]) / weights.sum()
+    assert items.predict(rows, 2.0, ENGINE)[0, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_neighbours_are_the_largest_positive(k):
+    """However many negative similarities are stronger, exactly the k largest positive are kept."""
+    generator = np.random.default_rng(4)
+    stars = generator.integers(1, 6, (12, 9)) * (generator.random((12, 9)) < 0.7)
+    table = baseline(sparse.csr_array(stars.astype(float))).table
+    every = np.arange(9, dtype=np.int32)
+    dense = ENGINE.neighbours(table, of=every, among=every, k=9)
+    found = most_similar(table, k=k, significance=0, engine=ENGINE)
+    for item in range(9):
+        positive = [
+            (-s, j)
+            for j, s in zip(dense.items[item], dense.similarities[item], strict=True)
+            if s > 0
+        ]
+        expected = [j for _, j in sorted(positive)][:k]
+        assert found.items[item].tolist() == expected + [-1] * (k - len(expected))
+
+
+def test_significance_scales_thin_pairs_down():
+    """A pair with 2 co-raters has 2 / 10 of its similarity at a significance of 10."""
+    rows = [[5, 4, 1], [1, 2, 5], [3, 0, 4]]
+    full, scaled = (
+        item_neighbours(
+            profiles(rows, [3, 3, 3]), np.full(3, 3.0), k=1, significance=n, engine=ENGINE
+        )
+        for n in (0, 10)
+    )
+    assert full.items[1, 0] == scaled.items[1, 0] == 0
+    assert scaled.similarities[1, 0] == pytest.approx(full.similarities[1, 0] * 0.2)
+
+
+def people(rows, means):
+    return PeopleNeighbours(np.asarray(means, dtype=float), profiles(rows, means))
+
+
+def test_user_based_similarity():
+    """Co-rated deviations from item means over both norms, which run over all ratings."""
+    means = [3, 3, 3]
+    found = people([[5, 0, 2], [0, 4, 0]], means).alike(profiles([[4, 2, 0]], means))
+    assert found.tolist() == pytest.approx(
+        [2 * 1 / (math.sqrt(5) * math.sqrt(2)), 1 * -1 / (1 * math.sqrt(2))]
+    )
+
+
+def test_the_very_same_profile_is_herself():
+    """A person in training is not her own neighbour."""
+    means = [3, 3, 3]
+    found = people([[5, 0, 2], [5, 1, 2]], means).alike(profiles([[5, 0, 2]], means))
+    assert found[0] == 0
+    assert found[1] > 0
+
+
+def test_user_based_formula():
+    """Her own mean plus neighbours' deviations from THEIR means, divided by |similarities|."""
+    means = [3, 3, 3]
+    model_ = people([[5, 0, 2], [4, 1, 0]], means)
+    stars, weight = model_.predict(
+        profiles([[4, 2, 0]], means), np.array([0, 1], dtype=np.int32), np.array([0.5, 0.25])
+    )
+    assert stars[0] == pytest.approx(3 + (0.5 * 1.5 + 0.25 * 1.5) / 0.75)
+    assert stars[2] == pytest.approx(3 + -1.5)
+    assert weight.tolist() == [0.75, 0.25, 0.5]
+
+
+def test_people_of_negative_similarity_are_no_neighbours():
+    """k is a limit: only positive similarities count."""
+    assert nearest_people(np.array([-0.9, 0.2, 0.0, 0.7]), 3).tolist() == [3, 1]

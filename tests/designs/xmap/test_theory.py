@@ -1,0 +1,191 @@
+"""The closed formulas, on the numbers they are known by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.auditing.exact import exponential_worst, loss
+from tacit.designs.xmap import theory
+
+NAN = math.nan
+
+
+def test_path_of_two_edges():
+    """Edges (S, s, F) = (4, .5, .4), (1, -.2, .1): similarity .36, certainty .04."""
+    path = [(4, 0.5, 0.4), (1, -0.2, 0.1)]
+    assert theory.path_similarity(path) == pytest.approx(0.36)
+    assert theory.path_certainty(path) == pytest.approx(0.04)
+
+
+def test_x_sim_of_two_paths():
+    """With a second path of one edge (2, .3, .2), X-SIM is .31."""
+    paths = [[(4, 0.5, 0.4), (1, -0.2, 0.1)], [(2, 0.3, 0.2)]]
+    assert theory.x_sim(paths) == pytest.approx(0.31)
+
+
+def test_single_edge_is_its_own_path():
+    """A directly connected pair has the similarity of its edge, whatever S and F."""
+    assert theory.x_sim([[(7, -0.4, 0.03)]]) == pytest.approx(-0.4)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.integers(1, 50), st.floats(-1, 1), st.floats(0.01, 1)),
+            min_size=1,
+            max_size=5,
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_x_sim_lies_within_the_edges(paths):
+    """|X-SIM| is at most the largest |s|, so its range is 2."""
+    largest = max(abs(s) for path in paths for _, s, _ in path)
+    assert abs(theory.x_sim(paths)) <= largest + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("candidates", "nats"), [(2, 0.5), (10, 0.897), (100, 0.990), (10_000, 0.9999)]
+)
+def test_loss_of_one_replacement(candidates, nats):
+    """At epsilon 1 the exact loss comes near 1 as candidates grow, and never reaches it."""
+    found = theory.replacement_loss(1.0, candidates)
+    assert found == pytest.approx(nats, abs=5e-4)
+    assert found < 1
+
+
+@given(st.floats(0.01, 20), st.integers(2, 500))
+def test_loss_of_one_replacement_is_the_auditors(epsilon, candidates):
+    """The formula is the auditor's closed form of the exponential mechanism."""
+    expected = exponential_worst(epsilon, candidates)
+    assert theory.replacement_loss(epsilon, candidates) == pytest.approx(expected)
+
+
+@given(st.floats(0.1, 5), st.integers(2, 6))
+def test_loss_of_one_replacement_is_attained(epsilon, candidates):
+    """One image from -1 to 1 and all others from 1 to -1: exactly the loss that is stated."""
+    first = np.array([-1.0] + [1.0] * (candidates - 1))
+    chances = [theory.replacement_chances(side, epsilon) for side in (first, -first)]
+    found = loss(*(dict(enumerate(side)) for side in chances))
+    assert found == pytest.approx(theory.replacement_loss(epsilon, candidates), rel=1e-6)
+
+
+def test_best_and_worst_candidate():
+    """At epsilon .6 a perfect candidate is 1.35 times as likely as the worst: near uniform."""
+    worst, best = theory.replacement_chances(np.array([-1.0, 1.0]), 0.6)
+    assert best / worst == pytest.approx(1.35, abs=0.005)
+
+
+def test_a_table_of_replacements_adds_up():
+    """165 images at epsilon .1 cost 16.5 nats, or 3.19 at delta 1e-6 in zCDP."""
+    assert theory.basic_composition(165, 0.1) == pytest.approx(16.5)
+    assert theory.concentrated_composition(165, 0.1, 1e-6) == pytest.approx(3.19, abs=0.01)
+
+
+@pytest.mark.parametrize(("n", "candidates", "measured"), [(5, 5, 3.93), (20, 50, 19.29)])
+def test_one_person_moves_every_image(n, candidates, measured):
+    """What two people were measured to make of a claim of 1.0 lies just below n exact losses."""
+    most = n * theory.replacement_loss(1.0, candidates)
+    assert 0.98 * most < measured < most
+
+
+def test_largest_change_of_a_similarity():
+    """Centred (2, 2) beside another's (.25, -.25): the similarity goes from -1 to .969."""
+    before, after = (
+        theory.similarity(np.array(i), np.array(j))
+        for i, j in (([0.25], [-0.25]), ([0.25, 2.0], [-0.25, 2.0]))
+    )
+    assert before == pytest.approx(-1)
+    assert after == pytest.approx(0.969, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("i", "j", "printed", "true"),
+    [
+        ([-1, -2, 2, -2], [-2, 1, -1, 1], 0.333, 0.581),
+        ([-0.5, -1.5, -2], [0.5, 2, 0.5], -0.0388, 0.2112),
+    ],
+)
+def test_printed_sensitivity_is_no_bound(i, j, printed, true):
+    """One person changes a similarity by more than Theorem 2 says."""
+    a, b = np.array(i, dtype=float), np.array(j, dtype=float)
+    assert theory.similarity_sensitivity(a, b) == pytest.approx(printed, abs=5e-4)
+    assert theory.largest_change(a, b) == pytest.approx(true, abs=5e-4)
+
+
+def test_a_person_who_rated_one_item_matters():
+    """People (2,2), (1,1), (2,-): without the third the similarity goes from .745 to 1."""
+    i, j = np.array([2.0, 1.0, 2.0]), np.array([2.0, 1.0, NAN])
+    assert theory.similarity(i, j) == pytest.approx(0.745, abs=5e-4)
+    assert theory.similarity(i[:2], j[:2]) == pytest.approx(1)
+
+
+def test_printed_sensitivity_fails_often():
+    """Of small random instances more than half break it (3 to 6 people, no zero ratings)."""
+    generator = np.random.default_rng(0)
+    broken = judged = 0
+    for _ in range(600):
+        values = generator.choice([-2.0, -1.0, 1.0, 2.0, NAN], size=(2, generator.integers(3, 7)))
+        printed = theory.similarity_sensitivity(*values)
+        if np.isfinite(printed):
+            judged += 1
+            broken += theory.largest_change(*values) > printed + 1e-12
+    assert broken > judged / 2
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 5), st.floats(0.1, 5)), min_size=3, max_size=8))
+def test_printed_sensitivity_holds_for_co_raters_of_positive_stars(rows):
+    """For positive ratings and people who rated both items it is a bound, as its proof assumes."""
+    a, b = np.array(rows).T
+    assert theory.largest_change(a, b) <= theory.similarity_sensitivity(a, b) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "candidates", "width"),
+    [(50, 0.8, 3000, 7102), (5, 1.0, 3000, 477), (1, 8.0, 100, 6.9)],
+)
+def test_width_of_the_truncation(k, epsilon, candidates, width):
+    """With a constant sensitivity w is above every similarity: Theorems 3 and 4 say nothing."""
+    found = theory.truncation(math.inf, k, theory.SPREAD, epsilon, candidates, 0.1)
+    assert found == pytest.approx(width, rel=2e-3)
+    assert theory.truncation(0.4, k, theory.SPREAD, epsilon, candidates, 0.1) == 0.4
+
+
+def test_neighbours_in_order():
+    """Chances of all ordered lists add up to 1, and the best list is the likeliest."""
+    chances = theory.neighbour_chances(np.array([2.0, 1.0, 0.0, -1.0]), 2)
+    assert sum(chances.values()) == pytest.approx(1)
+    assert max(chances, key=chances.__getitem__) == (0, 1)
+
+
+def test_constant_sensitivity_keeps_its_claim():
+    """k = 2 of 4 with the range as sensitivity: every pair of neighbours within epsilon'/2 = .4."""
+    scores = [np.array(s) for s in ([1, 1, -1, -1.0], [-1, -1, 1, 1.0], [1, -1, 1, -1.0])]
+    chances = [
+        theory.neighbour_chances(theory.neighbour_exponents(s, theory.SPREAD, 2, 0.8, 0.1), 2)
+        for s in scores
+    ]
+    worst = max(loss(a, b) for a in chances for b in chances)
+    assert 0 < worst <= 0.4
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "b", "c", "distance"),
+    [(0.4, 1, 2, 0.5), (0.4, 2, 1, 0.5), (0.1, 1, 1, 0.5), (0.4, 0.7, 0.19, 0.05), (0.2, 1, 3, 0)],
+)
+def test_delta_of_two_laplace_releases(epsilon, b, c, distance):
+    """The closed form is the integral."""
+    y = np.linspace(-60, 60, 1_200_001)
+    p, q = np.exp(-np.abs(y) / b) / (2 * b), np.exp(-np.abs(y - distance) / c) / (2 * c)
+    width = y[1] - y[0]
+    sides = (
+        np.maximum(0, one - np.exp(epsilon) * other).sum() * width
+        for one, other in ((p, q), (q, p))
+    )
+    assert theory.laplace_delta(epsilon, b, c, distance) == pytest.approx(max(sides), abs=1e-5)
