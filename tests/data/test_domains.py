@@ -269,7 +269,7 @@ CATALOGUE = {"b7": "books", "m7": "movies", "m9": "movies"}
 def test_a_catalogue_keeps_what_nobody_rated(write: Any) -> None:
     """Every item of the list is there, with its domain and title; metadata of rated items go."""
     ratings = read_ratings(write(ROWS), items=write(ITEMS, "i.csv"), scale=STARS)
-    made = on_catalogue(ratings, CATALOGUE, titles={"m9": "Up"})
+    made = on_catalogue(ratings, CATALOGUE, metadata={"title": {"m9": "Up"}})
     assert made.item_ids.tolist() == ["b7", "m7", "m9"]
     assert domain_of(made).tolist() == ["books", "movies", "movies"]
     assert made.item_metadata["title"].tolist() == [None, None, "Up"]
@@ -300,12 +300,12 @@ def test_ids_are_those_of_the_catalogue() -> None:
 
 
 @pytest.mark.parametrize(
-    ("catalogue", "said"), [({"z": "books"}, "no item"), ({"b7": None}, "no domain")]
+    ("catalogue", "said"), [({"z": "books"}, "no item"), ({"b7": "books", "m7": None}, "no domain")]
 )
-def test_a_catalogue_of_other_ids_or_without_domains_is_refused(
+def test_a_catalogue_of_other_ids_or_with_a_domain_missing_is_refused(
     write: Any, catalogue: Any, said: str
 ) -> None:
-    """Ids written otherwise match nothing; every listed item has a domain."""
+    """Ids written otherwise match nothing; every listed item has a domain, or none has."""
     with pytest.raises(DataError, match=said):
         on_catalogue(read_ratings(write(ROWS)), catalogue)
 
@@ -316,9 +316,19 @@ def test_a_catalogue_file_names_domains_and_titles(write: Any) -> None:
     assert asked["domain"] == {"b7": "books", "m7": "movies", "m8": "movies"}
     assert asked["title"]["m8"] == "Heat"
     plain = write("item,domain,year\n1,books,2000\n", "p.csv")
-    assert read_catalogue(plain, domain="shop") == {"domain": {1: "books"}}
+    assert read_catalogue(plain, domain="shop") == {"domain": {1: "books"}, "year": {1: "2000"}}
     with pytest.raises(DataError, match=r"i\.csv.*no domain column"):
         read_catalogue(write(ITEMS, "i.csv"))
+
+
+def test_a_catalogue_may_be_ids_alone(write: Any) -> None:
+    """Where no domains are asked for, a file of ids gives a catalogue without metadata."""
+    listed = read_catalogue(write("item\nb7\nm7\nm9\n", "c.csv"), domains=False)
+    assert listed == {"domain": {"b7": None, "m7": None, "m9": None}}
+    made = on_catalogue(read_ratings(write(ROWS)), listed["domain"])
+    assert made.item_ids.tolist() == ["b7", "m7", "m9"]
+    assert dict(made.item_metadata) == {}
+    assert made.catalogue_given
 
 
 def test_a_filter_takes_the_catalogue_back(mixed: Ratings) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.data.domains import domain_names, straddlers
-from tacit.data.genres import genres_of
+from tacit.data.metadata import listed
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_domains import films, generate_domains
 from tacit.errors import ConfigError
@@ -107,14 +107,14 @@ def test_labels_change_nothing_else(made: Ratings) -> None:
     labelled = make(labels=6)
     assert labelled.digest == made.digest
     assert "genres" not in made.item_metadata
-    listed = genres_of(labelled, "genres")
-    assert {len(genres) for genres in listed} == {1, 2, 3}
-    assert {genre for genres in listed for genre in genres} == {f"label {n}" for n in range(1, 7)}
+    found = listed(labelled, "genres")
+    assert {len(genres) for genres in found} == {1, 2, 3}
+    assert {genre for genres in found for genre in genres} == {f"label {n}" for n in range(1, 7)}
 
 
 def genre_pairs(ratings: Ratings) -> float:
     """How much oftener two rated items of a person share a genre than two of different people."""
-    genres = [set(each) for each in genres_of(ratings, "genres")]
+    genres = [set(each) for each in listed(ratings, "genres")]
     rng = np.random.default_rng(0)
     shared = {True: 0, False: 0}
     for _ in range(20_000):
@@ -144,4 +144,4 @@ def test_films() -> None:
     assert (made.n_users, made.n_items) == (300, 3000)
     assert (made.item_metadata["domain"] == "source").sum() == 1500
     assert 75 < len(made) / 300 < 85
-    assert len({genre for each in genres_of(made, "genres") for genre in each}) == 18
+    assert len({genre for each in listed(made, "genres") for genre in each}) == 18

@@ -48,10 +48,11 @@ class Source:
     columns: Mapping[str, Any]
     per_item: int = 1
 
-    def read(self, *, catalogue: Path | None = None) -> Ratings:
+    def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """The ratings; raises DataError with file, row and column.
 
-        catalogue: a file of the only items that count; their domains and titles come from it.
+        catalogue: a file of the only items that count; what is known of items comes from it and
+        from the items file. domains: whether it must have them.
         """
         from tacit.data import load
         from tacit.data.ratings import RatingScale
@@ -62,18 +63,23 @@ class Source:
             given |= {"domain": None, "items": None}
         ratings = load(self.path, **given)
         if catalogue is not None:
-            ratings = self._listed(ratings, catalogue)
+            ratings = self._listed(ratings, catalogue, domains)
         return ratings.at_least(per_item=self.per_item) if self.per_item > 1 else ratings
 
-    def _listed(self, ratings: Ratings, path: Path) -> Ratings:
-        from tacit.data import on_catalogue, read_catalogue
+    def _listed(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
+        from tacit.data import on_catalogue, read_catalogue, with_items
         from tacit.data.assembly import located
+        from tacit.data.domains import DOMAIN
+        from tacit.data.loading import items_beside
 
-        listed = read_catalogue(path, item=self.columns["item"], domain=self.columns["domain"])
+        item, domain = self.columns["item"], self.columns["domain"]
+        columns = read_catalogue(path, item=item, domain=domain, domains=domains)
         try:
-            return on_catalogue(ratings, listed["domain"], titles=listed.get("title"))
+            made = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
         except DataError as error:
             raise located(error, path) from None
+        items = self.columns["items"] or items_beside(self.path)
+        return made if items is None else with_items(made, items, item=item)
 
 
 _PATH = Annotated[
@@ -95,7 +101,9 @@ _COLUMNS = {
         str | None, typer.Option(help="MIN:MAX:STEP, such as 1:5:1; detected if left out.")
     ],
     "users": Annotated[Path | None, typer.Option(help="File of user attributes.")],
-    "items": Annotated[Path | None, typer.Option(help="File of item metadata (titles).")],
+    "items": Annotated[
+        Path | None, typer.Option(help="File of item metadata: titles, genres, prices and so on.")
+    ],
 }
 _PER_ITEM = Annotated[int, typer.Option(min=1, help="Leave out items with fewer ratings.")]
 

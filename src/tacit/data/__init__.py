@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tacit.data.frames import from_frame
     from tacit.data.genres import split_by_genre
     from tacit.data.loading import load
+    from tacit.data.metadata import item_features
     from tacit.data.movielens import is_movielens, read_movielens
     from tacit.data.ratings import Ratings, RatingScale
     from tacit.data.splits import Split, default_split, k_fold_users, random_per_user, temporal
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         read_items,
         read_ratings,
         read_users,
+        with_items,
     )
 
 _HOMES = {
@@ -49,11 +51,19 @@ _HOMES = {
     "frames": ("from_frame",),
     "genres": ("split_by_genre",),
     "loading": ("load",),
+    "metadata": ("item_features",),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
     "table_writing": ("write_items", "write_ratings", "write_users"),
-    "tabular": ("read_catalogue", "read_history", "read_items", "read_ratings", "read_users"),
+    "tabular": (
+        "read_catalogue",
+        "read_history",
+        "read_items",
+        "read_ratings",
+        "read_users",
+        "with_items",
+    ),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -68,6 +78,7 @@ __all__ = [
     "from_frame",
     "generate",
     "is_movielens",
+    "item_features",
     "items_in",
     "k_fold_users",
     "load",
@@ -84,6 +95,7 @@ __all__ = [
     "straddlers",
     "temporal",
     "with_domains",
+    "with_items",
     "within",
     "write_items",
     "write_ratings",

@@ -53,15 +53,16 @@ def on_catalogue(
     ratings: Ratings,
     catalogue: Mapping[Any, str | None],
     *,
-    titles: Mapping[Any, str | None] | None = None,
+    metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
     """The ratings of a public list of items, in which every item stays, rated by somebody or not.
 
     catalogue: item id to domain, from anywhere but the ratings: which items somebody rated may name
-    a person. Ratings of other items are dropped one by one, so that nobody changes what is kept of
-    another person. Ids are compared as they are written and become those of the catalogue; its
-    domains and titles are all that is known of items. DataError if no rating is left, or an item
-    has no domain.
+    a person. None for every item: a catalogue without domains. Ratings of other items are dropped
+    one by one, so that nobody changes what is kept of another person. Ids are compared as they are
+    written and become those of the catalogue; its domains and `metadata`, name to item id to value,
+    are all that is known of items. DataError if no rating is left, or only some items have a
+    domain.
     """
     ids, _ = number_ids(list(catalogue), "item")
     known = {str(key): number for number, key in enumerate(ids.tolist())}
@@ -74,7 +75,8 @@ def on_catalogue(
             fix="Check which column holds the id: a well-known header, else the first column.",
         )
     order = np.lexsort((places[kept.items], kept.users))
-    columns = {DOMAIN: catalogue} | ({} if titles is None else {"title": titles})
+    domains = any(name is not None for name in catalogue.values())
+    columns = {**(metadata or {}), **({DOMAIN: catalogue} if domains else {})}
     made = replace(
         kept,
         users=kept.users[order],
@@ -85,7 +87,8 @@ def on_catalogue(
         item_metadata=align(columns, ids),
         catalogue_given=True,
     )
-    domain_of(made)
+    if domains:
+        domain_of(made)
     return made
 
 

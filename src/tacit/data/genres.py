@@ -14,10 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.data.domains import with_domains
+from tacit.data.metadata import listed
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, DataError
-
-SEPARATOR = "|"
 
 
 def split_by_genre(
@@ -31,35 +30,22 @@ def split_by_genre(
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
-    genres = genres_of(ratings, column)
-    counts = Counter(genre for listed in genres for genre in listed)
+    genres = listed(ratings, column)
+    counts = Counter(genre for each in genres for genre in each)
     by_size = sorted(counts, key=lambda genre: (-counts[genre], genre))
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)
     place = {genre: number for number, genre in enumerate(by_size)}
     items = ratings.item_ids.tolist()
-    known = np.array([bool(listed) for listed in genres])
+    known = np.array([bool(each) for each in genres])
     domains = {
-        item: names[_side([place[genre] for genre in listed])]
-        for item, listed in zip(items, genres, strict=True)
-        if listed
+        item: names[_side([place[genre] for genre in each])]
+        for item, each in zip(items, genres, strict=True)
+        if each
     }
     if len(set(domains.values())) < 2:
         raise DataError("all items fall into one domain", column=column)
     return with_domains(ratings.where(known[ratings.items]).compact(), domains)
-
-
-def genres_of(ratings: Ratings, column: str) -> list[list[str]]:
-    """The distinct genres of each item, as listed; none where unknown."""
-    values = ratings.item_metadata.get(column)
-    if values is None:
-        raise DataError(
-            f"no item metadata '{column}'",
-            found=", ".join(ratings.item_metadata) or "no item metadata at all",
-            fix="Name a file of items with --items, or read a MovieLens folder.",
-        )
-    cells = [(value or "").split(SEPARATOR) for value in values.tolist()]
-    return [list(dict.fromkeys(part.strip() for part in cell if part.strip())) for cell in cells]
 
 
 def _side(places: Sequence[int]) -> int:

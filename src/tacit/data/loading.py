@@ -16,7 +16,10 @@ _OPTIONS = (
 
 
 def load(path: str | Path, **options: Any) -> Ratings:
-    """Read a MovieLens folder, or a file with options of `read_ratings`; None means not given."""
+    """Read a MovieLens folder, or a file with options of `read_ratings`; None means not given.
+
+    Without `items`, the file NAME-items next to the ratings has the item metadata, if it is there.
+    """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
     if not path.exists():
@@ -30,7 +33,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
                 path=path,
                 fix=f"Name its folder instead: {path.parent}",
             )
-        return read_ratings(path, **given)
+        return read_ratings(path, **{"items": items_beside(path)} | given)
     if not is_movielens(path):
         raise DataError(
             "this folder holds no MovieLens data",
@@ -47,3 +50,9 @@ def load(path: str | Path, **options: Any) -> Ratings:
             fix=f"Leave out {_OPTIONS}, or name the file of ratings itself.",
         )
     return read_movielens(path)
+
+
+def items_beside(path: Path) -> Path | None:
+    """The file of item metadata next to a file of ratings: r.csv has r-items.csv."""
+    beside = path.with_name(f"{path.stem}-items{path.suffix}")
+    return beside if beside.is_file() else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.genres import SEPARATOR
+from tacit.data.metadata import SEPARATOR
 from tacit.data.ratings import Column
 from tacit.errors import ConfigError
 

@@ -16,10 +16,10 @@ from tacit.data.text_ratings import ids_of
 from tacit.errors import DataError
 
 
-def _table(
-    path: Path, role: Role, asked: str | None, delimiter: str | None
+def table_of(
+    path: Path, role: Role, asked: str | None, delimiter: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, list[str | None]]]:
-    """The ids of a users or items file, and its other columns."""
+    """The ids of a users or items file, and its other columns. fewest: columns, the id's too."""
     if is_parquet(path):
         frame = read_parquet(path)
         headers: Sequence[str] = frame.columns
@@ -34,11 +34,13 @@ def _table(
         texts = [[row[at] or None for _, row in read] for at in range(len(headers))]
         number = _id_position(role, headers, asked, path)
         ids, lines = list(texts[number]), [line for line, _ in read]
-    if len(headers) < 2:
+    if len(headers) < fewest:
         raise DataError("the file has no column beside the id", path=path, found=headers[0])
     if not ids:
         raise DataError("the file has a header but no rows", path=path)
     _refuse_repeats(ids, lines, path, headers[number])
+    if not is_parquet(path):
+        ids = list(np.asarray(ids_of(ids), dtype=object))
     return ids, {name: texts[at] for at, name in enumerate(headers) if at != number}
 
 
@@ -68,9 +70,7 @@ def _refuse_repeats(ids: Sequence[Any], lines: Sequence[int], path: Path, column
 def by_id(
     path: Path, role: Role, asked: str | None, delimiter: str | None
 ) -> dict[str, dict[Any, str | None]]:
-    ids, columns = _table(path, role, asked, delimiter)
-    if not is_parquet(path):
-        ids = list(np.asarray(ids_of(ids), dtype=object))
+    ids, columns = table_of(path, role, asked, delimiter)
     return {name: dict(zip(ids, column, strict=True)) for name, column in columns.items()}
 
 
@@ -78,11 +78,11 @@ def matched(path: Path, role: Role, asked: str | None, ratings: Ratings) -> dict
     """A users or items file in the order of the ratings' ids, compared as they are written."""
     known = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
     try:
-        ids, columns = _table(path, role, asked, None)
+        ids, columns = table_of(path, role, asked, None)
     except DataError:
         if asked is None:
             raise
-        ids, columns = _table(path, role, None, None)  # its id column may have a name of its own
+        ids, columns = table_of(path, role, None, None)  # its id column may have a name of its own
     places = {str(key): number for number, key in enumerate(ids)}
     chosen = [places.get(str(key)) for key in known]
     if all(number is None for number in chosen):

@@ -23,7 +23,7 @@ from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.frames import from_frame
 from tacit.data.parquet import is_parquet, read_parquet
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
-from tacit.data.tables_by_id import by_id, matched
+from tacit.data.tables_by_id import by_id, matched, table_of
 from tacit.data.text_ratings import read_text
 from tacit.errors import DataError
 
@@ -78,7 +78,7 @@ def read_ratings(
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
     if items is not None:
-        ratings = _with_items(ratings, Path(items), item, domain)
+        ratings = with_items(ratings, items, item=item, domain=domain)
     return ratings
 
 
@@ -87,8 +87,14 @@ def _own_domain(headers: Sequence[str], domain: str | None, items: PathLike | No
     return domain if items is None or find("domain", headers, domain) is not None else None
 
 
-def _with_items(ratings: Ratings, path: Path, item: str | None, domain: str | None) -> Ratings:
-    """Item metadata from a file; the domain too, if the ratings have come without."""
+def with_items(
+    ratings: Ratings, path: PathLike, *, item: str | None = None, domain: str | None = None
+) -> Ratings:
+    """The same ratings with item metadata from a file beside what they have; the latter stands.
+
+    item, domain: names of columns; the domain is read only if the ratings have come without.
+    """
+    path = Path(path)
     columns = matched(path, "item", item, ratings)
     made = replace(ratings, item_metadata={**columns, **ratings.item_metadata})
     if domain is None or DOMAIN in ratings.item_metadata:
@@ -126,23 +132,30 @@ def read_catalogue(
     item: str | None = None,
     domain: str | None = None,
     delimiter: str | None = None,
+    domains: bool = True,
 ) -> dict[str, dict[Any, str | None]]:
-    """A public list of items, as `read_items` reads it: 'domain' and, where there is one, 'title'.
+    """A public list of items: 'domain', and every other column, each item id to value.
 
     domain: name of the domain's column; without it, or where the file has no such column, 'domain'.
+    domains: whether a file without that column is refused; otherwise every domain is None.
     """
     path = Path(path)
     try:
-        columns = read_items(path, item=item, delimiter=delimiter)
+        ids, columns = table_of(path, "item", item, delimiter, fewest=1)
     except DataError:
         if item is None:
             raise
-        columns = read_items(path, delimiter=delimiter)  # its id column has a name of its own
+        # its id column has a name of its own
+        ids, columns = table_of(path, "item", None, delimiter, fewest=1)
     headers = tuple(columns)
-    asked = domain if find("domain", headers, domain) is not None else DOMAIN
-    position = choose("domain", headers, asked, path=path)
-    found = {DOMAIN: columns[headers[position or 0]]}
-    return found | ({"title": columns["title"]} if "title" in columns else {})
+    position = find("domain", headers, domain)
+    if position is None:
+        position = find("domain", headers, DOMAIN)
+    if position is None and domains:
+        choose("domain", headers, DOMAIN, path=path)  # says what is missing
+    named = [None] * len(ids) if position is None else columns.pop(headers[position])
+    found = {DOMAIN: named} | columns
+    return {name: dict(zip(ids, values, strict=True)) for name, values in found.items()}
 
 
 def read_history(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.genres import genres_of
+from tacit.data.metadata import listed
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
@@ -25,9 +25,9 @@ def item_features(ratings: Ratings) -> Floats:
     """
     columns = [np.ones((ratings.n_items, 1))]
     if "genres" in ratings.item_metadata:
-        listed = genres_of(ratings, "genres")
-        names = sorted({name for genres in listed for name in genres})
-        columns.append(np.array([[name in genres for name in names] for genres in listed], float))
+        known = listed(ratings, "genres")
+        names = sorted({name for genres in known for name in genres})
+        columns.append(np.array([[name in genres for name in names] for genres in known], float))
     if "year" in ratings.item_metadata:
         columns.append(_standardised(ratings.item_metadata["year"].tolist())[:, None])
     if len(columns) == 1:

@@ -49,7 +49,7 @@ def population() -> Ratings:
     renamed = Ratings.from_arrays(
         made.users, np.array(numbers)[made.items], made.values, scale=made.scale
     )
-    return on_catalogue(renamed, domains, titles=titles)
+    return on_catalogue(renamed, domains, metadata={"title": titles})
 
 
 def measured(ratings: Ratings, epsilons: tuple[float, ...] = EPSILONS) -> list[dict[str, Any]]:
