@@ -14,7 +14,7 @@ import pytest
 from skipped import pytest_unconfigure as pytest_unconfigure
 
 if TYPE_CHECKING:
-    from tacit.testing.postgres import Server
+    from postgres_server import Server
 
 # A shared machine stalls now and then: time is measured in benchmarks, not here.
 hypothesis.settings.register_profile("tacit", deadline=None, print_blob=True)
@@ -62,7 +62,7 @@ def wait_until() -> Callable[[Callable[[], bool]], None]:
 @pytest.fixture(scope="session")
 def postgres(missing: Callable[[str], NoReturn]) -> Iterator[Server]:
     """A running PostgreSQL of our own, or a skip that says what is missing."""
-    from tacit.testing.postgres import programs, server
+    from postgres_server import programs, server
 
     if importlib.util.find_spec("psycopg") is None:
         missing("the extra 'postgres' is not installed")

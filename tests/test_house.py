@@ -66,7 +66,7 @@ def test_declared_is_imported():
     extras = PROJECT["optional-dependencies"]
     optional = {
         "accounting": {Requirement(line).name for line in extras["accounting"]},
-        "dev": {"apsw", "hypothesis"},
+        "dev": {"hypothesis"},
         "ledger": {"sqlalchemy"},
         "postgres": {"psycopg"},
         "service": {Requirement(line).name for line in extras["service"]} - {"httptools", "uvloop"},

@@ -17,6 +17,16 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_checkpoints import (
+    PROBES,
+    TOM,
+    Place,
+    checkpoints_every,
+    with_a_checkpoint,
+)
+from ledger_crowds import crowd
+from ledger_faults import planted
+from ledger_kills import kill_spenders
 from sqlalchemy import create_engine, event, insert
 
 from tacit.ledger import (
@@ -31,16 +41,6 @@ from tacit.ledger.history import Budget, Told
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
-from tacit.testing.ledger_checkpoints import (
-    PROBES,
-    TOM,
-    Place,
-    checkpoints_every,
-    with_a_checkpoint,
-)
-from tacit.testing.ledger_crowds import crowd
-from tacit.testing.ledger_faults import planted
-from tacit.testing.ledger_kills import kill_spenders
 from tacit.testing.ledgers import FILMS, ask, count, fork
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from ledger_checkpoints import checkpoints_every
 
 from tacit.ledger import Ledger
-from tacit.testing.ledger_checkpoints import checkpoints_every
 from tacit.testing.ledgers import LedgerConformance
 
 

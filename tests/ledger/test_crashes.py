@@ -6,11 +6,11 @@ import os
 import signal
 
 import pytest
+from ledger_kills import kill_server, kill_spenders
 from sqlalchemy import Engine, event
 
 from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
-from tacit.testing.ledger_kills import kill_server, kill_spenders
 from tacit.testing.ledgers import FILMS, ask, fork, refused
 
 

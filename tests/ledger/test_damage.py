@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import contextmanager
 
 import pytest
+from ledger_faults import payment_without_guard, planted
 from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
@@ -17,7 +18,6 @@ from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
 from tacit.ledger.schema import steps
 from tacit.ledger.store import reading
-from tacit.testing.ledger_faults import payment_without_guard, planted
 from tacit.testing.ledgers import FILMS, ask
 
 EDITS = {

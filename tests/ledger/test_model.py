@@ -10,6 +10,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from ledger_checkpoints import checkpoints_every
 
 from tacit.ledger import (
     BudgetExhausted,
@@ -28,7 +29,6 @@ from tacit.ledger import (
     open_ledger,
     token_of,
 )
-from tacit.testing.ledger_checkpoints import checkpoints_every
 from tacit.testing.ledgers import KEY
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]

@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-
-from tacit.errors import TacitError
-from tacit.ledger import LedgerRefused, LedgerUnavailable, open_ledger
-from tacit.testing.ledger_crowds import crowd
-from tacit.testing.ledger_faults import (
+from ledger_crowds import crowd
+from ledger_faults import (
     CROWDED,
     NOTICED,
     acknowledged_before_commit,
@@ -17,7 +14,10 @@ from tacit.testing.ledger_faults import (
     sum_under_repeatable_read,
     synchronous_commit_off,
 )
-from tacit.testing.ledger_kills import kill_server, kill_spenders
+from ledger_kills import kill_server, kill_spenders
+
+from tacit.errors import TacitError
+from tacit.ledger import LedgerRefused, LedgerUnavailable, open_ledger
 from tacit.testing.ledgers import LedgerConformance
 
 

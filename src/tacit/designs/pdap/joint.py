@@ -5,7 +5,7 @@ Source   Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014),
          why the visitor's own video has to be excepted.
 Privacy  epsilon per visit, against all others: the video shown at a visit follows from the context
          of that visit and from sums released before. The grid is fixed beforehand; time is public.
-Regret   What each setting gains is measured by `tacit.designs.pdap.experiment.steps`.
+Regret   What each setting gains is measured by `benchmarks/studies/pdap_steps.py`.
 """
 
 from __future__ import annotations

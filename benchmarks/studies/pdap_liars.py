@@ -11,7 +11,7 @@ Seen      The chance that home sees a click on a neighbour's video itself.
 Regret    of the first vendor, per visit. `regret`: against the best video of all vendors.
           `reachable`: against the best of those a run could show; a liar that withholds its videos
           (worst, absent) is left with its weakest, or none.
-Use       python -m tacit.designs.pdap.experiment.liars [--visits 5000] [--worlds 20] [--json] ...
+Use       python benchmarks/studies/pdap_liars.py [--visits 5000] [--worlds 20] [--json] ...
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the ledger keeps when many spend at once, processes are killed, and the power fails.
 
-python benchmarks/ledger.py [--only PART ...] [--quick] [--json] [--folder DIR]
+python benchmarks/studies/ledger.py [--only PART ...] [--quick] [--json] [--folder DIR]
 
 Parts: rate, starts, overwriting, crowd-sqlite, crowd-postgres, kills-sqlite, kills-postgres, power,
 faults. Counts of what went wrong have to be nothing; for the faults, and for settings of SQLite
@@ -27,16 +27,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import ledger_faults as faults
+from ledger_checkpoints import PROBES, Place, checkpoints_every
+from ledger_crowds import crowd
+from ledger_kills import kill_server, kill_spenders
+from postgres_server import Server, programs, server
+
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
 from tacit.ledger.history import Budget, Told
 from tacit.ledger.spending import Spending
-from tacit.testing import ledger_faults as faults
-from tacit.testing.ledger_checkpoints import PROBES, Place, checkpoints_every
-from tacit.testing.ledger_crowds import crowd
-from tacit.testing.ledger_kills import kill_server, kill_spenders
 from tacit.testing.ledgers import LedgerConformance
-from tacit.testing.postgres import Server, programs, server
 
 Opened = Callable[[], Ledger]
 Rows = list[dict[str, Any]]
@@ -268,7 +269,7 @@ def kills_postgres(bench: Bench) -> Rows:
 
 def power(bench: Bench) -> Rows:
     """Images of a disk after a power cut: as shipped, and two controls that have to lose some."""
-    from tacit.testing.ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
+    from ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
 
     rows = []
     recording = record(bench.folder)

@@ -7,9 +7,7 @@ import math
 
 import numpy as np
 import pytest
-
-from tacit.data.synthetic_rewards import generate
-from tacit.designs.pdap.experiment.steps import (
+from pdap_steps import (
     RIVALS,
     STEPS,
     StepRow,
@@ -20,6 +18,8 @@ from tacit.designs.pdap.experiment.steps import (
     steps,
     table,
 )
+
+from tacit.data.synthetic_rewards import generate
 from tacit.designs.pdap.joint_grid import Grid
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ledger_faults as faults
+from ledger_faults import Fault
 from sqlalchemy import text
 
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, keeping, open_ledger
@@ -19,8 +21,6 @@ from tacit.ledger import replaying as replaying_
 from tacit.ledger.chain import body_of, link
 from tacit.ledger.history import CHECKPOINT, Told, digest_of
 from tacit.ledger.opening import found_at
-from tacit.testing import ledger_faults as faults
-from tacit.testing.ledger_faults import Fault
 from tacit.testing.ledgers import FILMS, ask, count
 
 TOM = Holder.subject("shop", "tom")

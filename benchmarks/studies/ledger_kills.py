@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ledger_faults import Fault
+from postgres_server import Server
+
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Ledger
-from tacit.testing.ledger_faults import Fault
 from tacit.testing.ledgers import FILMS, ask, fork
-from tacit.testing.postgres import Server
 
 _ANSWER = 16
 """Bytes of an answer."""

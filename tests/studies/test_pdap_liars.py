@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 import pytest
-
-from tacit.designs.pdap.experiment.liars import LIES, Terms, lines, main, run
+from pdap_liars import LIES, Terms, lines, main, run
 
 TERMS = Terms(visits=1300, share=0.1)
 

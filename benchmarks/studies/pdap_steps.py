@@ -6,7 +6,7 @@ World    Generated clicks with a known optimum (`synthetic_rewards.py`): M vendo
 Regret   Mean of the best video of ALL vendors at the context, minus the mean of what was shown.
 Steps    Each adds one thing to the one before, and every one has the same epsilon per visit; the
          step with a delta and the one with public visits say so.
-Use      python -m tacit.designs.pdap.experiment.steps [--visits 200000] [--seeds 1 2 3] ...
+Use      python benchmarks/studies/pdap_steps.py [--visits 200000] [--seeds 1 2 3] ...
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 NOTICED says by which test of `LedgerConformance`; CROWDED those that a crowd of spenders has to
 notice, LOSING those that lose what was acknowledged when a process or a server is killed. Those of
-checkpoints are in `tacit.testing.ledger_checkpoints`.
+checkpoints are in `ledger_checkpoints`.
 """
 
 from __future__ import annotations
