@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.data import Ratings, RatingScale, generate, load, read_ratings
+    from tacit.designs.private import Private
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap import XMap
     from tacit.errors import (
@@ -41,6 +42,7 @@ __all__ = [
     "OutputError",
     "Popularity",
     "PrivacyError",
+    "Private",
     "RatingScale",
     "Ratings",
     "StandardScheme",
@@ -56,6 +58,7 @@ __all__ = [
 
 _HOMES = {
     "tacit.data": ("RatingScale", "Ratings", "generate", "load", "read_ratings"),
+    "tacit.designs.private": ("Private",),
     "tacit.errors": (
         "ConfigError",
         "DataError",

@@ -13,8 +13,10 @@ Sampler      OpenDP's discrete Gaussian on integers.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,19 +82,33 @@ class GramRelease:
 
     def __call__(self, rows: ArrayLike) -> NDArray[np.float64]:
         """`rows` (people, items), zero where there is nothing; gives (items, items), symmetric."""
-        people = finite(rows)
-        if people.ndim != 2 or people.shape[1] != self.items:
-            raise DataError("the rows have another shape", expected=f"(people, {self.items})")
-        if self.noise_multiplier == 0:
-            return np.asarray(people.T @ people, dtype=np.float64)
-        return self._noisy(self._gram(people)) * self.resolution**2
+        return self.noisy(self.total([rows]))
 
-    def _gram(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
-        total = np.zeros((self.items, self.items), dtype=np.int64)
+    def total(self, blocks: Iterable[ArrayLike]) -> NDArray[Any]:
+        """The exact sum over blocks of rows, before noise: PRIVATE. In whole squared steps, so
+        that no cut into blocks changes it; without noise, of the rows as they are."""
+        exact = np.zeros((self.items, self.items))
+        steps = exact.astype(np.int64)
+        for block in blocks:
+            people = finite(block)
+            if people.ndim != 2 or people.shape[1] != self.items:
+                raise DataError("the rows have another shape", expected=f"(people, {self.items})")
+            if self.noise_multiplier == 0:
+                exact += people.T @ people
+            else:
+                self._add(people, steps)
+        return exact if self.noise_multiplier == 0 else steps
+
+    def noisy(self, total: NDArray[Any]) -> NDArray[np.float64]:
+        """One release of what `total` gave, each pair of items drawn once. Twice is two events."""
+        if self.noise_multiplier == 0:
+            return total.astype(np.float64)
+        return self._noisy(total.astype(np.int64, casting="same_kind")) * self.resolution**2
+
+    def _add(self, people: NDArray[np.float64], total: NDArray[np.int64]) -> None:
         for start in range(0, len(people), _BLOCK):
             steps = self.clipped(people[start : start + _BLOCK]).astype(np.float64)
             total += (steps.T @ steps).astype(np.int64)
-        return total
 
     def clipped(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
         """Rows in whole steps, each with a squared norm of at most `squared_norm`."""

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ _MOST_STEPS = 1 << 20  # so that 2**40 people still add up in 64 bits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Number = TypeVar("Number", np.float64, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +93,41 @@ class SumRelease:
 
     def __call__(self, blocks: Iterable[Contributions]) -> Floats:
         """(rows, width). A person is in one block only, and people ascend from block to block."""
-        if self.noise_multiplier == 0:
-            return self._sum(blocks, np.zeros((self.rows, self.width)))
-        total = self._sum(blocks, np.zeros((self.rows, self.width), dtype=np.int64))
-        return samplers.discrete_gaussian(total, self.sigma).astype(np.float64) * self.resolution
+        return self.noisy(self._sum(blocks, self.empty()))
 
-    def _sum(self, blocks: Iterable[Contributions], total: NDArray[Number]) -> NDArray[Number]:
+    def empty(self) -> NDArray[Any]:
+        """(rows, width) zeros to add to: whole steps in 64 bits, or floats without noise."""
+        whole = np.int64 if self.noise_multiplier else np.float64
+        return np.zeros((self.rows, self.width), dtype=whole)
+
+    def noisy(self, total: NDArray[Any]) -> Floats:
+        """(rows, width) release of an exact sum of people's tables as `steps` makes them: whole
+        steps, or without noise the tables as they are. Twice is two events."""
+        if total.shape != (self.rows, self.width):
+            raise DataError("the sum has another shape", expected=f"({self.rows}, {self.width})")
+        if self.noise_multiplier == 0:
+            return total.astype(np.float64)
+        steps = total.astype(np.int64, casting="same_kind")
+        return samplers.discrete_gaussian(steps, self.sigma).astype(np.float64) * self.resolution
+
+    def steps(self, table: Floats) -> Ints:
+        """ONE person's whole table in whole steps, with a squared sum of `squared_norm` at most.
+
+        Squares are added in the table's order, so that a compiled kernel can be equal to this.
+        """
+        values = finite(table)
+        largest = float(np.abs(values).max(initial=0.0))
+        if largest == 0:
+            return np.zeros(values.shape, dtype=np.int64)
+        units = values / largest  # no square overflows
+        length = math.sqrt(np.add.accumulate((units * units).ravel())[-1])
+        scale = min(largest, self.norm / max(length, 1.0))
+        steps: Ints = np.trunc(units * scale / self.resolution).astype(np.int64)
+        while (steps**2).sum() > self.squared_norm:  # floats left it a little too long
+            steps -= np.sign(steps)
+        return steps
+
+    def _sum(self, blocks: Iterable[Contributions], total: NDArray[Any]) -> NDArray[Any]:
         """In integers after clipping, or in floats as they come."""
         last = -1
         for block in blocks:

@@ -16,6 +16,7 @@ from tacit.errors import ModelFileError, TacitError
 
 KINDS = {
     "standard-scheme": ("tacit.designs.standard_scheme", "StandardScheme"),
+    "private": ("tacit.designs.private", "Private"),
     "xmap": ("tacit.designs.xmap", "XMap"),
     "popularity": ("tacit.recommenders.baselines", "Popularity"),
     "item-mean": ("tacit.recommenders.baselines", "ItemMean"),

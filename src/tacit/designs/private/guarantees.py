@@ -1,0 +1,100 @@
+"""What a fit promises, to whom, and on what evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.accounting import GDPAccountant
+from tacit.designs.private.settings import Settings, events
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.recommenders.public import assumed, condition
+
+_UNIT = Adjacency("user", "add or remove")
+_NAME = "Private lists from noisy sums over people"
+_SOURCES = (
+    "docs/private.md, for the sums and the proof",
+    "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the noise",
+    "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+    "Kearns, Pai, Roth, Ullman: Mechanism design in large games (2014), for joint privacy",
+)
+_LIFETIME = "per fit: each further fit on the same people adds its 1 / sigma^2 to those before"
+
+
+def without_noise() -> Guarantee:
+    """The same at epsilon inf."""
+    return Guarantee(
+        name=f"{_NAME}, without noise",
+        sentence="Nobody is protected: lists depend on everybody's rows without any noise.",
+        protects="nobody",
+        adjacency=_UNIT,
+        against="other people, who see their lists and may have the model file",
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime=_LIFETIME,
+        assumptions=(),
+        not_covered=("everything: this is the non-private variant, made to compare with",),
+        sources=_SOURCES,
+    )
+
+
+def spent(settings: Settings) -> float:
+    """Epsilon of the events that every fit is charged, at the settings' delta."""
+    accountant = GDPAccountant()
+    for each in events(settings):
+        accountant.add(each)
+    return accountant.epsilon(settings.delta)
+
+
+def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> Guarantee:
+    """Of one fit. taken: see `public.TAKEN`. found: what was released about how useful lists are,
+    in words: free, and none of the claim."""
+    if not settings.private:
+        return without_noise()
+    epsilon, delta = spent(settings), settings.delta
+    return Guarantee(
+        name=_NAME,
+        sentence=(
+            f"Whatever all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
+            "for each person's whole profile, in all domains together."
+            + condition(taken)
+            + (f" {found}" if found else "")
+        ),
+        protects="one person's whole profile, present or absent",
+        adjacency=_UNIT,
+        against=(
+            "all other people together, with their lists, explanations and the model file, which "
+            "may be given to everybody: they may know everything but that person's rows"
+        ),
+        trust=Trust.PLATFORM,
+        basis=Basis.CONDITIONAL if taken else Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=_LIFETIME,
+        assumptions=(
+            *assumed("the catalogue, its domains and metadata, and the scale of stars", taken),
+            "item metadata were made without these people's ratings or events",
+            (
+                "four sums over people, declared before the first and charged whatever follows; "
+                "each clips what one person adds, all of it together, on integers, with Gaussian "
+                "noise from the operating system's generator, through OpenDP"
+            ),
+            "each sum's noise is drawn once: a job that starts again reads the stored table",
+            (
+                "a person's own rows are used in the clear for their own list and nowhere else "
+                "after the release"
+            ),
+        ),
+        not_covered=(
+            "a person's own list, seen by somebody else: it is made from their own rows",
+            "the platform, which holds everybody's rows",
+            "what people do with their lists, once it becomes rows of a further fit",
+            (
+                "a profile that is changed rather than removed: at most twice the noise-to-signal "
+                "mu of a removal"
+            ),
+            "what others' rows say about a person without theirs",
+        ),
+        sources=_SOURCES,
+    )

@@ -1,0 +1,100 @@
+"""People's rows: the items that say what they like, and the items that lists are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import Ratings, RatingScale
+from tacit.engine.profile_sums_compiled import Profiles, Sparse
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+BLOCK = 4096
+"""People at once, where something is held for each of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Numbers of the context items, which tastes come from, and of the target items, which lists
+    hold: sorted, in `n_items` of the catalogue. In one domain they are the same."""
+
+    n_items: int
+    context: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+    @property
+    def joint(self) -> bool:
+        return np.array_equal(self.context, self.targets)
+
+
+def like_threshold(scale: RatingScale, like_at: float | None) -> float:
+    """The least rating that is a like: public, never read off others' ratings."""
+    return scale.minimum + 0.7 * scale.span if like_at is None else float(like_at)
+
+
+def profiles(ratings: Ratings, sides: Sides, threshold: float, low: float) -> Profiles:
+    """Everybody's rows. A person without rows stays in: they are counted like all others."""
+    liked = ratings.values >= threshold - 1e-9
+    offsets, rows, items = _side(ratings, sides.context, sides.n_items)
+    joint = sides.joint
+    likes = (offsets, rows, items) if joint else _side(ratings, sides.targets, sides.n_items)
+    kept = liked if likes[1] is None else liked[likes[1]]
+    of_context = liked if rows is None else liked[rows]
+    running = np.concatenate([[0], np.cumsum(kept)])
+    return Profiles(offsets, items, of_context, running[likes[0]], likes[2][kept], low, joint)
+
+
+def _side(
+    ratings: Ratings, chosen: Ints, n_items: int
+) -> tuple[Ints, NDArray[np.bool_] | None, NDArray[np.int32]]:
+    """Offsets, mask of rows (None: all) and item numbers among the chosen."""
+    if len(chosen) == n_items:
+        return ratings.offsets, None, ratings.items
+    place = np.full(n_items, -1, dtype=np.int32)
+    place[chosen] = np.arange(len(chosen), dtype=np.int32)
+    inside = place[ratings.items] >= 0
+    running = np.concatenate([[0], np.cumsum(inside)])
+    return running[ratings.offsets], inside, place[ratings.items[inside]]
+
+
+def some(people: Profiles, start: int, stop: int) -> Profiles:
+    """Those with numbers from start to below stop, renumbered from 0."""
+    offsets = people.offsets[start : stop + 1]
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    like_offsets = people.like_offsets[start : stop + 1]
+    return people._replace(
+        offsets=offsets - offsets[0],
+        items=people.items[rows],
+        liked=people.liked[rows],
+        like_offsets=like_offsets - like_offsets[0],
+        likes=people.likes[int(like_offsets[0]) : int(like_offsets[-1])],
+    )
+
+
+def blocks(people: Profiles) -> Iterator[Profiles]:
+    count = len(people.offsets) - 1
+    for start in range(0, count, BLOCK):
+        yield some(people, start, min(start + BLOCK, count))
+
+
+def one(items: Ints, liked: NDArray[np.bool_], likes: Ints, low: float, joint: bool) -> Profiles:
+    """A single person's rows."""
+    ends = np.array([0, len(items)]), np.array([0, len(likes)])
+    return Profiles(
+        ends[0], items.astype(np.int32), liked, ends[1], likes.astype(np.int32), low, joint
+    )
+
+
+def compiled(features: sparse.csr_array) -> Sparse:
+    """(items, f) features as kernels read them."""
+    return Sparse(
+        features.indptr.astype(np.int64),
+        features.indices.astype(np.int32),
+        features.data.astype(np.float64),
+        features.shape[1],
+    )

@@ -1,0 +1,121 @@
+"""Every public choice of the release, and what its four sums cost.
+
+Guarantee   The four events are declared before the first sum. Their noise multipliers are the same
+            whichever mode an earlier sum leads to; only what is asked may depend on earlier sums.
+            So Gaussian differential privacy composes them as a list that was fixed in advance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal
+
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose
+from tacit.errors import ConfigError
+
+Mode = Literal["auto", "taste", "top-items"]
+
+LEAST_STEPS = 2048
+"""Fewer than the steps of any norm here (`step` gives 4,096 or more)."""
+MOST_ENTRIES = 2**63 - 1
+"""No array has more."""
+LEAST_PEOPLE = 50
+"""At a noisy number of people of at most this, nothing after the counts is released."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """epsilon: inf for the non-private variant. mode: 'auto' decides from the noisy number of
+    people. like_at: the least rating that is a like; None: 70 % of the way up the scale.
+
+    shares: of the four sums in mu^2. presence: norm of the entry for being there. damping: how much
+    less frequent items weigh in a profile. other_weight: weight of an item that is rated and not
+    liked. moment_clip, feature_clip, item_clip: norms of sums 2a, 2b, 3 (times sqrt(f), sqrt(k)).
+    mean_row: weight of a person's tastes themselves in sum 3. directions: most of them. edge: of
+    the largest singular value of noise, what counts as a direction. personal_clip: largest norm of
+    the tastes that a list is made from, times sqrt(k).
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    mode: Mode = "auto"
+    like_at: float | None = None
+    shares: tuple[float, float, float, float] = (0.25, 0.125, 0.125, 0.5)
+    presence: float = 0.5
+    damping: float = 0.25
+    other_weight: float = 0.4
+    moment_clip: float = 0.2
+    feature_clip: float = 1.0
+    item_clip: float = 0.7
+    mean_row: float = 0.3
+    directions: int = 12
+    edge: float = 0.8
+    personal_clip: float = 2.5
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise ConfigError(f"{name} is a number; got {value!r}.")
+        if not self.epsilon > 0:
+            raise ConfigError(f"epsilon is above 0, or inf without privacy; got {self.epsilon}.")
+        if not 0 < self.delta < 1:
+            raise ConfigError(f"delta is a chance above 0 and below 1, such as 1e-6; got "
+                              f"{self.delta}.")  # fmt: skip
+        if self.mode not in ("auto", "taste", "top-items"):
+            raise ConfigError(f"mode is 'auto', 'taste' or 'top-items'; got {self.mode!r}.")
+        if self.like_at is not None and not math.isfinite(self.like_at):
+            raise ConfigError(f"like_at is a finite number of stars; got {self.like_at}.")
+        if len(self.shares) != 4 or not all(share > 0 for share in self.shares):
+            raise ConfigError(f"shares are four numbers above 0; got {self.shares}.")
+        if not math.isclose(math.fsum(self.shares), 1):
+            raise ConfigError(f"shares add up to 1; got {math.fsum(self.shares)}.")
+        if not 0 < self.presence < 1 or self.directions < 2:
+            raise ConfigError("presence lies between 0 and 1, and directions are 2 or more.")
+
+    @property
+    def private(self) -> bool:
+        return math.isfinite(self.epsilon)
+
+
+def noise_multipliers(settings: Settings, shares: Sequence[float] | None = None) -> list[float]:
+    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta)."""
+    shares = settings.shares if shares is None else shares
+    if not settings.private:
+        return [0.0] * len(shares)
+
+    def whole(noise: float) -> Event:
+        return compose(*(event(noise / math.sqrt(share)) for share in shares))
+
+    noise = smallest_noise(
+        whole, epsilon=settings.epsilon, delta=settings.delta, accountant=GDPAccountant
+    )
+    return [noise / math.sqrt(share) for share in shares]
+
+
+def events(settings: Settings) -> tuple[Event, ...]:
+    """What a fit costs each person, whatever it goes on to release."""
+    return tuple(map(event, noise_multipliers(settings)))
+
+
+def event(noise: float) -> Event:
+    """One sum over people."""
+    if noise == 0:
+        return NonPrivate()
+    return DiscreteGaussianVector(noise, LEAST_STEPS * noise, MOST_ENTRIES)
+
+
+def overall(noises: Sequence[float]) -> float:
+    """sigma: the noise multiplier of all sums together, 0 without noise."""
+    if not all(noises):
+        return 0.0
+    return 1 / math.sqrt(math.fsum(noise**-2 for noise in noises))
+
+
+def step(size: float) -> float:
+    """A resolution: a power of two, `size` being 4,096 to 8,191 of it."""
+    return 2.0 ** (math.floor(math.log2(size)) - 12)

@@ -1,0 +1,203 @@
+"""Sums 2a and 2b: how tastes vary in the space of public features, and which directions tell likes.
+
+Sees       all rows, public features, and what was released before.
+Releases   the second moment of tastes (features x features), and the sum of liked features times
+           whitened tastes without the like itself.
+Clips      one person's row of tastes in 2a; one person's whole matrix in 2b.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.designs.private.counts import Counts, clip_of
+from tacit.designs.private.people import blocks, compiled
+from tacit.designs.private.settings import Settings, step
+from tacit.engine import profile_sums_compiled as kernels
+from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
+
+Floats = NDArray[np.float64]
+LEAST_REST = 1e-9
+"""A like is left out where its own weight is all there is, up to this."""
+_RIDGE = 1e-6  # of the moment where there is no noise
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """(context items, f) and (target items, f) public features, the same f columns."""
+
+    context: sparse.csr_array
+    targets: sparse.csr_array
+
+    @property
+    def width(self) -> int:
+        return int(self.context.shape[1])
+
+
+def centre(counts: Counts, features: Features, settings: Settings) -> Centre:
+    """Damping of the context items, and what an average profile is made of."""
+    floored = counts.floored
+    mean = float(floored.mean())
+    if mean > 0:
+        usual = np.maximum(floored, max(float(np.median(floored)), 1e-3 * mean)) / mean
+        damping = usual**-settings.damping
+    else:
+        damping = np.ones(len(floored))
+    weights = counts.context * damping
+    return Centre(damping, features.context.T @ (weights / max(float(weights.sum()), 1e-6)))
+
+
+def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tuple[Floats, float]:
+    """(f,) mean features of ONE person's context items, and the sum of their weights."""
+    mean, weights = np.zeros(features.shape[1]), 0.0
+    for item, liked in zip(person.items, person.liked, strict=True):
+        weight = (1.0 if liked else person.low) * damping[item]
+        weights += weight
+        row = slice(features.indptr[item], features.indptr[item + 1])
+        mean[features.indices[row]] += weight * features.data[row]
+    return (mean / weights if weights > 0 else mean), weights
+
+
+def contributes(person: Profiles) -> bool:
+    """Whether ONE person adds to the sums after the first: decided by their own rows."""
+    return bool(len(person.items)) and (person.joint or bool(len(person.likes)))
+
+
+def taste(person: Profiles, at: Centre, features: sparse.csr_array) -> Floats:
+    """(f,) z of ONE person: their contribution to 2a, before clipping."""
+    mean, weights = shares(person, at.damping, features)
+    return mean - at.mean if weights > 0 and contributes(person) else np.zeros(len(mean))
+
+
+def tastes(
+    people: Profiles, at: Centre, features: sparse.csr_array, *, everybody: bool = False
+) -> Floats:
+    """(people, f) the same for all, compiled. everybody: for serving, also people without likes."""
+    rows = np.empty((len(people.offsets) - 1, features.shape[1]))
+    kernels.tastes(people, at, compiled(features), everybody, rows)
+    return rows
+
+
+def moment_release(width: int, noise: float, settings: Settings) -> GramRelease:
+    """The mechanism of sum 2a."""
+    return GramRelease(noise, width, settings.moment_clip, step(settings.moment_clip))
+
+
+def moment_rows(people: Profiles, at: Centre, features: sparse.csr_array) -> Iterator[Floats]:
+    """Tastes in blocks of people."""
+    return (tastes(block, at, features) for block in blocks(people))
+
+
+def whitening(
+    people: Profiles, at: Centre, features: Features, count: float, noise: float, settings: Settings
+) -> Floats:
+    """(f, f) A from sum 2a: A' z has a second moment near 1 where the moment exceeds the noise."""
+    mechanism = moment_release(features.width, noise, settings)
+    released = mechanism.noisy(mechanism.total(moment_rows(people, at, features.context)))
+    deviation = mechanism.sigma * mechanism.resolution**2 / count
+    values, vectors = np.linalg.eigh(released / count)
+    ridge = deviation * math.sqrt(features.width) if noise else _RIDGE
+    whitened: Floats = signed(vectors) * (np.maximum(values, 0) + ridge) ** -0.5
+    return whitened
+
+
+def map_of(matrix: Floats, at: Centre, targets: sparse.csr_array) -> Map:
+    """A released map with what it makes of the mean and of each target item."""
+    return Map(matrix, applied(at.mean, matrix), np.ascontiguousarray(targets @ matrix))
+
+
+def applied(vector: Floats, matrix: Floats) -> Floats:
+    """matrix' vector, added up one feature after the other: the same bit for bit everywhere."""
+    image = np.zeros(matrix.shape[1])
+    for share, row in zip(vector, matrix, strict=True):
+        if share != 0:
+            image += share * row
+    return image
+
+
+def without(person: Profiles, like: int, weights: float, at: Centre) -> float | None:
+    """r: the weight of a like relative to all others of ONE person; None: the like is left out."""
+    if not person.joint:
+        return 0.0
+    own = at.damping[like]
+    return own / (weights - own) if weights - own > LEAST_REST else None
+
+
+def left_out(
+    person: Profiles, at: Centre, features: sparse.csr_array, onto: Map
+) -> tuple[Floats, list[tuple[int, Floats]]]:
+    """ONE person's mapped tastes, and for each like that stays, its item and the tastes without it
+    divided by the norm of all likes."""
+    mean, weights = shares(person, at.damping, features)
+    image = applied(mean, onto.matrix)
+    rows = []
+    for like in person.likes:
+        rest = without(person, like, weights, at)
+        if rest is not None:
+            rows.append((int(like), image - onto.mean + rest * (image - onto.targets[like])))
+    return image - onto.mean, rows
+
+
+def product(person: Profiles, at: Centre, features: Features, onto: Map, usual: Floats) -> Floats:
+    """(f, f) ONE person's contribution to 2b. usual: (f,) mean features of likes."""
+    table = np.zeros((features.width, features.width))
+    if not contributes(person):
+        return table
+    own, likes = left_out(person, at, features.context, onto)
+    table = -usual[:, None] * own
+    rows = features.targets
+    for like, tastes_without in likes:
+        for q in range(rows.indptr[like], rows.indptr[like + 1]):
+            table[rows.indices[q]] += rows.data[q] / math.sqrt(len(person.likes)) * tastes_without
+    return table
+
+
+def product_release(width: int, noise: float, settings: Settings) -> SumRelease:
+    """The mechanism of sum 2b."""
+    norm = settings.feature_clip * math.sqrt(width)
+    return SumRelease(noise, width, width, norm, step(norm))
+
+
+def product_total(
+    people: Profiles, at: Centre, features: Features, onto: Map, usual: Floats,
+    mechanism: SumRelease,
+) -> NDArray[Any]:  # fmt: skip
+    """The exact sum over people, before noise: PRIVATE."""
+    total = mechanism.empty()
+    kernels.products(
+        people, at, compiled(features.context), compiled(features.targets), onto, usual,
+        LEAST_REST, clip_of(mechanism), total,
+    )  # fmt: skip
+    return total
+
+
+def directions(
+    people: Profiles, at: Centre, features: Features, counts: Counts, whitened: Floats,
+    noise: float, settings: Settings,
+) -> Floats:  # fmt: skip
+    """(f, k) V from sum 2b: the directions of tastes that tell which features are liked."""
+    width = features.width
+    onto = map_of(whitened, at, features.targets)
+    usual = features.targets.T @ counts.targets
+    mechanism = product_release(width, noise, settings)
+    released = mechanism.noisy(product_total(people, at, features, onto, usual, mechanism))
+    left, sizes, _ = np.linalg.svd(released.T)
+    edge = 2 * math.sqrt(width) * mechanism.deviation
+    found = max(int((sizes > settings.edge * edge).sum()), 2)
+    k = min(found, settings.directions, width)
+    return np.ascontiguousarray(whitened @ signed(left)[:, :k])
+
+
+def signed(vectors: Floats) -> Floats:
+    """The same columns, the largest entry of each positive."""
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)

@@ -1,0 +1,148 @@
+"""Sums over the most popular items alone: for data without metadata, or few or very many people.
+
+Source     the Gram matrix: Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); the weights
+           of one domain: Steck, Embarrassingly shallow autoencoders (WWW 2019).
+Sees       rows of the items that are most popular by the released counts.
+Releases   their Gram matrix, and across domains the products of context rows and likes.
+Clips      one person's row; each side of one person's product, in whole steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.private.counts import Counts
+from tacit.designs.private.people import blocks
+from tacit.designs.private.settings import step
+from tacit.engine.profile_sums_compiled import Profiles
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MOST = 400
+_FINE = 2.0**-10  # of each side of a product; of the product 2^-20
+_LEAST_RIDGE = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class TopItems:
+    """context, targets: item numbers of the two heads, by popularity. weights: (context, targets)
+    of a unit row of context items."""
+
+    context: Ints
+    targets: Ints
+    weights: Floats
+
+
+def head_size(effective: float | None, joint: bool) -> int:
+    """From the effective population; None without noise."""
+    if effective is None:
+        return MOST
+    least, people = (100, 12) if joint else (50, 25)
+    return math.floor(min(max(effective / people, least), MOST))
+
+
+def heads(counts: Counts, size: int) -> tuple[Ints, Ints]:
+    """The most popular items of both sides, at equal counts the lower number first."""
+
+    def most(values: Floats) -> Ints:
+        return np.argsort(-values, kind="stable")[:size].astype(np.int64)
+
+    return most(counts.context), most(counts.targets)
+
+
+def rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
+    """(people, head) unit rows: of likes, or of weighted context items."""
+    offsets = people.like_offsets if likes else people.offsets
+    items = people.likes if likes else people.items
+    place = np.full(max(int(head.max()), int(items.max(initial=0))) + 1, -1)
+    place[head] = np.arange(len(head))
+    items = place[items]
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    weights = np.ones(len(items)) if likes else np.where(people.liked, 1.0, people.low)
+    made = np.zeros((len(offsets) - 1, len(head)))
+    inside = items >= 0
+    made[owner[inside], items[inside]] = weights[inside]
+    lengths = np.sqrt(np.einsum("ui,ui->u", made, made))
+    return made / np.where(lengths > 0, lengths, 1)[:, None]
+
+
+def contributing(block: Profiles) -> NDArray[np.bool_]:
+    """(people,) who adds to the sums after the first: decided by each one's own rows."""
+    liked: NDArray[np.bool_] = np.diff(block.like_offsets) > 0
+    used = np.diff(block.offsets) > 0
+    return liked if block.joint else np.logical_and(liked, used)
+
+
+def gram(size: int, noise: float) -> GramRelease:
+    """The mechanism of a Gram matrix."""
+    return GramRelease(noise, size, 1.0, step(1.0))
+
+
+def cross(sizes: tuple[int, int], noise: float) -> SumRelease:
+    """The mechanism of the products."""
+    return SumRelease(noise, sizes[0], sizes[1], 1.0, _FINE**2)
+
+
+def gram_rows(people: Profiles, head: Ints) -> Iterator[Floats]:
+    """Rows of the context head in blocks of people, zero for who does not contribute."""
+    for block in blocks(people):
+        made = rows(block, head, likes=block.joint)
+        yield made * contributing(block)[:, None]
+
+
+def cross_total(people: Profiles, chosen: tuple[Ints, Ints], mechanism: SumRelease) -> NDArray[Any]:
+    """The exact sum of products over people, before noise: PRIVATE. Each side is clipped to whole
+    steps by itself, so that a person's product has the product of the norms at most."""
+    total = mechanism.empty()
+    grids = [GramRelease(1.0, len(head), 1.0, _FINE) for head in chosen]
+    for block in blocks(people):
+        sides = [
+            rows(block, head, likes=likes) * contributing(block)[:, None]
+            for head, likes in zip(chosen, (False, True), strict=True)
+        ]
+        if mechanism.noise_multiplier == 0:
+            total += sides[0].T @ sides[1]
+        else:
+            steps = [grid.clipped(side) for grid, side in zip(grids, sides, strict=True)]
+            product = steps[0].T.astype(np.float64) @ steps[1].astype(np.float64)
+            total += product.astype(np.int64)  # whole numbers below 2^33 a block: exact
+    return total
+
+
+def top_items(people: Profiles, counts: Counts, size: int, noises: Sequence[float]) -> TopItems:
+    """noises: of the three sums after the counts."""
+    context, targets = heads(counts, size)
+    grams = noises if people.joint else noises[:2]
+    mechanisms = [gram(len(context), noise) for noise in grams]
+    total = mechanisms[0].total(gram_rows(people, context))
+    weights = np.array([noise**-2 if noise else 1.0 for noise in grams])
+    released = sum(
+        share * mechanism.noisy(total)
+        for share, mechanism in zip(weights / weights.sum(), mechanisms, strict=True)
+    )
+    noise = 1 / math.sqrt(float(weights.sum())) if noises[0] else 0.0
+    values, vectors = np.linalg.eigh(np.asarray(released))
+    edge = noise * math.sqrt(2 * len(context))
+    kept, ridge = values > edge, max(edge, _LEAST_RIDGE)
+    vectors, values = vectors[:, kept], values[kept]
+    if people.joint:
+        return TopItems(context, context, leave_one_out(vectors, values / (values + ridge)))
+    mechanism = cross((len(context), len(targets)), noises[2])
+    products = mechanism.noisy(cross_total(people, (context, targets), mechanism))
+    return TopItems(context, targets, vectors / (values + ridge) @ (vectors.T @ products))
+
+
+def leave_one_out(vectors: Floats, kept: Floats) -> Floats:
+    """(head, head) weights with a diagonal of 0, from a ridge that would give back the rows."""
+    whole = vectors * kept @ vectors.T
+    weights = whole / (1 - whole.diagonal())
+    np.fill_diagonal(weights, 0)
+    return weights

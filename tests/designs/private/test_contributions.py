@@ -1,0 +1,196 @@
+"""A contribution is the same alone and among others, readable and compiled, and clipped."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tacit.designs.private import counts, items, tastes
+from tacit.designs.private.people import some
+from tacit.designs.private.settings import Settings
+from tacit.designs.private.tastes import Features
+from tacit.designs.private.top_items import cross, cross_total, gram, gram_rows
+from tacit.mechanisms.sums import SumRelease
+
+N, F, K = 12, 5, 3
+SETTINGS = Settings()
+PUBLIC = np.random.default_rng(5)
+TABLE = sparse.csr_array(PUBLIC.random((N, F)) * (PUBLIC.random((N, F)) < 0.5) + 1e-3)
+WHITE = PUBLIC.normal(size=(F, F)) * 3
+MAP = PUBLIC.normal(size=(F, K)) * 30
+
+HISTORIES = st.lists(
+    st.dictionaries(st.integers(0, N - 1), st.sampled_from([1.0, 3.0, 4.0, 5.0])),
+    min_size=1,
+    max_size=4,
+)
+
+
+def world(rows, people_of, joint):
+    """Profiles, what was released before, features, and numbers of context and target items."""
+    sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
+    people = people_of(rows, N, *map(list, sides))
+    features = Features(TABLE[list(sides[0])], TABLE[list(sides[1])])
+    context, targets = len(sides[0]), len(sides[1])
+    earlier = counts.Counts(
+        PUBLIC.random(context), np.full(targets, 0.1), 0.01, 100.0, too_few=False
+    )
+    return people, tastes.centre(earlier, features, SETTINGS), features, context, targets
+
+
+def each_sum(people, at, features, context, targets, noise):
+    """For sums 1, 2b and 3: the mechanism, one person's readable table, everybody's total."""
+    separate = 0 if people.joint else context
+    first = counts.release(separate + targets + 1, noise)
+    white = tastes.map_of(WHITE, at, features.targets)
+    usual = features.targets.T @ np.full(targets, 0.1)
+    second = tastes.product_release(F, noise, SETTINGS)
+    narrow = tastes.map_of(MAP, at, features.targets)
+    third = items.release(targets, K, noise, SETTINGS)
+    yield (
+        first,
+        lambda one: counts.contribution(one, separate, targets, SETTINGS)[:, None],
+        lambda some_: counts.total(some_, separate, first, SETTINGS),
+    )
+    yield (
+        second,
+        lambda one: tastes.product(one, at, features, white, usual),
+        lambda some_: tastes.product_total(some_, at, features, white, usual, second),
+    )
+    yield (
+        third,
+        lambda one: items.table(one, at, features, narrow, SETTINGS),
+        lambda some_: items.total(some_, at, features, narrow, third, SETTINGS),
+    )
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@settings(max_examples=60, deadline=None)
+@given(rows=HISTORIES)
+def test_compiled_sums_are_the_readable_contributions(people_of, joint, rows):
+    """In whole steps, bit for bit: the total of the compiled kernel is the sum of what the readable
+    function makes of each person alone, and each is within its norm."""
+    given_world = world(rows, people_of, joint)
+    people = given_world[0]
+    for mechanism, contribution, total in each_sum(*given_world, 1.0):
+        alone = [some(people, u, u + 1) for u in range(len(rows))]
+        steps = [mechanism.steps(contribution(person)) for person in alone]
+        assert all((table**2).sum() <= mechanism.squared_norm for table in steps)
+        assert (total(people) == np.sum(steps, axis=0)).all()
+        for person, table in zip(alone, steps, strict=True):
+            assert (total(person) == table).all()
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@settings(max_examples=40, deadline=None)
+@given(rows=HISTORIES)
+def test_tastes_are_the_same_alone_and_among_others(people_of, joint, rows):
+    """Bit for bit, readable and compiled, of every person."""
+    people, at, features, *_ = world(rows, people_of, joint)
+    among = tastes.tastes(people, at, features.context)
+    for u in range(len(rows)):
+        person = some(people, u, u + 1)
+        assert (tastes.taste(person, at, features.context) == among[u]).all()
+        assert (tastes.tastes(person, at, features.context)[0] == among[u]).all()
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_without_noise_nothing_is_clipped_or_rounded(people_of, joint):
+    """At epsilon inf totals are the sums of contributions as they are."""
+    rows = [{0: 5.0, 3: 4.0, 7: 5.0, 11: 5.0}, {1: 5.0, 8: 2.0}, {2: 1.0}, {}]
+    given_world = world(rows, people_of, joint)
+    people = given_world[0]
+    for _, contribution, total in each_sum(*given_world, 0.0):
+        each = [contribution(some(people, u, u + 1)) for u in range(len(rows))]
+        np.testing.assert_allclose(total(people), np.sum(each, axis=0), atol=1e-12)
+
+
+def test_extreme_person_is_within_the_norm_of_every_sum(people_of):
+    """Likes of 60 items of 100: the squared norm of their table of whole steps is within the bound,
+    and near it where the contribution is large. Without the clip it is not."""
+    wide = sparse.csr_array(np.eye(F)[np.arange(100) % F])
+    people = people_of([dict.fromkeys(range(60), 5.0)], 100, list(range(100)), list(range(100)))
+    earlier = counts.Counts(np.full(100, 0.1), np.full(100, 0.1), 0.01, 100.0, too_few=False)
+    features = Features(wide, wide)
+    at = tastes.centre(earlier, features, SETTINGS)._replace(mean=np.full(F, 50.0))
+    for mechanism, contribution, total in each_sum(people, at, features, 100, 100, 1.0):
+        squares = (total(people) ** 2).sum()
+        assert 0.98 * mechanism.squared_norm < squares <= mechanism.squared_norm
+        raw = np.trunc(contribution(people) / mechanism.resolution)
+        assert mechanism.width == 1 or (raw**2).sum() > mechanism.squared_norm
+
+
+def left(own, like):
+    """Tastes without one like, computed by leaving it out of the history."""
+    return {item: stars for item, stars in own.items() if item != like}
+
+
+def test_a_like_is_left_out_of_its_own_tastes(people_of):
+    """The closed form is the taste of the history without that like."""
+    own = {0: 5.0, 3: 4.0, 7: 5.0, 9: 1.0}
+    people, at, features, *_ = world([own], people_of, True)
+    same = tastes.map_of(np.eye(F), at, features.targets)
+    _, likes = tastes.left_out(people, at, features.context, same)
+    for like, found in likes:
+        without = people_of([left(own, like)], N, list(range(N)), list(range(N)))
+        expected = tastes.taste(without, at, features.context)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_people_without_likes(people_of):
+    """Across domains they add to sum 1 alone; in one domain their tastes count as the mean's."""
+    rows = [{0: 1.0, 1: 2.0}]
+    across = world(rows, people_of, False)
+    one = world(rows, people_of, True)
+    tables = [contribution(across[0]) for _, contribution, _ in each_sum(*across, 1.0)]
+    assert tables[0][-1, 0] == SETTINGS.presence
+    assert not tables[1].any()
+    assert not tables[2].any()
+    assert not tastes.taste(across[0], across[1], across[2].context).any()
+    tables = [contribution(one[0]) for _, contribution, _ in each_sum(*one, 1.0)]
+    assert (tables[0][:-1] == 0).all()
+    assert tables[1].any()
+    assert tables[2][-1].any()
+    assert not tables[2][:-1].any()
+
+
+def test_a_person_without_rows_adds_being_there_and_no_more(people_of):
+    """They are counted like everybody, and everything else is 0."""
+    given_world = world([{}], people_of, True)
+    made = [total(given_world[0]) for _, _, total in each_sum(*given_world, 1.0)]
+    assert made[0][-1, 0] == SETTINGS.presence * 4096
+    assert not made[1].any()
+    assert not made[2].any()
+
+
+def test_products_of_top_items_are_clipped_and_add_up(people_of):
+    """Each person's table of products is within the norm in whole steps, and totals add up."""
+    draws = np.random.default_rng(3)
+    rows = [
+        {int(i): float(draws.integers(1, 6)) for i in np.flatnonzero(draws.random(N) < 0.6)}
+        for _ in range(30)
+    ]
+    people = people_of(rows, N, list(range(6)), list(range(6, N)))
+    heads = np.arange(4), np.arange(5)
+    mechanism = cross((4, 5), 1.0)
+    each = [cross_total(some(people, u, u + 1), heads, mechanism) for u in range(30)]
+    assert all((table**2).sum() <= mechanism.squared_norm for table in each)
+    assert max((table**2).sum() for table in each) > 0.99 * mechanism.squared_norm
+    assert (cross_total(people, heads, mechanism) == np.sum(each, axis=0)).all()
+    shape = gram(4, 1.0)
+    grams = [shape.total(gram_rows(some(people, u, u + 1), heads[0])) for u in range(30)]
+    assert (shape.total(gram_rows(people, heads[0])) == np.sum(grams, axis=0)).all()
+
+
+def test_steps_of_a_person_are_those_of_the_sum():
+    """`SumRelease.steps` clips as `clipped` does, but for the order of additions."""
+    table = np.array([[3.0, -4.0], [0.0, 12.0]])
+    mechanism = SumRelease(1.0, 2, 2, 1.0, 2.0**-12)
+    np.testing.assert_allclose(mechanism.steps(table) / 4096, table / 13, atol=1 / 4096)
+    assert (mechanism.steps(table) ** 2).sum() <= mechanism.squared_norm
+    assert math.isclose(float((mechanism.steps(table / 100) / 4096).max()), 0.12, abs_tol=1e-3)

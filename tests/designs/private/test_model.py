@@ -1,0 +1,213 @@
+"""The recommender `Private`: lists, reasons, files and bad input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from tacit import Private, load_model
+from tacit.designs.private.features import features
+from tacit.errors import ConfigError, DataError, NotFittedError
+from tacit.privacy import Basis
+from tacit.testing import RecommenderConformance
+
+
+class TestConformance(RecommenderConformance):
+    """Without noise, so that two fits agree."""
+
+    def make(self):
+        return Private(epsilon=math.inf)
+
+
+@pytest.fixture(scope="module", params=["taste", "top-items"])
+def model(request, world):
+    return Private(epsilon=math.inf, mode=request.param).fit(world)
+
+
+def test_three_lines(world):
+    """With noise: fit, recommend, ten unseen items."""
+    made = Private(epsilon=1.0, delta=1e-6).fit(world).recommend(history=[0, 4], n=10)
+    assert len(made) == 10
+    assert not {0, 4} & set(made.item_ids)
+
+
+def test_likes_of_a_genre_bring_the_genre(model, world):
+    """Three likes of one genre lift its items above where popularity has them; over all genres."""
+    listed = dict(zip(world.item_ids.tolist(), world.item_metadata["genres"].tolist(), strict=True))
+    personal, popular = 0, 0
+    for genre in ("g0", "g1", "g2", "g3"):
+        own = [item for item in listed if genre in listed[item]][:3]
+        made = model.recommend(history=own, n=6).item_ids
+        others = model.recommend(history=[], exclude=own, n=6).item_ids
+        personal += sum(genre in listed[item] for item in made)
+        popular += sum(genre in listed[item] for item in others)
+    assert personal > popular + 2
+
+
+def test_ids_are_likes(model):
+    """A list of ids is a history of the best rating for each."""
+    assert model.recommend(history=[1, 2]) == model.recommend(history={1: 5.0, 2: 5.0})
+
+
+def test_many_are_one_by_one(model):
+    """`recommend_many` gives what `recommend` gives for each history."""
+    histories = [[1, 2], {3: 1.0, 4: 5.0}, []]
+    for history, made in zip(histories, model.recommend_many(histories, n=5), strict=True):
+        assert made.item_ids == model.recommend(history=history, n=5).item_ids
+
+
+def test_reasons_add_up_to_the_personal_part(model):
+    """All own items' parts, negative ones too, are the score less what nobody's history adds."""
+    history = {0: 5.0, 5: 5.0, 10: 1.0}
+    item = 17
+    personal = model.predict([item], history=history) - model.predict([item], history={})
+    reasons = model.explain(item, history=history, n=100)
+    own = [reason.score for reason in reasons if reason.kind == "item"]
+    assert own == sorted(own, reverse=True)
+    assert sum(own) >= personal[0] - 1e-12
+    assert all(reason.score > 0 for reason in reasons)
+    assert {reason.name for reason in reasons if reason.kind == "item"} <= set(history)
+
+
+def test_similar_items_share_the_genre(model, world):
+    """Most of what liking an item of one genre alone speaks for is of that genre."""
+    genres = dict(zip(world.item_ids.tolist(), world.item_metadata["genres"].tolist(), strict=True))
+    alone = next(item for item, own in genres.items() if own == "g2")
+    made = model.similar_items(alone, n=4).item_ids
+    assert alone not in made
+    assert sum("g2" in genres[item] for item in made) >= 3
+
+
+@pytest.mark.parametrize("mode", ["taste", "top-items"])
+@pytest.mark.parametrize("across", [False, True])
+def test_a_file_gives_the_same_lists(tmp_path, two_domains, mode, across):
+    """Saved and loaded, with noise: the same lists, card and words."""
+    sides = {"source": "s", "target": "t"} if across else {}
+    fitted = Private(epsilon=30.0, mode=mode, **sides).fit(two_domains)
+    fitted.save(tmp_path / "m.tacit")
+    loaded = load_model(tmp_path / "m.tacit")
+    for history in ([0, 1], {0: 5.0, 3: 1.0, 20: 4.0}, []):
+        assert loaded.recommend(history=history) == fitted.recommend(history=history)
+    assert loaded.guarantees() == fitted.guarantees()
+    assert loaded.get_params() == fitted.get_params()
+
+
+def test_across_domains_lists_hold_the_target_alone(two_domains):
+    """And what was rated in the target is left out of them."""
+    fitted = Private(epsilon=math.inf, source="s", target="t").fit(two_domains)
+    made = fitted.recommend(history={0: 5.0, 12: 5.0}, n=100).item_ids
+    assert set(made) == set(range(13, 24))
+
+
+def test_scikit_learn_clones_it():
+    """Parameters come back as they were given, and a clone is not fitted."""
+    model = Private(epsilon=2.0, features=("genres",)).set_params(delta=1e-5)
+    made = clone(model)
+    assert made.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        made.recommend(history=[1])
+    with pytest.raises(ConfigError):
+        made.set_params(colour="red")
+
+
+def test_the_card_is_of_the_declared_events(world):
+    """Epsilon is that of the four events, at most what was asked and nearly that; conditional
+    where catalogue and scale were read off the ratings, proved where they were given."""
+    from dataclasses import replace
+
+    (card,) = Private(epsilon=1.0).fit(world).guarantees()
+    assert 0.999 < card.epsilon <= 1.0
+    assert card.basis is Basis.CONDITIONAL
+    (card,) = Private(epsilon=1.0).fit(replace(world, catalogue_given=True)).guarantees()
+    assert card.basis is Basis.PROVED
+    assert "Effective population" in card.sentence
+    (card,) = Private(epsilon=math.inf).fit(world).guarantees()
+    assert card.epsilon is None
+    assert card.basis is Basis.NONE
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error"),
+    [
+        ({"epsilon": 0}, ConfigError),
+        ({"epsilon": "1"}, ConfigError),
+        ({"delta": 0}, ConfigError),
+        ({"delta": 1.0}, ConfigError),
+        ({"mode": "head"}, ConfigError),
+        ({"features": ("colour",)}, ConfigError),
+        ({"source": "s"}, ConfigError),
+        ({"target": "x"}, DataError),
+        ({"source": "s", "target": "s"}, ConfigError),
+        ({"mode": "taste", "features": ()}, ConfigError),
+        ({"like_at": math.nan}, ConfigError),
+    ],
+)
+def test_bad_settings_are_refused(two_domains, parameters, error):
+    """In one sentence, and before anything is released."""
+    model = Private(**parameters)
+    with pytest.raises(error):
+        model.fit(two_domains)
+    assert not hasattr(model, "released_")
+
+
+@pytest.mark.parametrize("history", [{0: 7.0}, {0: math.nan}, {0: "five"}, "0"])
+def test_bad_histories_are_refused(model, history):
+    """Off the scale, no number, or a text in place of a list."""
+    with pytest.raises(DataError):
+        model.recommend(history=history)
+
+
+def test_unknown_items_say_nothing(model):
+    """An id that the model does not know changes no list."""
+    assert model.recommend(history=[1, 999]) == model.recommend(history=[1])
+
+
+def column(*values):
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
+
+
+def test_features_have_unit_rows_and_keep_the_frequent():
+    """At most 64 columns, those of most items; an item left without one is 'unknown'."""
+    genres = column(*["a|b", "a", None, *[f"x{i}" for i in range(100)]])
+    names, table = features({"genres": genres}, 103)
+    assert table.shape == (103, 64)
+    assert names[0] == "genres=a"
+    assert names[-1] == "unknown"
+    np.testing.assert_allclose((table * table).sum(axis=1), 1)
+    np.testing.assert_allclose(table[[0]].data, [0.5**0.5] * 2)
+
+
+def test_years_fall_into_public_bands_and_unknown_is_no_column():
+    """1990 where there is no year, so that no item is without a feature."""
+    names, table = features(
+        {"year": column("1929", "1990", None, "2001"), "title": column(*"abcd")}, 4
+    )
+    assert set(names) == {"year=0", "year=8", "year=14"}
+    assert table.shape == (4, 3)
+
+
+def test_numbers_fall_into_equal_shares_of_the_catalogue():
+    """Prices, by name alone."""
+    names, table = features({"price": column(*map(str, range(16)))}, 16)
+    assert len(names) == 8
+    assert (np.bincount(table.indices) == 2).all()
+
+
+def test_not_a_number_is_refused():
+    """NaN in metadata, before anything is read of people."""
+    with pytest.raises(DataError):
+        features({"price": column(1.0, math.nan)}, 2)
+
+
+def test_no_metadata_is_a_normal_case():
+    """No columns at all, unless a name was given."""
+    names, table = features({"title": column("a", "b")}, 2)
+    assert names == ()
+    assert table.shape == (2, 0)
+    with pytest.raises(ConfigError):
+        features({}, 2, ["genres"])
