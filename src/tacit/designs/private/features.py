@@ -7,87 +7,64 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.genres import SEPARATOR
-from tacit.errors import ConfigError, DataError
+from tacit.data.metadata import Values, item_features
+from tacit.data.ratings import Ratings
+from tacit.errors import DataError
 
 MOST = 64
 YEARS = (1930, 1940, 1950, 1960, 1970, 1980, 1986, 1990, 1993, 1995, 1996, 1997, 1998, 1999)
 """Where public bands of years begin; they fit films of that time."""
-USUAL = ("genres", "genre", "categories", "category", "tags", "tag", "year", "price")
-"""Names of metadata that is used where none is named."""
 _NO_YEAR = 1990
 _BANDS = 8
 _FEW_NUMBERS = 12
 UNKNOWN = "unknown"
 
-Cells = list[list[str]]
-
 
 def features(
-    metadata: Mapping[str, NDArray[Any]], items: int, names: Sequence[str] | None = None
+    ratings: Ratings, names: Sequence[str] | None = None
 ) -> tuple[tuple[str, ...], sparse.csr_array]:
-    """Names of f columns and (items, f) rows of L2 norm 1; f is 0 without usable metadata.
+    """Names of f columns and (items, f) rows of L2 norm 1; f is 0 without metadata.
 
-    names: of the metadata to use, None: what is usual. Text is cut at '|'; 'year' falls into public
-    bands; other numbers into bands of equal shares of the catalogue. At most 64 columns are kept,
-    those of most items. DataError for NaN; ConfigError for a name that the items do not have.
+    names: as for `tacit.data.item_features`. 'year' falls into public bands; other columns of many
+    numbers into bands of equal shares of the catalogue. At most 64 columns are kept, those of most
+    items. DataError for NaN, or a name that the items do not have.
     """
-    if names is not None:
-        for name in names:
-            if name not in metadata:
-                known = ", ".join(metadata) or "no metadata at all"
-                raise ConfigError(f"No item metadata '{name}' for --features; there is {known}.")
-    chosen = [name for name in USUAL if name in metadata] if names is None else list(names)
-    cells: Cells = [[] for _ in range(items)]
-    for name in chosen:
-        for own, more in zip(cells, _cells(name, metadata[name].tolist()), strict=True):
+    cells: Values = [[] for _ in range(ratings.n_items)]
+    for name, values in item_features(ratings, names).items():
+        for own, more in zip(cells, _banded(name, values), strict=True):
             own += [f"{name}={value}" for value in more]
-    return _matrix(cells) if any(cells) else ((), sparse.csr_array((items, 0)))
+    return _matrix(cells) if any(cells) else ((), sparse.csr_array((ratings.n_items, 0)))
 
 
-def _cells(name: str, values: list[Any]) -> Cells:
-    if any(isinstance(value, float) and math.isnan(value) for value in values):
+def _banded(name: str, values: Values) -> Values:
+    if any(value.lower() == "nan" for own in values for value in own):
         raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
-    if name == "year":
-        years = [_NO_YEAR if value in (None, "") else int(float(value)) for value in values]
-        return [[str(band)] for band in np.digitize(years, YEARS).tolist()]
-    numbers = [_number(value) for value in values if value not in (None, "")]
-    if None not in numbers and len(set(numbers)) > _FEW_NUMBERS:
-        return _bands(values, sorted(number for number in numbers if number is not None))
-    return [_parts(value) for value in values]
+    if name.strip().lower() == "year":
+        years = [_number(own[0]) if own else None for own in values]
+        found = [_NO_YEAR if year is None else year for year in years]
+        return [[str(band)] for band in np.digitize(found, YEARS).tolist()]
+    numbers = [_number(value) for own in values for value in own]
+    known = sorted(number for number in numbers if number is not None)
+    if len(known) < len(numbers) or len(set(known)) <= _FEW_NUMBERS:
+        return values
+    edges = [known[len(known) * band // _BANDS] for band in range(1, _BANDS)]
+    return [[str(int(np.searchsorted(edges, float(v), "right"))) for v in own] for own in values]
 
 
-def _parts(value: Any) -> list[str]:
-    if value is None:
-        return []
-    return list(dict.fromkeys(part.strip() for part in str(value).split(SEPARATOR) if part.strip()))
-
-
-def _number(value: Any) -> float | None:
+def _number(value: str) -> float | None:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _bands(values: list[Any], ordered: list[float]) -> Cells:
-    """Equal shares of the items that have a number."""
-    edges = [ordered[len(ordered) * band // _BANDS] for band in range(1, _BANDS)]
-    return [
-        [] if value in (None, "") else [str(int(np.searchsorted(edges, float(value), "right")))]
-        for value in values
-    ]
-
-
-def _matrix(cells: Cells) -> tuple[tuple[str, ...], sparse.csr_array]:
+def _matrix(cells: Values) -> tuple[tuple[str, ...], sparse.csr_array]:
     """The most frequent columns; one for what has no other, if there is such an item."""
     counts = Counter(value for own in cells for value in own)
     order = sorted(counts, key=lambda value: (-counts[value], value))

@@ -111,7 +111,7 @@ class Private(ItemRecommender):
         """Learn from everybody. y: not used, as scikit-learn has it."""
         settings = self.settings
         sides = sides_of(ratings, self.source, self.target, self.domain)
-        names, table = features(ratings.item_metadata, ratings.n_items, self.features)
+        names, table = features(ratings, self.features)
         threshold = like_threshold(ratings.scale, self.like_at)
         people = profiles(ratings, sides, threshold, settings.other_weight)
         both = Features(table[sides.context], table[sides.targets])
