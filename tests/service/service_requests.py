@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI
 from service_shop import Shop
 
-from tacit.designs.pdap.messages import Forward, Reward
+from tacit.designs.pdap.messages import Forward
 from tacit.designs.sketches import Campaign, Device, new_secret
 from tacit.recommenders.files import load_model
 from tacit.service.demo import Demo
@@ -167,10 +167,6 @@ def _visit_reward(demo: Demo) -> Valid:
     )
 
 
-def _guest_reward(_: Demo) -> Valid:
-    return _json("operator", f"{_VENDOR}/guests/{'0' * 32}/reward", {"clicked": True})
-
-
 _ROUNDS = "/api/rounds/films"
 _VENDOR = "/api/vendors/cinema"
 _MADE: dict[str, Callable[[Demo], Valid]] = {
@@ -197,9 +193,7 @@ _MADE: dict[str, Callable[[Demo], Valid]] = {
     ),
     "POST /api/vendors/{name}/visits": _visit,
     "POST /api/vendors/{name}/visits/{visit}/reward": _visit_reward,
-    "POST /api/vendors/{name}/guests/{reference}/reward": _guest_reward,
     "POST /api/vendors/{name}/forwards": lambda d: _signed(d, "forwards", _forward()),
-    "POST /api/vendors/{name}/rewards": lambda d: _signed(d, "rewards", _reward()),
 }
 
 
@@ -229,7 +223,7 @@ def _report(demo: Demo) -> Valid:
     return _octets("subject", "/api/campaigns/taste/reports", _MESSAGES["report"])
 
 
-def _signed(demo: Demo, what: str, message: Forward | Reward) -> Valid:
+def _signed(demo: Demo, what: str, message: Forward) -> Valid:
     """From the neighbour, whose messages have their own number as Idempotency-Key."""
     path = f"{_VENDOR}/{what}"
     content = message.encode()
@@ -248,7 +242,3 @@ def _signed(demo: Demo, what: str, message: Forward | Reward) -> Valid:
 
 def _forward() -> Forward:
     return Forward(secrets.token_bytes(16), 1_000_000, 2, (0, 1))
-
-
-def _reward() -> Reward:
-    return Reward(secrets.token_bytes(16), 500_000)

@@ -20,9 +20,7 @@ STAFF = {
     "GET /api/campaigns/{name}/counts": {"analyst", "operator"},
     "POST /api/rounds/{name}/announce": {"operator"},
     "POST /api/rounds/{name}/open": {"operator"},
-    "POST /api/vendors/{name}/guests/{reference}/reward": {"operator"},
     "POST /api/vendors/{name}/forwards": {"vendor"},
-    "POST /api/vendors/{name}/rewards": {"vendor"},
 }
 PEOPLE = {
     "GET /api/recommend/{user}": {"operator", "subject"},
@@ -64,7 +62,7 @@ ANYBODY = (
 TABLE = {**STAFF, **PEOPLE, **dict.fromkeys(ANYBODY, ALL)}
 OWN = ("GET /api/recommend/{user}", "DELETE /api/users/{user}")
 """Operations on one person: another one is told what she is told of nobody."""
-SIGNED = ("POST /api/vendors/{name}/forwards", "POST /api/vendors/{name}/rewards")
+SIGNED = ("POST /api/vendors/{name}/forwards",)
 """A vendor that is no neighbour is not believed, whatever it signs."""
 KNOWN = (
     *("anonymous", "subject", "other", "analyst", "auditor", "vendor", "neighbour", "operator"),

@@ -17,7 +17,6 @@ CHANGED = {
     "POST /api/rounds/{name}/feedback": {"liked": False},
     "POST /api/vendors/{name}/visits": {"context": [0.1, 0.9]},
     "POST /api/vendors/{name}/visits/{visit}/reward": {"clicked": False},
-    "POST /api/vendors/{name}/guests/{reference}/reward": {"clicked": False},
 }
 """Another body that is as valid."""
 NO_BODY = {
@@ -30,7 +29,6 @@ MESSAGES = {  # octets: a message has one form, and its own tests hold another o
     "POST /api/disclosures/{name}/letters",
     "POST /api/campaigns/{name}/reports",
     "POST /api/vendors/{name}/forwards",
-    "POST /api/vendors/{name}/rewards",
 }
 
 

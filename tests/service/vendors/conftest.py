@@ -140,8 +140,14 @@ def again(tmp_path: Path) -> Callable[[Pair], Any]:
 
 
 @pytest.fixture
-def asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neighbours are chosen whenever they can be, and are always up."""
+def ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours are always up."""
+    monkeypatch.setattr(Reach, "now", lambda reach: tuple(peer.name for peer in reach.peers))
+
+
+@pytest.fixture
+def asking(ready: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And their offers are chosen whenever they can be."""
     chosen = Joint.select
 
     def select(self: Joint, context: Any, arms: Any = None) -> Any:
@@ -150,4 +156,3 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> None:
         return chosen(self, context, theirs or arms)
 
     monkeypatch.setattr(Joint, "select", select)
-    monkeypatch.setattr(Reach, "now", lambda reach: tuple(peer.name for peer in reach.peers))

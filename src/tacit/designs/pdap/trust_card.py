@@ -22,9 +22,9 @@ def learned_about_neighbours(
     return Guarantee(
         name="What is learned about neighbours",
         sentence=(
-            f"Whom a vendor asks and believes is {epsilon:g}-differentially private for each "
-            "visit, on top of what its learner costs: it follows from public time and from noisy "
-            f"sums, one release per neighbour and {caution.epoch} visits."
+            f"Which neighbours a vendor asks and believes is {epsilon:g}-differentially private "
+            "for each visit, on top of what its learner costs: it follows from public time and "
+            f"from noisy sums, one release per neighbour and {caution.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and said, and the click",
         adjacency=Adjacency("visit", "add or remove"),
@@ -41,8 +41,13 @@ def learned_about_neighbours(
         lifetime_delta=0.0 if limited else None,
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
-            "a visit asks one neighbour, once; its parts count once each, in whatever epoch",
-            f"words are clamped to {caution.low:g} to {caution.high:g}",
+            (
+                "a visit counts for the one neighbour whose offer is to be shown; its parts count "
+                "once each, in whatever epoch"
+            ),
+            f"words are clamped to {caution.low:g} to {caution.high:g}"
+            if caution.believed
+            else "no neighbour's word counts",
         ),
         not_covered=(
             "what a neighbour makes of having been asked: it may answer others differently",

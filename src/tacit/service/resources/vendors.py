@@ -24,7 +24,6 @@ VisitId = Annotated[
     str,
     Path(pattern=r"^[0-9a-f]{96}$", max_length=96),
 ]
-Reference = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", max_length=32)]
 
 
 class Body(BaseModel):
@@ -48,13 +47,12 @@ class Click(Body):
 
 
 class Shown(Body):
-    """visit: for its reward. vendor: whose video it is. reference: what that one knows it by."""
+    """visit: for its reward. vendor: whose video it is."""
 
     visit: str
     video: str
     source: Literal["own", "neighbour"]
     vendor: str
-    reference: str | None
 
 
 class Described(Body):
@@ -113,26 +111,6 @@ def visit_reward(
     return words.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
 
 
-@router.post("/{name}/guests/{reference}/reward", response_model=Received, **allow(Role.OPERATOR))
-async def guest_reward(
-    name: Name,
-    reference: Reference,
-    body: Click,
-    request: Request,
-    service: Here,
-    caller: Asking,
-    key: IdempotencyKey,
-) -> Response:
-    """Whether a neighbour's user clicked: noised, once, and told to that neighbour.
-
-    From the vendor's own player, which got the reference with the visit.
-    """
-    vendor = _vendor(service, caller, name)
-    return await words.guest_clicked(
-        request, service, vendor, caller, key, reference, clicked=body.clicked
-    )
-
-
 @router.post(
     "/{name}/forwards",
     **allow_octets(
@@ -153,28 +131,6 @@ def forwards(
     vendor = _vendor(service, caller, name)
     words.check(request, vendor, caller, forward)
     return words.forwarded(service, vendor, caller, key, forward)
-
-
-@router.post(
-    "/{name}/rewards",
-    **allow_octets(
-        Role.VENDOR,
-        takes="A Reward, signed: noised by the neighbour whose video it was.",
-        gives="Nothing, signed.",
-    ),
-)
-def rewards(
-    name: Name,
-    request: Request,
-    reward: Octets,
-    service: Here,
-    caller: Asking,
-    key: IdempotencyKey,
-) -> Response:
-    """A neighbour's word about a visit that was forwarded to it."""
-    vendor = _vendor(service, caller, name)
-    words.check(request, vendor, caller, reward)
-    return words.rewarded(service, vendor, caller, key, reward)
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:

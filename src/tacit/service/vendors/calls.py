@@ -41,21 +41,25 @@ class Calls:
     sender: str
     key: Ed25519PrivateKey = field(repr=False)
     transports: Mapping[str, httpx2.AsyncBaseTransport] = field(default_factory=dict)
+    _running: set[asyncio.Task[bytes | None]] = field(default_factory=set, repr=False)
 
     @property
     def audience(self) -> str:
         """What whoever means this vendor signs."""
         return audience_of(self.sender, self.key.public_key())
 
-    async def ask(
+    def ask(
         self, peer: Neighbour, forward: bytes, nonce: str, *, within: float = WITHIN
-    ) -> bytes | None:
-        """The answer to a Forward; None if there is none that can be trusted, or not in time."""
-        return await self._post(peer, "forwards", forward, nonce, min(within, WITHIN))
+    ) -> asyncio.Task[bytes | None]:
+        """The answer to a Forward; None if there is none that can be trusted, or not in time.
 
-    async def tell(self, peer: Neighbour, word: bytes, nonce: str) -> bool:
-        """Whether a Reward arrived."""
-        return await self._post(peer, "rewards", word, nonce, WITHIN) is not None
+        It runs to its end, waited for or not: the neighbour must not see which.
+        """
+        asked = self._post(peer, "forwards", forward, nonce, min(within, WITHIN))
+        task = asyncio.get_running_loop().create_task(asked)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
 
     async def reaches(self, peer: Neighbour) -> bool:
         """Whether its service says that it can answer."""

@@ -1,15 +1,13 @@
-"""A vendor at work: its learner, and the visits and guests that wait for an answer.
+"""A vendor at work: its learner, and the visits that wait for a neighbour's offer.
 
 Everything here is what one transaction of the ledger begins with and ends with. A visit's own
-visitor carries what its reward needs (`Ticket`). Visits that ask a neighbour, and guests, are
-remembered as well, for the neighbour's word, in rings by the number of all visits or guests: the
-oldest gives way, whoever waits. So what is kept has one size, and when something is forgotten tells
-of nobody.
+visitor carries what its reward needs (`Ticket`). Visits that are to show a neighbour's offer are
+remembered as well, in a ring by the number of all visits: the oldest gives way, whatever waits. So
+what is kept has one size, and when something is forgotten tells of nobody.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,31 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import storing
-from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.messages import (
-    REQUEST_BYTES,
-    Forward,
-    MessageError,
-    Offer,
-    Reward,
-    answered,
-)
+from tacit.designs.pdap.messages import REQUEST_BYTES
 from tacit.designs.pdap.partition import Cell
 from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import PrivacyError
 from tacit.service.vendors.packing import pack, unpack
 
-VERSION = 1
-"""Of a kept state, which holds it. One that holds none is read if nothing else is missing."""
+VERSION = 2
+"""Of a kept state, which holds it."""
 KEPT = 2048
-"""Of so many last visits, and guests, a word may be told."""
+"""Of so many last visits an offer is waited for."""
 _VISIT = np.dtype(
     [
         ("number", "<i8"),
         ("turn", "<i8"),
-        ("word", "<f8"),
         ("arm", "<i4"),
         ("cell", "<i4"),
         ("peer", "<i4"),
@@ -55,7 +44,6 @@ _VISIT = np.dtype(
     ]
 )
 """turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
-_GUEST = np.dtype([("peer", "<i4"), ("request", "|u1", REQUEST_BYTES)])
 _NOWHERE = Cell(0, ())
 Row = Any
 """One row of a structured array."""
@@ -80,11 +68,14 @@ UNLEARNED = Ticket(0, 0, 0, 0)
 
 @dataclass(frozen=True)
 class Begun:
-    """peer: whom to ask; None: `video` is shown."""
+    """peer: whose offer will be shown; None: `video` is. asks: who is sent `forward`, whatever is
+    shown."""
 
     ticket: Ticket
     video: str | None
     peer: str | None
+    asks: tuple[str, ...]
+    forward: bytes | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +89,7 @@ class Finished:
 
 @dataclass
 class Desk:
-    """names: every neighbour there ever was; rows name them by their place. guests_so_far: all.
+    """names: every neighbour there ever was; rows name them by their place.
 
     since: nanoseconds since 1970, when the settings were read whose videos and neighbours these
     are.
@@ -106,18 +97,16 @@ class Desk:
 
     vendor: Vendor
     visits: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _VISIT))
-    guests: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _GUEST))
     names: list[str] = field(default_factory=list)
-    guests_so_far: int = 0
     since: int = 0
 
     def encode(self, settings: str) -> bytes:
         """settings: what must be the same for whoever goes on from here."""
         numbers, arrays = storing.saved(self.vendor)
         numbers |= {"version": VERSION, "settings": settings, "since": self.since}
-        numbers |= {"names": self.names, "guests": self.guests_so_far}
-        rows = {"visit_rows": _bytes(self.visits), "guest_rows": _bytes(self.guests)}
-        return pack(numbers, arrays | rows)
+        numbers |= {"names": self.names}
+        rows = self.visits.view(np.uint8).reshape(len(self.visits), _VISIT.itemsize)
+        return pack(numbers, arrays | {"visit_rows": rows})
 
     @classmethod
     def decode(cls, data: bytes, vendor: Vendor, settings: str) -> Desk | None:
@@ -129,9 +118,7 @@ class Desk:
         return cls(
             vendor,
             arrays["visit_rows"].reshape(-1).view(_VISIT).copy(),
-            arrays["guest_rows"].reshape(-1).view(_GUEST).copy(),
             numbers["names"],
-            numbers["guests"],
             numbers["since"],
         )
 
@@ -150,32 +137,24 @@ class Desk:
 
     def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Begun:
         """One visit more. reached: neighbours that can be asked now."""
-        visit = self.vendor.begin(context, peers=reached)
+        visit = self.vendor.choose(context, peers=reached)
         if visit.peer is not None:
             self._note(visit)
-        return Begun(self._ticket(visit), visit.video, visit.peer)
+        return Begun(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
         """An own video for somebody of whom nothing more is learned; no visit of its own."""
         return self.vendor.unlearned(context)
 
-    def finish(
-        self,
-        number: int,
-        context: NDArray[np.float64],
-        forward: bytes | None,
-        answer: bytes | None,
-    ) -> Finished:
-        """Of a visit that asks. forward: None: nothing was sent.
+    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Finished:
+        """Of a visit whose neighbour was to be shown. answer: None: there is none.
 
         A visit whose row was given to another meanwhile gets an own video, and is not learned.
         """
         visit = self._visit(number, context)
         if visit is None or visit.peer is None:
             return Finished(UNLEARNED, self.unlearned(context), False)
-        self.vendor.forwarded(visit, None if forward is None else Forward.decode(forward))
-        if forward is not None:
-            self.vendor.offered(visit, answer)
+        self.vendor.offered(visit, answer)
         self._note(visit)
         assert visit.video is not None
         return Finished(self._ticket(visit), visit.video, visit.peer is not None)
@@ -192,36 +171,9 @@ class Desk:
         self.vendor.clicked(visit, reward)
         self._note(visit)
 
-    def word(self, peer: str, data: bytes) -> None:
-        """A neighbour's word about a visit; of no use, or again: nothing happens."""
-        try:
-            message = Reward.decode(data)
-        except MessageError:
-            return
-        for row in self.visits[_where(self.visits, message.request)]:
-            visit = self._visit(int(row["number"]))
-            if visit is not None and visit.peer == peer and self.vendor.word(visit, message):
-                self._note(visit)
-
     def serve(self, peer: str, data: bytes) -> bytes:
-        """The answer to a neighbour's Forward."""
-        answer = self.vendor.serve(peer, data)
-        if isinstance(told := answered(answer), Offer):
-            row = self.guests[self.guests_so_far % len(self.guests)]
-            row["peer"], row["request"] = self._place(peer), np.frombuffer(told.request, np.uint8)
-            self.guests_so_far += 1
-        return answer
-
-    def guest_clicked(self, request: bytes, reward: float) -> tuple[str, bytes] | None:
-        """Whom to send what, noised; once for each guest. None: no such guest, or answered."""
-        found = _where(self.guests, request)
-        host = self.vendor.guests
-        if not len(found) or not isinstance(host, Host):
-            return None
-        peer = self.names[int(self.guests[found[-1]]["peer"])]
-        self.guests["request"][found] = 0
-        told = host.answer(Choice(0, "exploit", _NOWHERE), reward)
-        return peer, Reward.of(request, told).encode()
+        """The answer to a neighbour's Forward. Nothing is learned or kept of it."""
+        return self.vendor.serve(peer, data)
 
     def _learn(self, ticket: Ticket, reward: float) -> None:
         """A visit without a row."""
@@ -254,7 +206,6 @@ class Desk:
         row = self.visits[visit.number % len(self.visits)]
         ticket = self._ticket(visit)
         row["number"], row["turn"] = ticket.number, ticket.turn
-        row["word"] = math.nan if visit.word is None else visit.word
         row["arm"], row["cell"] = ticket.arm, ticket.cell
         row["peer"] = -1 if visit.peer is None else self._place(visit.peer)
         row["click"] = 0 if visit.click is None else 1 + int(visit.click)
@@ -280,7 +231,6 @@ class Desk:
             peer=None if peer < 0 else self.names[peer],
             request=row["request"].tobytes(),
             click=None if row["click"] == 0 else float(row["click"] - 1),
-            word=None if math.isnan(row["word"]) else float(row["word"]),
             learned=bool(row["learned"]),
             number=number,
             came=bool(row["came"]),
@@ -295,15 +245,3 @@ def version_of(kept: bytes) -> int:
 def settings_of(kept: bytes) -> str:
     """What `encode` was given. KeyError, ValueError or struct.error for other bytes."""
     return str(unpack(kept)[0]["settings"])
-
-
-def _where(rows: NDArray[Any], request: bytes) -> NDArray[np.int64]:
-    """Rows of this request; zeros are nobody's."""
-    if request == bytes(REQUEST_BYTES):
-        return np.zeros(0, dtype=np.int64)
-    same = (rows["request"] == np.frombuffer(request, np.uint8)).all(axis=1)
-    return np.flatnonzero(same)
-
-
-def _bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:
-    return rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)

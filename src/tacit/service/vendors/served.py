@@ -90,7 +90,7 @@ class ServedVendor:
         known = None
         try:
             known = version_of(found)
-            if known > VERSION:
+            if known != VERSION:
                 raise ValueError  # whatever it holds
             others = self.settings.others_than(settings_of(found))
             if not others:
@@ -126,24 +126,20 @@ class ServedVendor:
             "shown at each visit, and the random bytes of one that was forwarded"
         )
 
-    def learning(self, user: str) -> list[Charge]:
-        """What a visit is charged; her first one opens her budget."""
-        return [Charge(self.holder(user), self.settings.learning, opens=self.settings.cap)]
-
-    def asking(self, user: str) -> list[Charge]:
-        """And what it is charged on top before anything is forwarded."""
-        return [Charge(self.holder(user), self.settings.asking)]
+    def charges(self, user: str, *, asks: bool) -> list[Charge]:
+        """What a visit is charged; a first one opens a budget. asks: neighbours are up."""
+        cost = self.settings.visit(asks=asks)
+        return [Charge(self.holder(user), cost, opens=self.settings.cap)]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """For its own users, and for guests."""
+        """For its own users."""
         s = self.settings
         cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_learned)]
         if self.neighbours:
             asked = s.most_asked or None
             cards += [
-                forwarded(s.agreement, visits=asked),
+                forwarded(s.agreement, visits=asked, asks_all=True),
                 learned_about_neighbours(s.caution, visits_per_person=asked),
-                sound_guarantees.answer(s.answer_epsilon),
             ]
         return tuple(cards)
 
@@ -196,7 +192,7 @@ class Keeper:
                 answer = take(desk)
                 new = desk.encode(self._settings.told)
                 self._last = new, desk
-                return answer, new
+                return answer, None if new == kept else new
 
         return run
 

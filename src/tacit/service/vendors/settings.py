@@ -5,11 +5,10 @@ videos = ["dune", "alien"]
 features = 2                # numbers in [0, 1] that a visit comes with
 horizon = 100000            # visits of one period of learning
 epsilon = 1.0               # of one visit, in what is learned of it
-lifetime = 100.0            # of one person, in all; then she is served and not learned
+lifetime = 100.0            # of one person, in all; then she is served, not learned, not forwarded
 key = "cinema.pem"          # signs what goes to neighbours; `new_vendor_key` makes one
-forward_epsilon = 1.0       # of one context that is forwarded
-answer_epsilon = 1.0        # of one reward of a guest; all neighbours agree on these two
-slices = 2                  # of each feature of a forwarded context
+forward_epsilon = 1.0       # of one context that is forwarded; all neighbours agree on it
+slices = 2                  # of each feature of a forwarded context; all agree on it
 cells = 5                   # per feature, of what is learned; by default as the horizon allows
 
 [vendors.cinema.peers.arthouse]
@@ -30,7 +29,7 @@ from typing import Any, Self
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.hosting import Host, answer_range
+from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_grid import slices_for
 from tacit.designs.pdap.joint_setting import JointSetting
@@ -39,7 +38,7 @@ from tacit.designs.pdap.trust import Caution
 from tacit.designs.pdap.trust_noisy import release_for
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
-from tacit.ledger import Cap, Cost, Unit
+from tacit.ledger import Cap, Cost
 from tacit.service.deployment import Section
 from tacit.service.settings import FILE
 from tacit.service.strict_json import Refused, check_text
@@ -49,12 +48,9 @@ MOST_VIDEOS = 1000
 _ARMS = 20  # that the grid is made for: it must not change when a video joins
 _KNOWN = {
     *("videos", "features", "horizon", "epsilon", "lifetime", "key", "peers", "slices", "cells"),
-    *("forward_epsilon", "answer_epsilon", "caution_epsilon", "share", "epoch"),
+    *("forward_epsilon", "caution_epsilon", "share", "epoch"),
 }
-_LASTING = (
-    *("features", "cells", "horizon", "epsilon", "answer_epsilon"),
-    *("caution_epsilon", "epoch", "share"),
-)
+_LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
 """What must stay the same for a kept state to be gone on from, in the order of `told`."""
 
 
@@ -69,7 +65,6 @@ class VendorSettings:
     epsilon: float
     lifetime: float
     forward_epsilon: float
-    answer_epsilon: float
     slices: int
     cells: int
     caution: Caution = field(repr=False)
@@ -84,13 +79,10 @@ class VendorSettings:
                 f"{', '.join(sorted(_KNOWN))}."
             )
         epsilon = section.number("epsilon", 1.0)
-        answered = section.number("answer_epsilon", 1.0)
         peers = tuple(values.get("peers", {}))
-        low, high = answer_range(answered)
         caution = Caution(
-            low=low,
-            high=high,
-            share=section.number("share", Caution.share),
+            believed=False,
+            share=section.number("share", 1.0),
             epsilon=section.number("caution_epsilon", 0.1),
             epoch=section.whole("epoch", 1000),
         )
@@ -106,22 +98,22 @@ class VendorSettings:
             epsilon=epsilon,
             lifetime=section.number("lifetime", 100.0),
             forward_epsilon=section.number("forward_epsilon", 1.0),
-            answer_epsilon=answered,
             slices=section.whole("slices", 2),
             cells=section.whole("cells", slices_for(horizon, features, _ARMS)),
             caution=caution,
         )
 
     def __post_init__(self) -> None:
-        private = [self.epsilon, self.forward_epsilon, self.answer_epsilon, self.caution.epsilon]
+        private = [self.epsilon, self.forward_epsilon, self.caution.epsilon]
         if not all(math.isfinite(one) for one in private):
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
         if min(self.cells, self.slices) < 1:
             raise ConfigError("A vendor's grids have at least one cell per feature.")
-        if self.most_learned < 1:
+        visit = self.visit(asks=bool(self.peers))
+        if self.cap.amount < visit.amount:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
-                f"{self.epsilon:g}."
+                f"{visit.amount / 1e6:g}."
             )
 
     @cached_property
@@ -134,7 +126,6 @@ class VendorSettings:
             horizon=self.horizon,
             epsilon=self.epsilon,
             slices=self.cells,
-            neighbour_range=answer_range(self.answer_epsilon),
             at_horizon="renew",
         )
 
@@ -147,18 +138,14 @@ class VendorSettings:
         """A new one. It keeps no budgets: the ledger does."""
         return Forwarder(self.agreement, randomness=randomness.secure())
 
-    @cached_property
-    def learning(self) -> Cost:
-        """Of one visit."""
-        return Cost.of(self.joint.noise.event, Unit.PURE)
-
-    @cached_property
-    def asking(self) -> Cost:
-        """Of one visit more, if a neighbour is asked: the context, and what is learned of it."""
-        total = PureAccountant()
-        if (event := self.forwarder().event) is not None:
+    def visit(self, *, asks: bool) -> Cost:
+        """Of one visit; asks: its context is sent to neighbours, and they are watched."""
+        total = PureAccountant().add(self.joint.noise.event)
+        if asks and (event := self.forwarder().event) is not None:
             total.add(event)
-        return Cost.pure(total.add(release_for(self.caution, self.caution.epsilon).event).epsilon())
+        if asks:
+            total.add(release_for(self.caution, self.caution.epsilon).event)
+        return Cost.pure(total.epsilon())
 
     @property
     def cap(self) -> Cap:
@@ -168,25 +155,28 @@ class VendorSettings:
     @property
     def most_learned(self) -> int:
         """Visits of one person that are learned, at most."""
-        return self.cap.amount // self.learning.amount
+        return self.cap.amount // self.visit(asks=False).amount
 
     @property
     def most_asked(self) -> int:
         """Visits of one person that are forwarded, at most."""
-        return self.cap.amount // (self.learning.amount + self.asking.amount)
+        return self.cap.amount // self.visit(asks=True).amount
 
     def vendor(self) -> Vendor:
-        """A new one that knows nothing."""
+        """A new one that knows nothing. It asks all neighbours at every visit, whatever is chosen:
+        whether one is asked must not follow from contexts. Its guests' clicks are not its to see.
+        """
         source = randomness.secure()
         home = Joint(self.joint, randomness=source)
         return Vendor(
             home,
             self.videos,
-            guests=Host(home, epsilon=self.answer_epsilon, randomness=source),
+            guests=Host(home, epsilon=self.epsilon, randomness=source),
             peers=self.peers,
             forwarder=self.forwarder() if self.peers else None,
             agreement=self.agreement,
             caution=self.caution,
+            asks_all=True,
             shared=True,
             keeps=0,
         )
@@ -196,7 +186,7 @@ class VendorSettings:
         """The numbers of `_LASTING`, as a kept state holds them. Names may change."""
         caution = self.caution
         numbers = [
-            *(self.features, self.cells, self.horizon, self.epsilon, self.answer_epsilon),
+            *(self.features, self.cells, self.horizon, self.epsilon),
             *(caution.epsilon, caution.epoch, caution.share),
         ]
         return json.dumps(numbers)

@@ -1,20 +1,23 @@
 """What happens at a visit, and between vendors: in which order things are paid, fixed and told.
 
-Visit    1. in one transaction, own video or neighbour, charged what is learned of it;
-         2. for a neighbour, in another one, charged what forwarding tells: the bytes that leave;
-         3. the call, outside of any transaction;
-         4. in a third one, what is shown: the offer, or an own video instead.
-         All have the visitor's Idempotency-Key. Whoever retries goes through what is stored: the
-         same neighbour, the same bytes to it, and once step 4 is stored its answer, whatever the
-         neighbour says by then.
-Budget   Who has nothing left is served from what others taught, and is not learned. When that is
-         depends on her own visits alone: how many there were, and how many were forwarded.
+Visit    1. in one transaction, charged what is learned and what forwarding tells: own video or a
+         neighbour's offer, and the bytes that leave;
+         2. the calls, outside of any transaction: the same bytes to all neighbours that can be
+         asked, whatever was chosen, at the same moment and each to its end;
+         3. where an offer is to be shown, in another transaction: the offer, or an own video.
+         All have the visitor's Idempotency-Key. A retry goes through what is stored: the same
+         neighbours, the same bytes, and once step 3 is stored its answer.
+Asking   which neighbours are asked follows from public time, from questions of the service's own
+         and from noisy sums that are paid for; never from the context.
+Budget   Somebody without budget is served from what others taught, is not learned and is not
+         forwarded. When that is depends on how many visits of theirs there were.
 Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
          as long as the ledger is, and the ticket's cell says where her context was.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 import time
@@ -29,12 +32,11 @@ from fastapi import Request, Response
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.ledger import BudgetExhausted
-from tacit.randomness import Source
 from tacit.service import replies
 from tacit.service.access import outside
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
-from tacit.service.replies import OCTETS, Reply, reply
+from tacit.service.replies import Reply, reply
 from tacit.service.running import Service
 from tacit.service.strict_json import Refused, check_text
 from tacit.service.vendors.desk import UNLEARNED, Desk, Ticket
@@ -45,7 +47,7 @@ _ASKS = 202
 """Of an answer that is stored between the steps and never leaves."""
 _TICKET = struct.Struct(">4Q")
 _SHOWN_WITHIN = 0.9
-"""Seconds that are left to step 4: a busy ledger shortens the call, not the answer."""
+"""Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
 
 
 async def visit(
@@ -64,14 +66,26 @@ async def visit(
     if begun.status_code != _ASKS:
         return begun
     asks = json.loads(bytes(begun.body))
-    peer = vendor.neighbours.get(asks["peer"])
-    forward = None if peer is None else await to_thread.run_sync(told.forward)
+    calls = _asked(vendor, asks, max(0.0, latest - time.monotonic()))
+    if asks["shown"] is not None:
+        return reply(asks["shown"]).response(repeated="idempotency-replayed" in begun.headers)
     answer = None
-    if vendor.calls is not None and peer is not None and forward is not None:
-        nonce, left = Forward.decode(forward).request.hex(), max(0.0, latest - time.monotonic())
+    if asks["peer"] in calls:
         async with outside(request):
-            answer = await vendor.calls.ask(peer, forward, nonce, within=left)
-    return await to_thread.run_sync(told.finish, asks, forward, answer)
+            answer = await asyncio.shield(calls[asks["peer"]])
+    return await to_thread.run_sync(told.finish, asks, answer)
+
+
+def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
+    """Step 2, of those that are neighbours still."""
+    forward = bytes.fromhex(asks["forward"])
+    nonce = Forward.decode(forward).request.hex()
+    known = [(name, vendor.neighbours.get(name)) for name in asks["asks"]]
+    return {
+        name: vendor.calls.ask(peer, forward, nonce, within=left)
+        for name, peer in known
+        if peer is not None and vendor.calls is not None
+    }
 
 
 class _Visitor:
@@ -95,51 +109,28 @@ class _Visitor:
 
         def learned(desk: Desk) -> Reply:
             begun = desk.begin(self._context, reached)
-            if begun.peer is not None:
-                return reply({"number": begun.ticket.number, "peer": begun.peer}, _ASKS)
-            assert begun.video is not None
-            return self._shown(begun.ticket, begun.video)
+            shown = None if begun.video is None else self._shown(begun.ticket, begun.video)
+            if begun.forward is None:
+                return reply(shown)
+            asks = {"number": begun.ticket.number, "peer": begun.peer, "asks": begun.asks}
+            return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
         def unlearned(desk: Desk) -> Reply:
-            return self._shown(UNLEARNED, desk.unlearned(self._context))
+            return reply(self._shown(UNLEARNED, desk.unlearned(self._context)))
 
         try:
-            return self._step(VISIT, learned, charges=vendor.learning(user))
+            return self._step(VISIT, learned, charges=vendor.charges(user, asks=bool(reached)))
         except BudgetExhausted:
             return self._step(f"{VISIT}/unlearned", unlearned)
 
-    def forward(self) -> bytes | None:
-        """Step 2: spent, and fixed, before it leaves. None: her budget does not cover it."""
-
-        def draw(_: Source) -> Reply:
-            message = self._vendor.settings.forwarder().forward(self._context)
-            assert message is not None
-            return Reply(200, OCTETS, message.encode())
-
-        try:
-            fixed = replies.once(
-                self._service,
-                self._caller,
-                f"{VISIT}/forward",
-                self._key,
-                self._payload,
-                charges=self._vendor.asking(self._caller.name),
-                draw=draw,
-            )
-        except BudgetExhausted:
-            return None
-        return bytes(fixed.body)
-
-    def finish(self, asks: Any, forward: bytes | None, answer: bytes | None) -> Response:
-        """Step 4."""
+    def finish(self, asks: Any, answer: bytes | None) -> Response:
+        """Step 3."""
         offer = _presentable(answer)
 
         def take(desk: Desk) -> Reply:
-            shown = desk.finish(asks["number"], self._context, forward, offer)
-            if not shown.theirs or forward is None:
-                return self._shown(shown.ticket, shown.video)
-            request = Forward.decode(forward).request.hex()
-            return self._shown(shown.ticket, shown.video, asks["peer"], request)
+            shown = desk.finish(asks["number"], self._context, offer)
+            peer = asks["peer"] if shown.theirs else None
+            return reply(self._shown(shown.ticket, shown.video, peer))
 
         return self._step(f"{VISIT}/shown", take, paid=True)
 
@@ -163,18 +154,13 @@ class _Visitor:
             paid=paid,
         )
 
-    def _shown(
-        self, ticket: Ticket, video: str, peer: str | None = None, request: str | None = None
-    ) -> Reply:
-        return reply(
-            {
-                "visit": visit_id(self._service, self._vendor, self._caller, ticket),
-                "video": video,
-                "source": "own" if peer is None else "neighbour",
-                "vendor": self._vendor.name if peer is None else peer,
-                "reference": request,
-            }
-        )
+    def _shown(self, ticket: Ticket, video: str, peer: str | None = None) -> dict[str, str]:
+        return {
+            "visit": visit_id(self._service, self._vendor, self._caller, ticket),
+            "video": video,
+            "source": "own" if peer is None else "neighbour",
+            "vendor": self._vendor.name if peer is None else peer,
+        }
 
 
 def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:

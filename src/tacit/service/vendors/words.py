@@ -6,16 +6,13 @@ for as long as there is a ledger, and nothing is done a second time.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 
-from anyio import to_thread
 from fastapi import Request, Response
 
-from tacit.designs.pdap.messages import Forward, MessageError, Reward
+from tacit.designs.pdap.messages import Forward, MessageError
 from tacit.service import replies
-from tacit.service.access import outside
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
 from tacit.service.replies import OCTETS, Reply, reply
@@ -45,45 +42,6 @@ def visit_clicked(
 
     payload = f"{ticket} {int(clicked)}".encode()
     return _step(service, vendor, caller, "POST /api/vendors/visits/reward", key, payload, take)
-
-
-async def guest_clicked(
-    request: Request,
-    service: Service,
-    vendor: ServedVendor,
-    caller: Caller,
-    key: str,
-    reference: str,
-    *,
-    clicked: bool,
-) -> Response:
-    """The vendor itself says what came of a guest: the word is fixed first, and then sent.
-
-    A retry sends the same bytes again. Whether they arrive makes no difference to the answer.
-    """
-    fixed = await to_thread.run_sync(_word, service, vendor, caller, key, reference, clicked)
-    word = json.loads(bytes(fixed.body))
-    peer = vendor.neighbours.get(word.get("peer"))
-    if peer is not None and vendor.calls is not None:
-        async with outside(request):
-            await vendor.calls.tell(peer, bytes.fromhex(word["word"]), reference)
-    return reply(RECEIVED).response(repeated="idempotency-replayed" in fixed.headers)
-
-
-def _word(
-    service: Service,
-    vendor: ServedVendor,
-    caller: Caller,
-    key: str,
-    reference: str,
-    clicked: bool,
-) -> Response:
-    def take(desk: Desk) -> Reply:
-        told = desk.guest_clicked(bytes.fromhex(reference), float(clicked))
-        return reply({} if told is None else {"peer": told[0], "word": told[1].hex()})
-
-    payload = f"{reference} {int(clicked)}".encode()
-    return _step(service, vendor, caller, "POST /api/vendors/guests/reward", key, payload, take)
 
 
 def check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
@@ -116,7 +74,7 @@ def forwarded(
     service: Service, vendor: ServedVendor, caller: Caller, key: str, body: bytes
 ) -> Response:
     """An offer for a neighbour's user."""
-    _numbered(Forward.decode, body, key)
+    _numbered(body, key)
 
     def take(desk: Desk) -> Reply:
         return Reply(200, OCTETS, desk.serve(caller.name, body))
@@ -125,26 +83,10 @@ def forwarded(
     return _signed(vendor, caller, key, _step(service, vendor, caller, operation, key, body, take))
 
 
-def rewarded(
-    service: Service, vendor: ServedVendor, caller: Caller, key: str, body: bytes
-) -> Response:
-    """A neighbour's word."""
-    _numbered(Reward.decode, body, key)
-
-    def take(desk: Desk) -> Reply:
-        desk.word(caller.name, body)
-        return Reply(200, OCTETS, b"")
-
-    operation = "POST /api/vendors/rewards"
-    return _signed(vendor, caller, key, _step(service, vendor, caller, operation, key, body, take))
-
-
-def _numbered(
-    decode: Callable[[bytes], Forward] | Callable[[bytes], Reward], body: bytes, key: str
-) -> None:
+def _numbered(body: bytes, key: str) -> None:
     """A message is sent under its own number, so that no number is ever used for two."""
     try:
-        message = decode(body)
+        message = Forward.decode(body)
     except MessageError:
         raise Problem(422, "This is no message of this kind.") from None
     if message.request.hex() != key:
