@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -225,7 +224,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
         early.append(outcome)
         if len(early) == wanted[0]:
             ready.set()
-            time.sleep(0.03)
+            threading.Event().wait()  # until it is killed: no commit comes after the answer
         return outcome
 
     early: list[Stored | Exception] = []

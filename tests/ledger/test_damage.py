@@ -310,7 +310,7 @@ def test_a_guard_that_stops_the_ledger_itself_is_final(postgres, ledger_at, tmp_
 
 
 @pytest.mark.parametrize("setting", ["fsync=off", "synchronous_commit=off", "full_page_writes=off"])
-def test_unsafe_postgres_is_refused(postgres, tmp_path, setting):
+def test_unsafe_postgres_is_refused(postgres, tmp_path, wait_until, setting):
     """A server, or a role, that does not keep what it commits is refused at the start."""
     name, value = setting.split("=")
     address = postgres.database()
@@ -319,14 +319,17 @@ def test_unsafe_postgres_is_refused(postgres, tmp_path, setting):
         with pytest.raises(LedgerRefused, match=name):
             open_ledger(address, second=tmp_path / "head")
         return
+    before = postgres.asked(f"SHOW {name}")
     postgres.say(f"ALTER SYSTEM SET {name} = {value}")
     try:
-        postgres.say("SELECT pg_reload_conf(), pg_sleep(0.3)")
+        postgres.say("SELECT pg_reload_conf()")
+        wait_until(lambda: postgres.asked(f"SHOW {name}") == value)
         with pytest.raises(LedgerRefused, match=name):
             open_ledger(address, second=tmp_path / "head")
     finally:
         postgres.say(f"ALTER SYSTEM RESET {name}")
-        postgres.say("SELECT pg_reload_conf(), pg_sleep(0.3)")
+        postgres.say("SELECT pg_reload_conf()")
+        wait_until(lambda: postgres.asked(f"SHOW {name}") == before)
 
 
 def test_a_commit_survives_a_power_cut(spent, ledger_at):

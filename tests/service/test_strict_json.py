@@ -126,8 +126,8 @@ def test_nothing_is_zero(text):
     ],
 )
 def test_no_input_is_slow(data):
-    """64 KiB of whatever is worst take well below a tenth of a second."""
+    """64 KiB of the worst input take no more than seconds of processor time, on any machine."""
     begun = time.process_time()
     with contextlib.suppress(Refused):
         parse(data)
-    assert time.process_time() - begun < 0.5  # an evil pattern would need minutes
+    assert time.process_time() - begun < 5  # an evil pattern would need minutes
