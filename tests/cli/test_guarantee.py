@@ -48,6 +48,15 @@ def test_the_first_line_of_a_card_is_its_basis(capsys, arguments, said):
     assert first.startswith(said)
 
 
+def test_a_refuted_card_does_not_say_when_it_holds(capsys):
+    """Assumptions of a refuted claim are named as such."""
+    for variant, refuted in (("published", True), ("sound", False)):
+        assert main(["guarantee", "standard-scheme", "--variant", variant]) == 0
+        shown = capsys.readouterr().out
+        assert ("The refuted claim assumed" in shown) == refuted
+        assert ("It holds if" in shown) != refuted
+
+
 def test_refuted_alone_is_red(monkeypatch):
     """A refuted card has a colour that no other basis has, in its first line and its frame."""
     shown = []

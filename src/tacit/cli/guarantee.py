@@ -301,7 +301,8 @@ def _text(card: dict[str, Any]) -> Text:
     ):
         text.append(f"{name}: ", style="dim")
         text.append(f"{value}\n")
-    _list(text, "It holds if", card["assumptions"])
+    holds = "The refuted claim assumed" if card["basis"] == "refuted" else "It holds if"
+    _list(text, holds, card["assumptions"])
     _list(text, "Measured", [_measured(entry) for entry in card["measurements"]])
     for claim in card["claims"]:
         _list(

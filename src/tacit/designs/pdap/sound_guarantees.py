@@ -210,7 +210,7 @@ def _lifetime(setting: JointSetting, visits: int | None, epsilon: float) -> str:
         else f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
     )
     if visits is None:
-        return f"{ends}; a person with N visits pays N times, {epsilon:g} N"
+        return f"{ends}; a person with N visits pays N times {epsilon:g}"
     return f"{ends}; of one person {visits} visits are learned, and the others are not"
 
 

@@ -19,8 +19,8 @@ LEAST_EPSILON = 16
 """Of a disclosure: below, releases tell more than true stars do."""
 WHO_MAY_USE_IT = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "
-    "bought, opened or rated: from ten items known to be rated the attribute is read with AUC "
-    "about .95, and so it is from their number."
+    "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
+    ".94 (MovieLens 100K), and from their number with .93."
 )
 
 

@@ -24,8 +24,8 @@ _SOURCES = (
 )
 ONLY_FOR = (
     "Only for services that do not otherwise learn what you watched, bought, opened or rated. From "
-    "ten items known to be rated the value is read with AUC about .95, and so it is with their "
-    "count."
+    "ten items known to be rated the value was read with AUC .94 (MovieLens 100K), and from their "
+    "number with .93."
 )
 _NOT_COVERED = (
     "anything that gives away the number of your ratings or of the held-back ones",
