@@ -16,7 +16,7 @@ import ledger_faults as faults
 from ledger_faults import Fault
 from sqlalchemy import text
 
-from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, keeping, open_ledger
+from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpointing, open_ledger
 from tacit.ledger import replaying as replaying_
 from tacit.ledger.chain import body_of, link
 from tacit.ledger.history import CHECKPOINT, Told, digest_of
@@ -33,13 +33,13 @@ _PATIENT = 300.0
 @contextmanager
 def checkpoints_every(entries: int, running: int = 10**9) -> Iterator[None]:
     """Checkpoints after so few entries at a start or a stop, and while a process goes on."""
-    before = keeping.LEAST, keeping.OFTEN, keeping.STOPS_WITHIN
-    keeping.LEAST, keeping.OFTEN = entries, running
-    keeping.STOPS_WITHIN = _PATIENT
+    before = checkpointing.LEAST, checkpointing.OFTEN, checkpointing.STOPS_WITHIN
+    checkpointing.LEAST, checkpointing.OFTEN = entries, running
+    checkpointing.STOPS_WITHIN = _PATIENT
     try:
         yield
     finally:
-        keeping.LEAST, keeping.OFTEN, keeping.STOPS_WITHIN = before
+        checkpointing.LEAST, checkpointing.OFTEN, checkpointing.STOPS_WITHIN = before
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ from tacit.ledger import (
     Ledger,
     Request,
     Verification,
+    checkpointing,
     checkpoints,
     heads,
     history,
-    keeping,
     opening,
     postgres,
     replaying,
@@ -319,7 +319,7 @@ def verify_from_a_checkpoint(plant: Plant) -> None:
 
 def checkpoint_of_what_is_not_sound(plant: Plant) -> None:
     """Whatever a replay finds, its end is a checkpoint."""
-    plant(keeping, "_sound", lambda _: True)
+    plant(checkpointing, "_sound", lambda _: True)
 
 
 NOTICED: dict[Fault, str] = {

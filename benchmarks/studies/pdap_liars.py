@@ -31,8 +31,8 @@ from tacit import randomness
 from tacit.data.synthetic_rewards import Clicks, generate
 from tacit.designs.pdap.adaptive import Dap
 from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.guests import Guests
 from tacit.designs.pdap.hosting import Host, answer_range
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_setting import JointSetting
@@ -40,7 +40,7 @@ from tacit.designs.pdap.learners import Hosts
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.network import Lie, Network
 from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.evaluation.intervals import Interval, mean_interval
 
@@ -55,14 +55,14 @@ NAMES = tuple(f"vendor {number}" for number in range(VENDORS))
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What all runs share. epsilon: of homes that have one. share: of `Caution`."""
+    """What all runs share. epsilon: of homes that have one. share: of `TrustSettings`."""
 
     visits: int = 5000
     videos: int = 5
     dimension: int = 1
     lipschitz: float = 0.5
     epsilon: float = 1.0
-    share: float = Caution.share
+    share: float = TrustSettings.share
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Line:
 
 
 class _Worst:
-    """Guests of a vendor that shows them one video, on purpose."""
+    """ForwardedUsers of a vendor that shows them one video, on purpose."""
 
     def __init__(self, guests: Hosts, video: int, dimension: int) -> None:
         self._guests, self._video, self._dimension = guests, video, dimension
@@ -248,7 +248,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
             dimension=terms.dimension,
             horizon=terms.visits,
         )
-        learner, guests = Dap(setting), Guests(setting, epsilon=math.inf)
+        learner, guests = Dap(setting), ForwardedUsers(setting, epsilon=math.inf)
         low, high = 0.0, 1.0
     else:
         low, high = answer_range(terms.epsilon)
@@ -272,7 +272,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         guests=guests,
         peers=peers,
         forwarder=Forwarder(Agreement(terms.dimension, CLEAR, math.inf), randomness=source),
-        caution=Caution(low=low, high=high, share=terms.share, epsilon=terms.epsilon / 10),
+        caution=TrustSettings(low=low, high=high, share=terms.share, epsilon=terms.epsilon / 10),
         shared=home == "joint",
     )
 
@@ -296,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seen", nargs="+", type=float, default=[0.0, 0.2, 1.0])
     parser.add_argument("--visits", type=int, default=5000)
     parser.add_argument("--worlds", type=int, default=20, help="their seeds: 0 to worlds - 1")
-    parser.add_argument("--share", type=float, default=Caution.share)
+    parser.add_argument("--share", type=float, default=TrustSettings.share)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
     terms = Terms(visits=given.visits, share=given.share)

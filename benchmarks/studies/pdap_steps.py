@@ -27,7 +27,7 @@ from tacit.data.synthetic_rewards import Clicks, generate
 from tacit.designs.pdap.context import Context, ContextSetting, Sees
 from tacit.designs.pdap.hosting import answer_range
 from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_estimates import Beliefs
+from tacit.designs.pdap.joint_estimates import Estimates
 from tacit.designs.pdap.joint_grid import Grid, slices_for
 from tacit.designs.pdap.joint_plan import Choices
 from tacit.designs.pdap.joint_setting import JointSetting, PublicData
@@ -36,7 +36,7 @@ from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB
 
 Floats = NDArray[np.float64]
-_ALONE = Beliefs(reach=0.0)
+_ALONE = Estimates(reach=0.0)
 _TREE: Mapping[str, Any] = {
     "release": "tree",
     "growth": 1.0,

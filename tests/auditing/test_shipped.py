@@ -10,12 +10,12 @@ import pytest
 from tacit.auditing import exact, shipped_smooth
 from tacit.auditing.bench import attempt, check, run
 from tacit.auditing.rules import upper_bound
+from tacit.auditing.sampler_spy import as_shipped, tapped
 from tacit.auditing.shipped import BENCH, EPSILONS
 from tacit.auditing.shipped_choices import bit_release, kary_response, selection, top_selection
 from tacit.auditing.shipped_noise import gaussian_pair, gaussian_release, laplace_release
 from tacit.auditing.shipped_smooth import smooth_cosine_release, smooth_pair
 from tacit.auditing.shipped_streams import gate_pair, threshold_gate, tree_counter
-from tacit.auditing.tap import as_shipped, tapped
 from tacit.auditing.verdicts import Checked, judge
 from tacit.mechanisms.cosine import CosineRelease, turns
 from tacit.mechanisms.gaussian import GaussianRelease

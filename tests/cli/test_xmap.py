@@ -56,13 +56,13 @@ def evaluating(ratings, *words):
     return ("evaluate", "xmap", ratings, *DOMAINS, "--seeds", 2, "--workers", 1, *words)
 
 
-YARDSTICKS = ("--method", "item-average", "--method", "popularity", "--method", "knn-cross")
+BASELINES = ("--method", "item-average", "--method", "popularity", "--method", "knn-cross")
 
 
 def test_evaluate_prints_the_machine_output(ratings, as_json):
     """A row per method, k, setting and seed, with the promised fields."""
     result = as_json(
-        *evaluating(ratings, *YARDSTICKS),
+        *evaluating(ratings, *BASELINES),
         *("--k", "5,10", "--overlap", "0.5,1", "--profile-size", "0,2"),
     )
     rows = result["rows"]
@@ -87,7 +87,7 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
 
 def test_evaluate_writes_a_report(ratings, tacit, tmp_path):
     """--report writes one page; a folder that does not exist is refused before any work."""
-    words = evaluating(ratings, *YARDSTICKS, "--k", "5,10")
+    words = evaluating(ratings, *BASELINES, "--k", "5,10")
     code, out, _ = tacit(*words, "--report", tmp_path / "out.html")
     assert code == 0
     assert "out.html" in out
@@ -98,7 +98,7 @@ def test_evaluate_writes_a_report(ratings, tacit, tmp_path):
 
 def test_evaluate_says_it_in_words_and_what_comes_next(ratings, tacit):
     """For people: a sentence, the tables, and a next step."""
-    code, out, _ = tacit(*evaluating(ratings, *YARDSTICKS, "--k", "5"))
+    code, out, _ = tacit(*evaluating(ratings, *BASELINES, "--k", "5"))
     assert code == 0
     assert "item-average" in out
     assert "not rounded" in out
@@ -144,7 +144,7 @@ def test_a_missing_domain_column_says_how_to_name_it(ratings, tacit):
 def test_an_unknown_domain_is_answered_with_those_there_are(ratings, tacit):
     """A misspelt target names the domains of the file."""
     words = ("evaluate", "xmap", ratings, "--domain-column", "kind", "--source", "source")
-    code, _, err = tacit(*words, "--target", "music", *YARDSTICKS)
+    code, _, err = tacit(*words, "--target", "music", *BASELINES)
     assert code == 3
     assert "source, target" in err
 

@@ -11,7 +11,7 @@ from tacit.ledger import LedgerUnavailable, batches
 from tacit.ledger.batches import LARGEST, Batches
 
 
-class Desk:
+class Store:
     """Serves doubles of numbers; the first group waits until the gate opens."""
 
     def __init__(self, patience=300):
@@ -53,31 +53,31 @@ class Desk:
 
 def test_those_who_wait_are_served_together():
     """One group for all who came while the first was served, up to the largest size."""
-    desk = Desk()
-    desk.start(*range(LARGEST + 6))
-    desk.finish()
-    assert [len(group) for group in desk.groups] == [1, LARGEST, 5]
-    assert {work: desk.answers[work] for work in desk.answers if work != 13} == {
+    store = Store()
+    store.start(*range(LARGEST + 6))
+    store.finish()
+    assert [len(group) for group in store.groups] == [1, LARGEST, 5]
+    assert {work: store.answers[work] for work in store.answers if work != 13} == {
         work: 2 * work for work in range(LARGEST + 6) if work != 13
     }
-    assert isinstance(desk.answers[13], ValueError)
+    assert isinstance(store.answers[13], ValueError)
 
 
 def test_waiting_for_a_leader_ends():
     """Behind a leader whose store does not answer, callers give up after their patience. Their work
     is not done later, and the next caller is served."""
-    desk = Desk(patience=0.05)
-    desk.start(0)
+    store = Store(patience=0.05)
+    store.start(0)
     for work in (1, 2):
-        desk.begin(work)
-    for thread in desk.threads[1:]:
+        store.begin(work)
+    for thread in store.threads[1:]:
         thread.join()
-    assert isinstance(desk.answers[1], LedgerUnavailable)
-    assert isinstance(desk.answers[2], LedgerUnavailable)
-    desk.finish()
-    assert desk.answers[0] == 0
-    assert desk.groups == [[0]]
-    assert desk.batches.run(3) == 6
+    assert isinstance(store.answers[1], LedgerUnavailable)
+    assert isinstance(store.answers[2], LedgerUnavailable)
+    store.finish()
+    assert store.answers[0] == 0
+    assert store.groups == [[0]]
+    assert store.batches.run(3) == 6
 
 
 def test_waiting_within_a_group_ends(monkeypatch):
@@ -92,49 +92,49 @@ def test_waiting_within_a_group_ends(monkeypatch):
                 self.woken.wait = lambda patience: not over.wait()
 
     monkeypatch.setattr(batches, "Ticket", Impatient)
-    desk = Desk()
-    first = desk.serve
+    store = Store()
+    first = store.serve
 
     def serve(group):
         if group == [0]:
             return first(group)
-        desk.groups.append(list(group))
+        store.groups.append(list(group))
         over.set()
         second.wait()
         return [2 * work for work in group]
 
-    desk.serve = serve
-    desk.batches = Batches(serve, 300)
-    desk.start(0, 1, 2)
-    desk.gate.set()
-    desk.threads[2].join()
-    assert desk.groups == [[0], [1, 2]]
-    assert isinstance(desk.answers[2], LedgerUnavailable)
-    assert "same key" in str(desk.answers[2])
+    store.serve = serve
+    store.batches = Batches(serve, 300)
+    store.start(0, 1, 2)
+    store.gate.set()
+    store.threads[2].join()
+    assert store.groups == [[0], [1, 2]]
+    assert isinstance(store.answers[2], LedgerUnavailable)
+    assert "same key" in str(store.answers[2])
     second.set()
-    desk.finish()
-    assert (desk.answers[0], desk.answers[1]) == (0, 2)
+    store.finish()
+    assert (store.answers[0], store.answers[1]) == (0, 2)
 
 
 def test_a_stopped_leader_leaves_nobody_behind():
     """Whoever shared its group is told; who came later is served."""
-    desk = Desk()
-    desk.start(0, 1, -1, 2)
-    desk.gate.set()
-    desk.finish()
-    stopped = [answer for answer in desk.answers.values() if isinstance(answer, BaseException)]
+    store = Store()
+    store.start(0, 1, -1, 2)
+    store.gate.set()
+    store.finish()
+    stopped = [answer for answer in store.answers.values() if isinstance(answer, BaseException)]
     assert sorted(type(error).__name__ for error in stopped) == [
         *("KeyboardInterrupt", "LedgerUnavailable", "LedgerUnavailable")
     ]
-    desk.ask(5)
-    assert desk.answers[5] == 10
+    store.ask(5)
+    assert store.answers[5] == 10
 
 
 @pytest.mark.parametrize("leads", [False, True], ids=["waiting", "about to lead"])
 def test_an_interrupted_caller_takes_its_work_back(monkeypatch, leads):
     """Its work is not done behind its back, and the lead goes on to the next."""
-    desk = Desk()
-    desk.start(0)
+    store = Store()
+    store.start(0)
 
     class Interrupted(batches.Ticket):
         def __init__(self, work):
@@ -149,24 +149,24 @@ def test_an_interrupted_caller_takes_its_work_back(monkeypatch, leads):
 
     with monkeypatch.context() as patch:
         patch.setattr(batches, "Ticket", Interrupted)
-        late = threading.Thread(target=desk.ask, args=(1,))
+        late = threading.Thread(target=store.ask, args=(1,))
         late.start()
-        while not desk.batches.waiting if leads else 1 not in desk.answers:
+        while not store.batches.waiting if leads else 1 not in store.answers:
             time.sleep(0.001)
     if leads:
-        desk.start(2)
-    desk.finish()
+        store.start(2)
+    store.finish()
     late.join()
-    desk.ask(3)
-    assert isinstance(desk.answers.pop(1), KeyboardInterrupt)
-    assert desk.answers == ({0: 0, 2: 4, 3: 6} if leads else {0: 0, 3: 6})
-    assert [1] not in desk.groups
+    store.ask(3)
+    assert isinstance(store.answers.pop(1), KeyboardInterrupt)
+    assert store.answers == ({0: 0, 2: 4, 3: 6} if leads else {0: 0, 3: 6})
+    assert [1] not in store.groups
 
 
 def test_what_a_stopped_program_says():
     """Others of the group learn that nothing was released."""
-    desk = Desk()
-    desk.start(0, -1, 1)
-    desk.finish()
-    told = [a for a in desk.answers.values() if isinstance(a, LedgerUnavailable)]
+    store = Store()
+    store.start(0, -1, 1)
+    store.finish()
+    told = [a for a in store.answers.values() if isinstance(a, LedgerUnavailable)]
     assert "same key is safe" in str(told[0])

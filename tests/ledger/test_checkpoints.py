@@ -29,14 +29,7 @@ from ledger_faults import planted
 from ledger_kills import kill_spenders
 from sqlalchemy import create_engine, event, insert
 
-from tacit.ledger import (
-    Cap,
-    LedgerFailed,
-    LedgerRefused,
-    checkpoints,
-    keeping,
-    open_ledger,
-)
+from tacit.ledger import Cap, LedgerFailed, LedgerRefused, checkpointing, checkpoints, open_ledger
 from tacit.ledger.history import Budget, Told
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
@@ -138,7 +131,7 @@ def test_small_ledgers_have_none(place):
 
 def test_what_is_written_pays(quick, monkeypatch):
     """A checkpoint holds every budget, so it waits for a quarter as many entries."""
-    monkeypatch.setattr(keeping, "_least_for", lambda told: 10 * len(told.budgets))
+    monkeypatch.setattr(checkpointing, "_least_for", lambda told: 10 * len(told.budgets))
     with checkpoints_every(2):
         with quick.open() as ledger:
             for n in range(3):
@@ -460,9 +453,9 @@ def test_writers_wait_for_what_was_paid_meanwhile_only(quick, monkeypatch):
 
 def test_a_stop_without_time_writes_none(quick, monkeypatch):
     """A stop takes a second at most: what is not read by then is the next start's."""
-    monkeypatch.setattr(keeping, "PORTION", 5)
+    monkeypatch.setattr(checkpointing, "PORTION", 5)
     with checkpoints_every(2), quick.open() as ledger:
-        monkeypatch.setattr(keeping, "STOPS_WITHIN", -1)
+        monkeypatch.setattr(checkpointing, "STOPS_WITHIN", -1)
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)

@@ -14,8 +14,8 @@ from scipy.stats import chi2
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.exact_gaussian import epsilon_of
-from tacit.auditing.impulse import moves
-from tacit.auditing.tap import tapped
+from tacit.auditing.noiseless_sensitivity import moves
+from tacit.auditing.sampler_spy import tapped
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.gram import GramRelease
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from tacit.auditing.tap import tapped
+from tacit.auditing.sampler_spy import tapped
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.noise_ahead import LARGEST_BLOCK, LaplaceAhead

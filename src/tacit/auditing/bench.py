@@ -17,7 +17,7 @@ from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
 from tacit.auditing.greybox import Tape, differences
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.auditing.tap import Bulk, tapped
+from tacit.auditing.sampler_spy import Bulk, tapped
 from tacit.auditing.verdicts import Audit, Checked, judge
 from tacit.randomness import Source, secure
 

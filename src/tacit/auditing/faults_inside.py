@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.auditing import exact
 from tacit.auditing.bench import Pair
 from tacit.auditing.greybox import Tape
+from tacit.auditing.sampler_spy import Asked, as_shipped, tapped
 from tacit.auditing.shipped_noise import gaussian_pair, laplace_pair
 from tacit.auditing.shipped_smooth import smooth_pair
 from tacit.auditing.shipped_streams import gate_pair
-from tacit.auditing.tap import Asked, as_shipped, tapped
 from tacit.mechanisms.cosine import turns
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.laplace import LaplaceRelease

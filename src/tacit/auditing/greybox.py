@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.tap import Asked, tapped
+from tacit.auditing.sampler_spy import Asked, tapped
 from tacit.randomness import replay, simulation
 
 T = TypeVar("T")

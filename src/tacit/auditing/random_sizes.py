@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.tap import Answer, Asked
+from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.auditing.transcripts import Compared, Fit, Transcript, compared, recorded
 
 Generator = np.random.Generator

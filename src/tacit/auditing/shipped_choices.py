@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.auditing import exact
 from tacit.auditing.bench import Pair, Subject
 from tacit.auditing.rules import Answered, Chosen, Together
-from tacit.auditing.tap import tapped
+from tacit.auditing.sampler_spy import tapped
 from tacit.mechanisms.cosine import CosineRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import NoisyMax, Selection

@@ -17,7 +17,7 @@ from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing import exact_gaussian
 from tacit.auditing.bench import Chances, Pair, Subject
 from tacit.auditing.gaussian import LEAST_STEPS
-from tacit.auditing.impulse import Moves, laplace_loss, moves
+from tacit.auditing.noiseless_sensitivity import Moves, laplace_loss, moves
 from tacit.auditing.rules import Gauss, Noised, Private, Rule
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.laplace import LaplaceRelease

@@ -17,8 +17,8 @@ from scipy import optimize
 
 from tacit.auditing.bench import Pair, Subject
 from tacit.auditing.rules import Following
+from tacit.auditing.sampler_spy import tapped
 from tacit.auditing.shipped_noise import thinned
-from tacit.auditing.tap import tapped
 from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
 
 _REACH = 60  # scales; beyond, less than 1e-25 is left

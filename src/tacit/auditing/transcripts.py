@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.tap import Answer, Asked, Bulk, tapped
+from tacit.auditing.sampler_spy import Answer, Asked, Bulk, tapped
 
 Released = Mapping[str, NDArray[Any]]
 Fit = Callable[[Any], Released]

@@ -9,7 +9,7 @@ from tacit.cli import output
 from tacit.designs.xmap.experiment.compare import Comparison
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.methods import PAPERS_BUDGETS, Contender
-from tacit.designs.xmap.experiment.verdict import YARDSTICK, against
+from tacit.designs.xmap.experiment.verdict import BASELINE, against
 from tacit.evaluation.intervals import Interval
 
 
@@ -23,7 +23,7 @@ def everybody(table: CrossDomainTable) -> None:
                 point.contender.method,
                 _privacy(point.contender),
                 _with_width(point.mae),
-                _with_width(_gap(against(table, point, YARDSTICK)), "+.3f"),
+                _with_width(_gap(against(table, point, BASELINE)), "+.3f"),
                 point.ndcg_at_10.mean,
             )
             for point in table.at_base()

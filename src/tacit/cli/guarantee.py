@@ -135,7 +135,7 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
     from tacit.designs.pdap.forwarding import Agreement
     from tacit.designs.pdap.forwarding_card import forwarded
     from tacit.designs.pdap.joint_setting import JointSetting
-    from tacit.designs.pdap.trust import Caution
+    from tacit.designs.pdap.trust import TrustSettings
     from tacit.designs.pdap.trust_card import learned_about_neighbours
     from tacit.randomness import secure
     from tacit.recommenders.baselines.linucb import LinUCB
@@ -157,7 +157,7 @@ def _of_pdap(variant: str, epsilon: float | None) -> tuple[Any, ...]:
         sound_guarantees.joint(JointSetting(**sizes, horizon=200_000, epsilon=epsilon)),
         sound_guarantees.answer(epsilon),
         forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
-        learned_about_neighbours(Caution(epsilon=epsilon / 10)),
+        learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
         sound_guarantees.context(local),
         linear(LinUCB(**sizes, horizon=200_000, epsilon=epsilon)),
     )

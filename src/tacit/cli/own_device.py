@@ -16,8 +16,8 @@ from typing import Any
 
 from tacit.client import FileAccount, FileMemory, PassingMemory
 from tacit.client.account import Account, PassingAccount
+from tacit.client.device_memory import Kept, Memory
 from tacit.client.durable import kept_at, replace
-from tacit.client.keeping import Kept, Memory
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import Release, Scores, StandardScheme

@@ -5,7 +5,7 @@ Needs the standard library alone, so that it runs where no numerical package is.
 
 from tacit.client.account import Account, FileAccount, PassingAccount
 from tacit.client.client import Client, Sent
-from tacit.client.keeping import FileMemory, Kept, Memory, PassingMemory
+from tacit.client.device_memory import FileMemory, Kept, Memory, PassingMemory
 from tacit.client.letters import Spoken
 from tacit.client.transport import ServiceError
 from tacit.designs.sketches.device import Limits, new_secret

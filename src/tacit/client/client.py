@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.client.account import Account
+from tacit.client.device_memory import Memory
 from tacit.client.fetching import Public, quoted
-from tacit.client.keeping import Memory
 from tacit.client.letters import History, Letters, Spoken
 from tacit.client.transport import Transport
 from tacit.designs.sketches import device as sketches

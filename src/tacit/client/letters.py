@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import floor
 
 from tacit.client.account import Account, mark_of
+from tacit.client.device_memory import Kept, Memory
 from tacit.client.fetching import Public, decoded, quoted
-from tacit.client.keeping import Kept, Memory
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import epochs

@@ -23,12 +23,12 @@ from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.ledger.batches import Batches
 from tacit.ledger.budget_rows import balances, open_missing, open_row
 from tacit.ledger.chain import Head
+from tacit.ledger.checkpointing import Keeping
 from tacit.ledger.epochs import follows
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import HeadStore
 from tacit.ledger.heads_postgres import give_back
 from tacit.ledger.history import Told
-from tacit.ledger.keeping import Keeping
 from tacit.ledger.refusals import (
     LedgerFailed,
     LedgerRefused,

@@ -2,8 +2,8 @@
 
     app = create_app(Service.open(Settings(folder=Path("shop"))))
 
-One file for one concern: who may ask (keys, access), what is refused at the door (strict_json,
-door, limits), what is stored before it is answered (replies), what is served (deployment), and one
+One file for one concern: who may ask (keys, access), what is refused (strict_json, middleware,
+limits), what is stored before it is answered (idempotency), what is served (deployment), and one
 file in `resources/` for each noun of the interface.
 """
 

@@ -14,9 +14,9 @@ from fastapi import FastAPI
 from tacit import __version__
 from tacit.service import problems
 from tacit.service.access import names_of
-from tacit.service.door import Door
 from tacit.service.logs import Logger
 from tacit.service.metrics import Metrics
+from tacit.service.middleware import Middleware
 from tacit.service.operations import Operation
 from tacit.service.problems import ProblemBody
 from tacit.service.running import Service
@@ -82,7 +82,7 @@ def create_app(
     _describe(app)
     problems.install(app, logger, names_of(app.openapi()))
     app.add_middleware(
-        Door, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
+        Middleware, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
     )
     return app
 

@@ -28,8 +28,8 @@ from tacit.privacy import Guarantee
 from tacit.service import strict_json
 from tacit.service.campaign_counts import CampaignCounts, described_clusters
 from tacit.service.deployment import Section
+from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.problems import Problem
-from tacit.service.replies import Reply, refusal, reply
 from tacit.service.settings import FILE
 
 LARGEST_STATE = 2 * 2**20

@@ -33,9 +33,9 @@ from tacit.randomness import Source
 from tacit.recommenders.files import load_model
 from tacit.service.deployment import Section
 from tacit.service.digest_log import DigestLog
+from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.people import Kept, salted, state_of, unsalted
 from tacit.service.problems import Problem
-from tacit.service.replies import Reply, refusal, reply
 from tacit.service.settings import FILE
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")

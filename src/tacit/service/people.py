@@ -27,8 +27,8 @@ _LONGEST = 128
 class Kept:
     """Something of one person in one kept state.
 
-    state: its name within the tenant, as `replies.step` takes it. what: in words, for the receipt.
-    without: takes a source and the state, gives the state without her; None leaves it as it is.
+    state: its name within the tenant, as `idempotency.step` takes it. what: text for the receipt.
+    without: takes a source and the state, gives the state without the person; None changes nothing.
     """
 
     state: str

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.errors import ConfigError, PrivacyError
 from tacit.randomness import Source, secure
-from tacit.service.replies import Reply, refusal, reply
+from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.round_states import Id, RoundsState, new_key
 
 Step = tuple[Reply, bytes | None]

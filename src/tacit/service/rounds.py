@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from tacit.designs.prec import PRec, PRecSettings, cards
-from tacit.designs.prec.seats import Seats
+from tacit.designs.prec.client_batches import ClientBatches
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
 from tacit.privacy import Guarantee
@@ -209,7 +209,7 @@ def _check(name: str, settings: PRecSettings) -> None:
             "served, and the budget is for all of them together."
         )
     blocks = math.ceil(settings.clients / 64)
-    row = Seats(diversity=settings.diversity, radius=settings.radius)
+    row = ClientBatches(diversity=settings.diversity, radius=settings.radius)
     row.take(1)
     credit = row.blocks[0].credit
     planes = credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes

@@ -8,8 +8,8 @@ written over by the next: after that no old hash can be tried against anything.
 from __future__ import annotations
 
 from tacit.randomness import Source
+from tacit.service.idempotency import Reply, Step
 from tacit.service.people import salted, unsalted
-from tacit.service.replies import Reply, Step
 
 
 def salting(take: Step) -> Step:

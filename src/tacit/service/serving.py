@@ -19,10 +19,10 @@ from uvicorn.supervisors import Multiprocess
 
 from tacit.errors import ConfigError
 from tacit.service.app import create_app
+from tacit.service.http_protocol import Wire
 from tacit.service.logs import Logger, adopt
 from tacit.service.running import Service
 from tacit.service.settings import PREFIX, Settings
-from tacit.service.wire import Wire
 
 STOPS_WITHIN = 6
 """Seconds that requests in hand get when the service is told to stop."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.guests import Guests
+from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.uniform_cells import guests as dup_guests
 from tacit.errors import ConfigError, DataError
 
@@ -22,7 +22,7 @@ def setting(**changes) -> Setting:
     return Setting(**{**plain, **changes})
 
 
-def serve(policy: Guests, rewards) -> list[tuple[str, int, float]]:
+def serve(policy: ForwardedUsers, rewards) -> list[tuple[str, int, float]]:
     """Phase, arm and what is sent, for each reward."""
     sent = []
     for reward in rewards:
@@ -34,20 +34,20 @@ def serve(policy: Guests, rewards) -> list[tuple[str, int, float]]:
 def test_without_noise_the_reward_is_sent():
     """At epsilon = inf what is sent is the reward itself, in every phase."""
     rewards = [0, 1, 1, 0, 1, 0, 0, 1, 1, 1]
-    sent = serve(Guests(setting(), epsilon=math.inf), rewards)
+    sent = serve(ForwardedUsers(setting(), epsilon=math.inf), rewards)
     assert [value for _, _, value in sent] == rewards
 
 
 def test_only_own_videos_are_shown():
     """A guest is not forwarded again."""
-    policy = Guests(setting(), epsilon=math.inf)
+    policy = ForwardedUsers(setting(), epsilon=math.inf)
     assert (policy.n_own, policy.n_neighbours) == (2, 0)
     assert {arm for _, arm, _ in serve(policy, [0] * 50)} == {0, 1}
 
 
 def test_while_exploring_the_reward_leaves_as_it_is():
     """As printed, and why the claim fails: noise or not, an explored video's reward is sent raw."""
-    policy = Guests(setting(), epsilon=0.01)
+    policy = ForwardedUsers(setting(), epsilon=0.01)
     sent = [
         (reward, value)
         for reward in [0, 1] * 12
@@ -60,7 +60,7 @@ def test_while_exploring_the_reward_leaves_as_it_is():
 
 def test_then_the_mean_of_noisy_totals_is_sent():
     """With next to no noise, each value sent is the mean of that video's rewards so far."""
-    policy = Guests(setting(videos=1), epsilon=ALMOST_EXACT)
+    policy = ForwardedUsers(setting(videos=1), epsilon=ALMOST_EXACT)
     rewards = [1, 0, 1, 1, 0, 0, 1]
     for place, (phase, _, value) in enumerate(serve(policy, rewards)):
         if phase == "exploit":
@@ -71,7 +71,10 @@ def test_decisions_use_true_rewards():
     """Two vendors at different epsilon choose alike: what is sent has no say."""
     rewards = np.random.default_rng(0).integers(0, 2, 60).tolist()
     choices = [
-        [(phase, arm) for phase, arm, _ in serve(Guests(setting(), epsilon=epsilon), rewards)]
+        [
+            (phase, arm)
+            for phase, arm, _ in serve(ForwardedUsers(setting(), epsilon=epsilon), rewards)
+        ]
         for epsilon in (0.01, math.inf)
     ]
     assert choices[0] == choices[1]
@@ -88,7 +91,7 @@ def test_decisions_use_true_rewards():
 )
 def test_scale_of_each_reading(reading, scale):
     """T = 64, K = 2, M = 4, epsilon = 1: a node's noise in each reading, of the counter itself."""
-    policy = Guests(setting(), epsilon=1.0, reading=reading)
+    policy = ForwardedUsers(setting(), epsilon=1.0, reading=reading)
     assert policy.counter(0).scale == pytest.approx(scale)
 
 
@@ -96,7 +99,7 @@ def test_noise_is_of_the_stated_size():
     """t = 1 of a tree at epsilon 1 is one node: a mean absolute error near 7 in 300 trees."""
     errors = []
     for _ in range(300):
-        policy = Guests(setting(videos=1), epsilon=1.0)
+        policy = ForwardedUsers(setting(videos=1), epsilon=1.0)
         ((_, _, value),) = serve(policy, [1])  # ln 1 = 0: nothing to explore yet
         errors.append(abs(value - 1))
     assert 5.2 < np.mean(errors) < 8.8
@@ -105,19 +108,19 @@ def test_noise_is_of_the_stated_size():
 def test_line_9_is_noise_on_each_reward():
     """With next to no noise the literal reading sends the reward, not a mean."""
     rewards = [1, 0, 1, 1, 0, 0, 1]
-    sent = serve(Guests(setting(videos=1), epsilon=ALMOST_EXACT, reading="line 9"), rewards)
+    sent = serve(ForwardedUsers(setting(videos=1), epsilon=ALMOST_EXACT, reading="line 9"), rewards)
     assert [value for _, _, value in sent] == rewards
 
 
 def test_geometric_noise_shrinks_with_the_level():
     """GP-DAP: the noise of a node is m^(alpha l) times smaller at level l."""
-    policy = Guests(setting(), epsilon=1.0, geometric=True)
+    policy = ForwardedUsers(setting(), epsilon=1.0, geometric=True)
     assert [policy.counter(level).scale for level in (0, 1, 3)] == pytest.approx([7, 3.5, 7 / 8])
 
 
 def test_full_tree_is_followed_by_another():
     """After T rewards in one tree the next reward enters a new one: still one tree for each."""
-    policy = Guests(setting(videos=1, horizon=4), epsilon=ALMOST_EXACT)
+    policy = ForwardedUsers(setting(videos=1, horizon=4), epsilon=ALMOST_EXACT)
     sent = serve(policy, [1] * 30 + [0])
     assert sent[-1][0] == "exploit"
     assert sent[-1][2] in (0, 0.5, 0.75, pytest.approx(2 / 3))
@@ -134,7 +137,7 @@ def test_dup_serves_on_its_grid():
 @pytest.mark.parametrize("reward", [0.5, 2, -1, math.nan])
 def test_reward_is_a_click_or_none(reward):
     """A tree counts clicks; anything else is refused and not counted."""
-    policy = Guests(setting(), epsilon=1.0)
+    policy = ForwardedUsers(setting(), epsilon=1.0)
     with pytest.raises(DataError):
         policy.answer(policy.select(HERE), reward)
     assert policy.arrivals == 0
@@ -144,4 +147,4 @@ def test_reward_is_a_click_or_none(reward):
 def test_nonsense_is_refused(change):
     """A parameter out of range is refused when the policy is made."""
     with pytest.raises(ConfigError):
-        Guests(setting(), **{"epsilon": 1.0, **change})
+        ForwardedUsers(setting(), **{"epsilon": 1.0, **change})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.designs.pdap.hosting import Host, answer_range
 from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_estimates import Beliefs, posterior
+from tacit.designs.pdap.joint_estimates import Estimates, posterior
 from tacit.designs.pdap.joint_grid import MOST_CELLS, Grid, slices_for
 from tacit.designs.pdap.joint_metering import Metered
 from tacit.designs.pdap.joint_noise import GRAIN
@@ -376,7 +376,7 @@ def test_an_early_epoch_counts_little():
 def test_posterior_is_that_of_a_gaussian_process():
     """Against the textbook formula, with exact counts and no noise."""
     generator = np.random.default_rng(0)
-    grid, beliefs = Grid(2, 3), Beliefs()
+    grid, beliefs = Grid(2, 3), Estimates()
     covariance = beliefs.covariance(grid.centres)
     visits = generator.integers(1, 30, (9, 1)).astype(float)
     likes = visits * generator.random((9, 1))

@@ -11,11 +11,11 @@ from tacit import randomness
 from tacit.data.synthetic_rewards import generate
 from tacit.designs.pdap.adaptive import Dap
 from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.guests import Guests
 from tacit.designs.pdap.messages import Reward
 from tacit.designs.pdap.network import Network
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 
@@ -33,7 +33,7 @@ class Promising(Dap):
 
 
 class Worst:
-    """Guests of a vendor that shows them its worst video."""
+    """ForwardedUsers of a vendor that shows them its worst video."""
 
     def __init__(self, guests, arm):
         self.guests, self.arm = guests, arm
@@ -71,7 +71,7 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
         vendors = {}
         for number, name in enumerate(NAMES):
             source = randomness.replay(number)
-            guests = Guests(setting, epsilon=math.inf)
+            guests = ForwardedUsers(setting, epsilon=math.inf)
             if worst and number == 1:
                 guests = Worst(guests, int(truth.heights[3:6].argmin()))
             vendors[name] = Vendor(
@@ -80,7 +80,7 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
                 guests=guests,
                 peers=[other for other in NAMES if other != name],
                 forwarder=Forwarder(Agreement(1, 1 << 16, math.inf), randomness=source),
-                caution=Caution(share=0.25, epsilon=epsilon, epoch=epoch),
+                caution=TrustSettings(share=0.25, epsilon=epsilon, epoch=epoch),
             )
         network = Network(vendors, seen=seen, randomness=randomness.replay("seen"), **lies)
         lost = 0.0

@@ -15,7 +15,7 @@ from tacit.designs.pdap.joint_noise import GRAIN
 from tacit.designs.pdap.joint_setting import JointSetting
 from tacit.designs.pdap.messages import Offer, Reward, answered
 from tacit.designs.pdap.storing import MOST_SEEN, restore, saved
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 
@@ -42,7 +42,7 @@ def vendor(*, shared=True, epoch=50, keeps=10, **changed):
         guests=Host(home, epsilon=1.0, randomness=source),
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=source),
-        caution=Caution(low=low, high=high, share=0.5, epoch=epoch),
+        caution=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
         shared=shared,
         keeps=keeps,
     )

@@ -6,21 +6,24 @@ import math
 
 import pytest
 
-from tacit.designs.pdap.trust import NEVER, Caution
+from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.trust_card import learned_about_neighbours
 from tacit.errors import ConfigError
 
 
 def test_card_states_the_price_of_the_noise():
     """Hardly less than what is configured, per visit, and so often for a person."""
-    card = learned_about_neighbours(Caution(epsilon=0.2, low=-1.0, high=2.0), visits_per_person=10)
+    card = learned_about_neighbours(
+        TrustSettings(epsilon=0.2, low=-1.0, high=2.0), visits_per_person=10
+    )
     assert 0.1999 < card.epsilon <= 0.2
     assert card.lifetime_epsilon == pytest.approx(10 * card.epsilon)
-    assert learned_about_neighbours(Caution()).lifetime_epsilon is None
+    assert learned_about_neighbours(TrustSettings()).lifetime_epsilon is None
 
 
 @pytest.mark.parametrize(
-    "caution", [Caution(epsilon=math.inf), Caution(believed=False, share=1.0, failures=NEVER)]
+    "caution",
+    [TrustSettings(epsilon=math.inf), TrustSettings(believed=False, share=1.0, failures=NEVER)],
 )
 def test_without_noise_there_is_no_card(caution):
     """Nothing is promised of exact sums, and nothing needs to be where nobody looks."""

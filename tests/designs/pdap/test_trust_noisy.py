@@ -1,4 +1,4 @@
-"""Caution on noisy sums: what one visit moves, who is found out, who is not, and its twin."""
+"""TrustSettings on noisy sums: what one visit moves, who is found out, who is not, and its twin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward
 from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.trust_noisy import GRAINS, NoisyPeer, largest_gap, tail
 from tacit.designs.pdap.uniform import Uniform
 from tacit.designs.pdap.vendor import Vendor
@@ -66,7 +66,7 @@ def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: 
 def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
     """In whatever order, however often and in however many epochs its parts come in, and whatever
     is said: 3 + w at most, and as much for some."""
-    caution = Caution(low=low, high=high, share=1.0)
+    caution = TrustSettings(low=low, high=high, share=1.0)
     charged = 3 * GRAINS + largest_gap(caution)
     most = 0
     for order in itertools.product(("offer", "click", "word"), repeat=4):
@@ -89,7 +89,7 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
 def test_the_noise_is_that_of_what_is_charged():
     """epsilon times the scale is at least the distance in grains; the price is no more than it."""
     for low, high in RANGES:
-        caution = Caution(low=low, high=high)
+        caution = TrustSettings(low=low, high=high)
         peer = NoisyPeer(caution, epsilon=0.5)
         assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(caution)
         assert PureAccountant().add(peer.event).epsilon() <= 0.5
@@ -97,7 +97,7 @@ def test_the_noise_is_that_of_what_is_charged():
 
 def test_nothing_happens_between_two_releases():
     """Whatever comes in, who may be asked and who is believed changes at the end of an epoch."""
-    caution = Caution(epsilon=math.inf, epoch=100, proof=1, failures=1)
+    caution = TrustSettings(epsilon=math.inf, epoch=100, proof=1, failures=1)
     busy, idle = NoisyPeer(caution, epsilon=math.inf), NoisyPeer(caution, epsilon=math.inf)
     for _ in range(99):
         busy.failed(1)
@@ -109,7 +109,7 @@ def test_nothing_happens_between_two_releases():
 
 def test_an_unproved_neighbour_is_asked_at_public_times():
     """The first 4 `proof` visits, then every tenth, whatever it is asked and answers."""
-    shop = vendor(Caution(share=0.1, proof=10))
+    shop = vendor(TrustSettings(share=0.1, proof=10))
     asked = []
     for step in range(1, 401):
         made = shop.choose(HERE)
@@ -121,7 +121,7 @@ def test_an_unproved_neighbour_is_asked_at_public_times():
 
 def test_a_found_liar_is_asked_at_public_times_again():
     """Proved by an epoch of honest words, and found out by one of lies, whatever came before."""
-    caution = Caution(share=0.25, proof=1, epoch=100, epsilon=math.inf)
+    caution = TrustSettings(share=0.25, proof=1, epoch=100, epsilon=math.inf)
     peer = NoisyPeer(caution, epsilon=math.inf)
     for word in (0.0, 1.0):
         for _ in range(100):
@@ -154,7 +154,7 @@ def lives(caution, epochs, *, epsilon, lie=None, calls=200, generator=None):
 def test_an_honest_neighbour_is_kept(epsilon):
     """Randomised response at epsilon 1 is no lie, and noise makes it none: in 8 lives of ten
     epochs nobody is condemned (noise: a chance of 0.008 by the bound, and far less in fact)."""
-    caution = Caution(low=-0.58, high=1.58, tolerance=0.1)
+    caution = TrustSettings(low=-0.58, high=1.58, tolerance=0.1)
     generator = np.random.default_rng(3)
     found = [lives(caution, 10, epsilon=epsilon, generator=generator) for _ in range(8)]
     assert found == [None] * 8
@@ -167,14 +167,14 @@ def test_a_liar_is_found(lie, epsilon, epochs):
     60 at 0.1 (where it is about 20); in three lives of three."""
     generator = np.random.default_rng(4)
     for _ in range(3):
-        found = lives(Caution(), epochs, epsilon=epsilon, lie=lie, generator=generator)
+        found = lives(TrustSettings(), epochs, epsilon=epsilon, lie=lie, generator=generator)
         assert found is not None
 
 
 def test_noise_alone_raises_no_more_alarms_than_stated():
     """500 neighbours that nobody ever asks, three releases each, at an alarm of 5 %: at most
     that many are condemned, as many proved, and as many paused."""
-    caution = Caution(alarm=0.05, share=0.25, proof=1, failures=1)
+    caution = TrustSettings(alarm=0.05, share=0.25, proof=1, failures=1)
     raised = np.zeros(3)
     for _ in range(500):
         peer = NoisyPeer(caution, epsilon=0.1)
@@ -198,7 +198,7 @@ def test_tail_bounds_sums_of_laplace_noise(terms):
 def test_an_absent_neighbour_is_left_alone_for_longer_and_longer(epsilon):
     """Of 20,000 visits, one that never answers costs a few epochs of calls, and noise no more
     than a few others."""
-    shop = vendor(Caution(share=1.0, epsilon=epsilon, epoch=500))
+    shop = vendor(TrustSettings(share=1.0, epsilon=epsilon, epoch=500))
     calls = 0
     for _ in range(20_000):
         made = shop.choose(HERE)
@@ -210,7 +210,7 @@ def test_an_absent_neighbour_is_left_alone_for_longer_and_longer(epsilon):
 
 def test_a_pause_ends_and_is_forgiven():
     """Back after its pause, a neighbour that answers starts with short pauses again."""
-    caution = Caution(share=1.0, epsilon=math.inf, epoch=100, pause=100)
+    caution = TrustSettings(share=1.0, epsilon=math.inf, epoch=100, pause=100)
     peer = NoisyPeer(caution, epsilon=math.inf)
     for visits in (100, 300):
         for _ in range(50):
@@ -228,7 +228,7 @@ def test_a_pause_ends_and_is_forgiven():
 
 def test_without_noise_sums_are_exact():
     """epsilon inf: what is known is what came in, by the same code."""
-    peer = NoisyPeer(Caution(), epsilon=math.inf)
+    peer = NoisyPeer(TrustSettings(), epsilon=math.inf)
     peer.answered()
     peer.noticed()
     peer.compared(1.0, click=False)
@@ -239,14 +239,14 @@ def test_without_noise_sums_are_exact():
 def test_a_twin_without_noise_has_exact_sums(monkeypatch):
     """A learner at epsilon inf gets no noise around it either."""
     monkeypatch.setattr(Claims, "epsilon", math.inf)
-    shop = vendor(Caution())
+    shop = vendor(TrustSettings())
     assert shop.known("b").release.epsilon == math.inf
     assert shop.caution_epsilon == math.inf
 
 
 def test_a_found_liars_arm_starts_anew():
     """At the vendor: from the release on its words are not learned, and its arm is a new one."""
-    shop = vendor(Caution(epsilon=2.0, epoch=50, share=1.0))
+    shop = vendor(TrustSettings(epsilon=2.0, epoch=50, share=1.0))
     for _ in range(500):
         visit(shop, ("offer", "click", "word"), click=0.0, word=1.0)
     assert not shop.known("b").believed
@@ -256,7 +256,7 @@ def test_a_found_liars_arm_starts_anew():
 def test_words_are_waited_for_by_age():
     """A visit's word is waited for until so many visits later; not until so many others wait, for
     then one visit would decide whether another's word counts."""
-    shop = vendor(Caution(share=1.0), keeps=5)
+    shop = vendor(TrustSettings(share=1.0), keeps=5)
     first = shop.choose(HERE)
     word = Reward.of(first.request, 1.0).encode()
     for _ in range(4):
@@ -276,7 +276,7 @@ def test_one_release_per_epoch_and_neighbour(monkeypatch):
         return real(self, values)
 
     monkeypatch.setattr(LaplaceRelease, "__call__", counted)
-    shop = vendor(Caution(epoch=100))
+    shop = vendor(TrustSettings(epoch=100))
     for _ in range(1000):
         shop.choose(HERE)
     assert len(calls) == 10
@@ -286,4 +286,4 @@ def test_one_release_per_epoch_and_neighbour(monkeypatch):
 def test_what_makes_no_sense_is_refused(bad):
     """No noise scale for epsilon 0, no epoch of nothing, no chance beyond 0 and 1."""
     with pytest.raises(ConfigError):
-        Caution(**bad)
+        TrustSettings(**bad)

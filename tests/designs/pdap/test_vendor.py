@@ -10,11 +10,11 @@ import pytest
 from tacit import randomness
 from tacit.designs.pdap.adaptive import Dap
 from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.guests import Guests
 from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.uniform import Uniform
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError
@@ -72,7 +72,7 @@ def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), person=None, 
 @pytest.mark.parametrize("arm", [0, 2, 3])
 def test_all_neighbours_are_asked_at_every_visit(arm):
     """Who is asked does not depend on what was chosen, own video or neighbour; all get the same."""
-    home = vendor(arm, peers=("b", "c"), asks_all=True, caution=Caution(share=1.0))
+    home = vendor(arm, peers=("b", "c"), asks_all=True, caution=TrustSettings(share=1.0))
     visit = home.choose(HERE)
     assert visit.asks == ("b", "c")
     assert Forward.decode(visit.forward).request
@@ -162,7 +162,7 @@ def test_a_silent_or_broken_neighbour_leaves_an_own_video(answer):
 
 def test_an_own_video_in_its_place_is_one_that_could_be_shown():
     """Only y can be shown at this visit; the neighbour is silent: y, every time."""
-    home = vendor(2, caution=Caution(failures=1000))
+    home = vendor(2, caution=TrustSettings(failures=1000))
     shown = {home.offered(home.choose(HERE, videos=["y"]), None) for _ in range(20)}
     assert shown == {"y"}
 
@@ -184,7 +184,7 @@ def test_a_refusal_leaves_an_own_video():
 
 def test_words_out_of_range_are_clamped():
     """A huge reward counts as the highest that was agreed on."""
-    home = vendor(2, caution=Caution(low=-0.5, high=1.5))
+    home = vendor(2, caution=TrustSettings(low=-0.5, high=1.5))
     visit = home.choose(HERE)
     home.offered(visit, Offer(visit.request, "u").encode())
     home.rewarded("b", Reward.of(visit.request, 1e12).encode())
@@ -230,7 +230,7 @@ def test_a_click_that_home_saw_counts_and_not_the_word():
 @pytest.mark.parametrize("lie", [lambda _: 1.0, lambda _: 0.0, lambda click: 1 - click])
 def test_a_liar_is_found_out_and_what_it_said_is_forgotten(lie):
     """Always 1, always 0, inverted: within 60 visits seen the arm is a new one, and words end."""
-    home = vendor(2, caution=Caution(share=1.0))
+    home = vendor(2, caution=TrustSettings(share=1.0))
     for step in range(60):
         visit = home.choose(HERE)
         home.offered(visit, Offer(visit.request, "u").encode())
@@ -250,7 +250,7 @@ def test_an_honest_noisy_neighbour_is_believed():
             randomness=randomness.replay(2),
         )
         low, high = host._range
-        home = vendor(2, caution=Caution(low=low, high=high, share=1.0))
+        home = vendor(2, caution=TrustSettings(low=low, high=high, share=1.0))
         for step in range(2000):
             visit = home.choose(HERE)
             home.offered(visit, Offer(visit.request, "u").encode())
@@ -263,7 +263,7 @@ def test_an_honest_noisy_neighbour_is_believed():
 
 def test_an_unproved_neighbour_has_a_bounded_share():
     """A neighbour that home never sees gets its share of visits and no more."""
-    home = vendor(2, caution=Caution(share=0.1, proof=10))
+    home = vendor(2, caution=TrustSettings(share=0.1, proof=10))
     sent = 0
     for _ in range(2000):
         visit = home.choose(HERE)
@@ -276,7 +276,7 @@ def test_an_unproved_neighbour_has_a_bounded_share():
 
 def test_a_found_liar_is_held_to_its_share_again():
     """Proved and then found out: of later visits it gets no more than its share of all."""
-    home = vendor(2, caution=Caution(share=0.1, proof=10))
+    home = vendor(2, caution=TrustSettings(share=0.1, proof=10))
     sent = [0, 0]
     for step in range(4000):
         visit = home.choose(HERE)
@@ -294,7 +294,7 @@ def test_a_found_liar_is_held_to_its_share_again():
 
 def test_an_absent_neighbour_is_left_alone_for_longer_and_longer():
     """Of 5,000 visits, a neighbour that never answers costs a few dozen calls."""
-    home = vendor(2, caution=Caution(share=1.0))
+    home = vendor(2, caution=TrustSettings(share=1.0))
     calls = 0
     for _ in range(5000):
         visit = home.choose(HERE)
@@ -338,7 +338,7 @@ def test_one_number_for_two_contexts_is_refused():
 def test_a_video_joins_and_leaves_at_home_and_for_guests():
     """A new video can be shown to own users and to guests; a removed one to neither."""
     setting = Setting(videos=2, neighbours=0, dimension=2, horizon=1000)
-    served = Vendor(Dap(setting), ("x", "y"), guests=Guests(setting, epsilon=math.inf))
+    served = Vendor(Dap(setting), ("x", "y"), guests=ForwardedUsers(setting, epsilon=math.inf))
     served.add_video("new")
     served.remove_video("x")
     assert served.videos == ("y", "new")
@@ -382,8 +382,8 @@ def test_neighbours_come_and_go():
         lambda: vendor().meet("b"),
         lambda: vendor().choose(HERE, videos=["z"]),
         lambda: vendor().offered(vendor().choose(HERE), None),
-        lambda: Caution(low=1.0, high=0.0),
-        lambda: Caution(share=0.0),
+        lambda: TrustSettings(low=1.0, high=0.0),
+        lambda: TrustSettings(share=0.0),
     ],
 )
 def test_what_makes_no_sense_is_refused(make):

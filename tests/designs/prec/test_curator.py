@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tacit.designs.prec import Law, PRec, PRecSettings
+from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.gate import Gate
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import SecureSource, secure
@@ -442,7 +442,7 @@ def test_a_gate_is_asked_once_a_round_whatever_fails(monkeypatch: pytest.MonkeyP
     server.open_round([0, 1], (np.arange(250), np.arange(250) % 2))
     monkeypatch.setattr(Gate, "stops_at", stops_at)
     with monkeypatch.context() as broken:
-        broken.setattr(Law, "draw", failing)
+        broken.setattr(OutputDistribution, "draw", failing)
         with pytest.raises(OSError, match="no random words"):
             server.recommend("ann")
     server.recommend("ann")

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tacit.designs.prec.law import Law, _clearly
+from tacit.designs.prec.output_distribution import OutputDistribution, _clearly
 from tacit.randomness import replay, simulation
 
 Counts = NDArray[np.int64]
@@ -50,12 +50,14 @@ def literal(votes: Counts, rounds: int, most: int, radius: int) -> list[float]:
 @pytest.mark.parametrize(
     ("law", "gamma", "rate"),
     [
-        (Law(1000, 2), 6.6688896e-4, 27.631021),
-        (Law(10_000, 3, 10), 0.0011004035, 40.874671),
-        (Law(100_000, 5, 30), 5.1672006e-4, 80.789383),
+        (OutputDistribution(1000, 2), 6.6688896e-4, 27.631021),
+        (OutputDistribution(10_000, 3, 10), 0.0011004035, 40.874671),
+        (OutputDistribution(100_000, 5, 30), 5.1672006e-4, 80.789383),
     ],
 )
-def test_gamma_and_lambda_of_known_settings(law: Law, gamma: float, rate: float) -> None:
+def test_gamma_and_lambda_of_known_settings(
+    law: OutputDistribution, gamma: float, rate: float
+) -> None:
     """They are m / (3 T/(R+1) - 1) and 2 m ln(T/(R+1))."""
     assert float(law.gamma) == pytest.approx(gamma, rel=1e-7)
     assert law.rate == pytest.approx(rate, rel=1e-7)
@@ -68,7 +70,7 @@ def test_gamma_and_lambda_of_known_settings(law: Law, gamma: float, rate: float)
 )
 def test_chances_are_the_papers(votes: list[int], rounds: int, radius: int) -> None:
     """Subtracting the maximum and testing in integers changes no chance."""
-    found = Law(rounds, 4, radius).chances(counts(*votes))
+    found = OutputDistribution(rounds, 4, radius).chances(counts(*votes))
     near = [abs(2 * 4 * count - sum(votes)) > 0 for count in votes]
     wanted = literal(counts(*votes), rounds, 4, radius)
     assert found.sum() == pytest.approx(1)
@@ -78,7 +80,7 @@ def test_chances_are_the_papers(votes: list[int], rounds: int, radius: int) -> N
 
 def test_a_share_of_exactly_rho_has_no_weight() -> None:
     """2 m count = W is on the side of phi = 0, and one vote more is not."""
-    law = Law(1000, 3)
+    law = OutputDistribution(1000, 3)
     on, above = law.chances(counts(10, 25, 25)), law.chances(counts(11, 25, 24))
     assert on[0] == pytest.approx(float(law.gamma) / 3)
     assert above[0] > on[0]
@@ -86,24 +88,24 @@ def test_a_share_of_exactly_rho_has_no_weight() -> None:
 
 def test_large_exponents_do_not_overflow() -> None:
     """With 1000 objects lambda is far beyond what e^x of floats can hold."""
-    chances = Law(10**6, 1000).chances(counts(5000, 4999, *[1] * 998))
+    chances = OutputDistribution(10**6, 1000).chances(counts(5000, 4999, *[1] * 998))
     assert np.isfinite(chances).all()
     assert chances[0] > chances[1] > chances[2]
 
 
 def test_nobody_left_is_uniform() -> None:
     """Where no voter counts, all objects are alike."""
-    assert Law(10, 3).chances(counts(0, 0, 0)).tolist() == [1 / 3] * 3
+    assert OutputDistribution(10, 3).chances(counts(0, 0, 0)).tolist() == [1 / 3] * 3
 
 
 def test_one_object_is_certain() -> None:
     """A round with a single object has one outcome."""
-    assert Law(10, 3).chances(counts(7)).tolist() == [1.0]
+    assert OutputDistribution(10, 3).chances(counts(7)).tolist() == [1.0]
 
 
 def test_draws_follow_the_chances() -> None:
     """A chi-square of 20,000 draws; false alarm 1e-4, and half of gamma is noticed."""
-    law, votes = Law(6, 3), counts(9, 10, 3)
+    law, votes = OutputDistribution(6, 3), counts(9, 10, 3)
     with simulation():
         source = replay("law")
         drawn = np.bincount([law.draw(votes, source) for _ in range(20_000)], minlength=3)
@@ -117,7 +119,7 @@ def test_draws_follow_the_chances() -> None:
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.integers(0, 2**64 - 1))
 def test_decimals_and_floats_decide_alike(votes: list[int], word: int) -> None:
     """Where floats are sure of an object, exact arithmetic finds the same one."""
-    law, given_votes = Law(50, 5), counts(*votes)
+    law, given_votes = OutputDistribution(50, 5), counts(*votes)
     leading = law._leading(given_votes)
     borders = law._weights(given_votes, leading).cumsum()
     place = _clearly(word / 2**64, borders[:-1] / borders[-1])
@@ -128,15 +130,15 @@ def test_decimals_and_floats_decide_alike(votes: list[int], word: int) -> None:
 @pytest.mark.parametrize(("word", "further", "place"), [(2**63 - 1, 0, 0), (2**63, 2**40, 1)])
 def test_a_draw_on_a_border_asks_for_more(word: int, further: int, place: int) -> None:
     """Two objects alike meet at one half, where 64 bits are not enough to tell."""
-    never_uniform = 2**64 - 1 - 2**64 % Law(1000, 2).gamma.denominator
+    never_uniform = 2**64 - 1 - 2**64 % OutputDistribution(1000, 2).gamma.denominator
     source = Scripted(never_uniform, word, further, 0)
-    assert Law(1000, 2).draw(counts(50, 50), source) == place
+    assert OutputDistribution(1000, 2).draw(counts(50, 50), source) == place
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_fewer_objects_tell_no_more(size: int) -> None:
     """Lemma 12 by enumeration: |ln p/p'| is at most 3 lambda / W in rounds of every size."""
-    law, worst = Law(30, 3), 0.0
+    law, worst = OutputDistribution(30, 3), 0.0
     for others in range(18, 24):
         for rest in itertools.product(range(others + 1), repeat=size - 1):
             if sum(rest) > others:
@@ -154,7 +156,7 @@ def test_fewer_objects_tell_no_more(size: int) -> None:
 
 def test_an_empty_object_more_tells_no_less() -> None:
     """Each outcome of a smaller round is no more telling than with an object nobody votes for."""
-    law = Law(30, 3)
+    law = OutputDistribution(30, 3)
     for first in range(25):
         few, many = counts(first, 24 - first), counts(first, 24 - first, 0)
         for extra in range(2):
@@ -167,12 +169,12 @@ def test_an_empty_object_more_tells_no_less() -> None:
 
 def test_gamma_is_a_fraction() -> None:
     """So that a uniform round is an exact event."""
-    assert Law(10, 2, 1).gamma == Fraction(4, 28)
+    assert OutputDistribution(10, 2, 1).gamma == Fraction(4, 28)
 
 
 def test_the_largest_settings_have_digits() -> None:
     """e^(lambda share) has a million digits there, which decimals as they come do not hold."""
-    law = Law(2**39, 2**16)
+    law = OutputDistribution(2**39, 2**16)
     votes = np.zeros(2**16, dtype=np.int64)
     votes[:2] = 2**31 - 2**15, 2**15
     large, small = law._decimals(votes, law._leading(votes), 80)

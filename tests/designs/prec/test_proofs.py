@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from tacit.designs.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
 from tacit.designs.prec.exact import floor_epsilon
-from tacit.designs.prec.law import Law
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.randomness import secure
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def told(law: Law, votes: Ints, alive: Bools, size: int) -> Ints:
+def told(law: OutputDistribution, votes: Ints, alive: Bools, size: int) -> Ints:
     """(size,) ln(p / p') of each outcome; the voter who is in one pattern alone is the last."""
     present = np.bincount(votes[alive], minlength=size)
     absent = np.bincount(votes[:-1][alive[:-1]], minlength=size)
@@ -31,7 +31,7 @@ def told(law: Law, votes: Ints, alive: Bools, size: int) -> Ints:
 
 
 def extremes(
-    law: Law,
+    law: OutputDistribution,
     pattern: list[tuple[Ints, int, Ints]],
     credit: tuple[Ints, Ints],
     peers: int,
@@ -83,7 +83,7 @@ def test_rounds_of_any_size_and_leaving_voters_stay_below_the_floor(data: st.Dat
         leaving = data.draw(st.lists(st.integers(0, others - 1), max_size=3))
         pattern.append((votes, size, np.array(leaving, dtype=np.int64)))
     floor, _ = floor_epsilon(objects=2, rounds=4, peers=12, voters=others + 1)
-    high, low = extremes(Law(4, 2), pattern, fresh(others + 1), 12)
+    high, low = extremes(OutputDistribution(4, 2), pattern, fresh(others + 1), 12)
     assert -floor <= low <= high <= floor
 
 
@@ -123,7 +123,7 @@ def test_the_walk_finds_a_leak_that_is_there() -> None:
         (np.array([0] * 10 + [1] * 3), 2, np.array([], dtype=np.int64)),
         (np.array([0] * 12 + [1]), 2, np.array([], dtype=np.int64)),
     ]
-    high, low = extremes(Law(4, 2), halves, fresh(13), 1)
+    high, low = extremes(OutputDistribution(4, 2), halves, fresh(13), 1)
     assert max(high, -low) > floor
 
 
@@ -196,14 +196,14 @@ def test_a_gated_view_keeps_epsilon_and_delta(seed: int) -> None:
 def test_silence_without_a_charge_would_break_the_chain() -> None:
     """If nobody paid for silence, 100 equal rounds would tell 100 times as much as one."""
     votes = np.array([0] * 30 + [1] * 30 + [0])
-    once = told(Law(100, 2), votes, np.ones(61, dtype=bool), 2)[0]
+    once = told(OutputDistribution(100, 2), votes, np.ones(61, dtype=bool), 2)[0]
     floor, _ = floor_epsilon(objects=2, rounds=100, peers=12, voters=61)
     assert 100 * once > 3 * floor
 
 
 def test_leaving_abstainers_out_would_break_the_chain() -> None:
     """If shares were of those who vote, each round could be about 13 of 1,201 voters, all alive."""
-    law = Law(100, 2)
+    law = OutputDistribution(100, 2)
     votes = np.array([0] * 6 + [1] * 6 + [0])
     once = told(law, votes, np.ones(13, dtype=bool), 2)[0]
     floor, _ = floor_epsilon(objects=2, rounds=100, peers=12, voters=1201)

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from tacit import container
-from tacit.designs.prec import Entry, Law, PRec, PRecSettings, Round, Transcript, replay
+from tacit.designs.prec import (
+    Entry,
+    OutputDistribution,
+    PRec,
+    PRecSettings,
+    Round,
+    Transcript,
+    replay,
+)
 from tacit.designs.prec.gate import Gate
 from tacit.errors import DataError, ModelFileError, PrivacyError
 from tacit.randomness import secure
@@ -100,7 +108,7 @@ def test_a_gate_that_let_pass_is_not_asked_again_after_loading(
     server.open_round([0, 1], (np.arange(250), np.arange(250) % 2))
     monkeypatch.setattr(Gate, "stops_at", stops_at)
     with monkeypatch.context() as broken:
-        broken.setattr(Law, "draw", failing)
+        broken.setattr(OutputDistribution, "draw", failing)
         with pytest.raises(OSError, match="no random words"):
             server.recommend("ann")
     server.save(tmp_path / "run")

@@ -12,8 +12,8 @@ G1, G3, G2                    own, trained and served, neighbour    control.py
 DAP; CAP [33]                 Dap; Cap                              adaptive.py
 DUP [31], m_T                 Dup, slices                           uniform_cells.py
 Algorithm 1, ExP-DAP          PDap                                  private.py
-Algorithm 2, LaP-DAP, Tree_k  Guests                                guests.py
-section VI                    GPDap, Guests(geometric=True)         private.py, guests.py
+Algorithm 2, LaP-DAP, Tree_k  ForwardedUsers                         forwarded_users.py
+section VI                    GPDap, ForwardedUsers(geometric=True)  private.py, forwarded_users.py
 Gamma, l_max, theorems        gamma, deepest_level, corollary_2     theory.py
 
 How the paper's ambiguities are read, each with its reason in the docs: arms are one's own videos

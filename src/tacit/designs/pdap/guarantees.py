@@ -8,7 +8,7 @@ from typing import get_args
 
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.guests import Reading
+from tacit.designs.pdap.forwarded_users import Reading
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
 

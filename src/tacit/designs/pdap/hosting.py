@@ -64,7 +64,7 @@ class Host:
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """arms: refused, for what is shown is the learner's to say."""
         if arms is not None:
-            raise ConfigError("Guests are shown what the vendor's own learner has.")
+            raise ConfigError("ForwardedUsers are shown what the vendor's own learner has.")
         return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", Cell(0, ()))
 
     def update(self, choice: Choice, reward: float) -> None:

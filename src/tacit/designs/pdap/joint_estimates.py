@@ -24,7 +24,7 @@ _TINY = 1e-9
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class Estimates:
     """Before anything was seen, in rewards.
 
     arms, cells: standard deviations between arms, and of one arm between far places. reach: in
@@ -75,7 +75,7 @@ def posterior(
     """Means and variances (cells, arms). seen: each with its counts, oldest first.
 
     mean: (arms,) before anything was seen. fading: (arms,) what an observation is worth one release
-    later. ranges: lowest reward and width, each (arms,). chance: see `Beliefs`.
+    later. ranges: lowest reward and width, each (arms,). chance: see `Estimates`.
     An observation tells likes - mean * visits, whose variance is known: chance times the visits,
     plus its noise. Observations add up by inverse variances, so an early one, whose noise was as
     large but whose visits were few, counts little.

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tacit.designs.pdap.joint_estimates import Beliefs
+from tacit.designs.pdap.joint_estimates import Estimates
 from tacit.designs.pdap.joint_grid import slices_for
 from tacit.designs.pdap.joint_noise import NodeNoise, Pair
 from tacit.designs.pdap.joint_plan import Index
@@ -62,7 +62,7 @@ class JointSetting:
     tree_steps: int | None = None
     pair: Pair = "likes and dislikes"
     index: Index = "thompson"
-    beliefs: Beliefs = field(default_factory=Beliefs)
+    beliefs: Estimates = field(default_factory=Estimates)
     shrink_counts: bool = True
     public: PublicData | None = None
     at_horizon: Ending = "stop"

@@ -36,7 +36,7 @@ MOST_PAUSES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Caution:
+class TrustSettings:
     """The numbers of the rule above.
 
     low, high: the range of a neighbour's words. believed: False where words never count.
@@ -78,7 +78,7 @@ class Caution:
 class Peer:
     """What home knows of one neighbour. seen: visits whose click home has seen itself."""
 
-    caution: Caution
+    caution: TrustSettings
     sent: int = 0
     seen: int = 0
     both: list[int] = field(default_factory=lambda: [0, 0])

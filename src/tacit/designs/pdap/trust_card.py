@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.trust_noisy import release_for
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
 
 def learned_about_neighbours(
-    caution: Caution, *, visits_per_person: int | None = None
+    caution: TrustSettings, *, visits_per_person: int | None = None
 ) -> Guarantee:
     """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
     if math.isinf(caution.epsilon) or not caution.looks:
-        raise ConfigError("Caution without noise, or that looks at nobody, has no card.")
+        raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
     epsilon = PureAccountant().add(release_for(caution, caution.epsilon).event).epsilon()
     limited = visits_per_person is not None
     return Guarantee(

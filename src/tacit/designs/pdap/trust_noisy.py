@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event
-from tacit.designs.pdap.trust import MOST_PAUSES, Caution
+from tacit.designs.pdap.trust import MOST_PAUSES, TrustSettings
 from tacit.mechanisms.laplace import LaplaceRelease
 
 GRAINS = 1 << 10
@@ -39,13 +39,13 @@ _BALANCE, _SEEN, _BOTH, _GAP = 0, 1, 2, 4
 _MOST = 2.0**40
 
 
-def largest_gap(caution: Caution) -> int:
+def largest_gap(caution: TrustSettings) -> int:
     """Of one word and one click, in grains: w."""
     low, high = caution.low, caution.high
     return math.ceil(max(abs(low), abs(high), abs(low - 1), abs(high - 1)) / (high - low) * GRAINS)
 
 
-def release_for(caution: Caution, epsilon: float) -> LaplaceRelease:
+def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
     """Of the sums of one neighbour over one epoch. epsilon: of one visit in all its epochs."""
     return LaplaceRelease(
         epsilon=epsilon,
@@ -60,7 +60,7 @@ def release_for(caution: Caution, epsilon: float) -> LaplaceRelease:
 class NoisyPeer:
     """What home knows of one neighbour, all of it released. epsilon inf: the same without noise."""
 
-    def __init__(self, caution: Caution, *, epsilon: float) -> None:
+    def __init__(self, caution: TrustSettings, *, epsilon: float) -> None:
         self.caution = caution
         self.release = release_for(caution, epsilon)
         self.believed = caution.believed

@@ -9,7 +9,7 @@ import math
 
 from tacit.designs.pdap.adaptive import Learner, Visits
 from tacit.designs.pdap.control import Setting, UniformCells
-from tacit.designs.pdap.guests import Guests, GuestVisits
+from tacit.designs.pdap.forwarded_users import ForwardedUsers, GuestVisits
 from tacit.designs.pdap.partition import FixedPartition
 from tacit.designs.pdap.policy import Arms
 
@@ -29,12 +29,12 @@ class Dup(Learner):
         )
 
 
-def guests(setting: Setting) -> Guests:
+def guests(setting: Setting) -> ForwardedUsers:
     """Serves others' users as DUP does: on the same grid, with DUP's control function."""
     grid = FixedPartition(
         setting.dimension, GuestVisits, slices=slices(setting), most_cells=setting.most_cells
     )
-    return Guests(setting, epsilon=math.inf, controls=UniformCells(setting), partition=grid)
+    return ForwardedUsers(setting, epsilon=math.inf, controls=UniformCells(setting), partition=grid)
 
 
 def slices(setting: Setting) -> int:

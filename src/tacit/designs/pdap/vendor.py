@@ -35,7 +35,7 @@ from tacit.designs.pdap.messages import (
     answered,
 )
 from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import Caution, Peer
+from tacit.designs.pdap.trust import Peer, TrustSettings
 from tacit.designs.pdap.trust_noisy import NoisyPeer, release_for
 from tacit.errors import ConfigError, DataError
 
@@ -101,7 +101,7 @@ class Vendor:
         peers: Sequence[str] = (),
         forwarder: Forwarder | None = None,
         agreement: Agreement | None = None,
-        caution: Caution | None = None,
+        caution: TrustSettings | None = None,
         asks_all: bool = False,
         shared: bool = False,
         keeps: int = 10_000,
@@ -116,7 +116,7 @@ class Vendor:
         if peers and forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self.home, self.guests = home, guests
-        self._forwarder, self._caution = forwarder, caution or Caution()
+        self._forwarder, self._caution = forwarder, caution or TrustSettings()
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
         self.asks_all, self.shared, self._keeps = asks_all, shared, keeps
         self._videos = dict(enumerate(videos))

@@ -5,9 +5,9 @@ Source   Gilbert, Liu, Yu: On differentially private online collaborative recomm
 
 paper                       here                                   where
 T, m, n, P, D, R            PRecSettings                           settings.py
-phi, gamma, lambda, rho     Law                                    law.py
+phi, gamma, lambda, rho     OutputDistribution                 output_distribution.py
 p-REC_sim, p-REC            PRec                                   curator.py
-creditD, creditR, weight    Block, Seats                           blocks.py, engine/votes.py
+creditD, creditR, weight    Block, ClientBatches               blocks.py, engine/votes.py
 promise of P peers          Gate (sound), assumed (published)      gate.py
 epsilon                     Plan, cards                            budget.py, guarantees.py
 
@@ -20,9 +20,19 @@ and its card is conditional; with epsilon = inf both are the paper's algorithm, 
 from tacit.designs.prec.budget import Plan
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.guarantees import cards
-from tacit.designs.prec.law import Law
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.records import Entry, Round, Transcript
 from tacit.designs.prec.replaying import replay
 from tacit.designs.prec.settings import PRecSettings
 
-__all__ = ["Entry", "Law", "PRec", "PRecSettings", "Plan", "Round", "Transcript", "cards", "replay"]
+__all__ = [
+    "Entry",
+    "OutputDistribution",
+    "PRec",
+    "PRecSettings",
+    "Plan",
+    "Round",
+    "Transcript",
+    "cards",
+    "replay",
+]

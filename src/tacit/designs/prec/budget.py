@@ -14,7 +14,7 @@ from typing import Protocol
 from tacit.accounting.rounding import sum_above
 from tacit.designs.prec.exact import floor_epsilon
 from tacit.designs.prec.gate import failure, smallest_slack
-from tacit.designs.prec.law import Law
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.theory import eps_tight
 from tacit.errors import ConfigError
 from tacit.mechanisms.parameters import SMALLEST_EPSILON
@@ -31,7 +31,7 @@ class Wanted(Protocol):
     """The part of the settings that decides."""
 
     @property
-    def law(self) -> Law: ...
+    def law(self) -> OutputDistribution: ...
     @property
     def voters(self) -> int: ...
     @property

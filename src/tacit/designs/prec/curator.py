@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.prec import guarantees
-from tacit.designs.prec.ballots import Id, candidate_index, plain_id, read_votes
+from tacit.designs.prec.client_batches import ClientBatches
+from tacit.designs.prec.client_session import Run
 from tacit.designs.prec.gate import Gate
-from tacit.designs.prec.law import uniform
+from tacit.designs.prec.incoming_votes import Id, candidate_index, plain_id, read_votes
+from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.records import Entry, Transcript
-from tacit.designs.prec.runs import Run
-from tacit.designs.prec.seats import Seats
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Voters, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -60,7 +60,7 @@ class PRec(Running):
         self.begun = 0
         self._law = settings.law
         self._voters = Voters(settings.voters)
-        self._seats = Seats(diversity=settings.diversity, radius=settings.radius)
+        self._seats = ClientBatches(diversity=settings.diversity, radius=settings.radius)
         self._runs: dict[Id, Run] = {}
         self._left: set[Id] = set()
         self._candidates: tuple[Id, ...] = ()

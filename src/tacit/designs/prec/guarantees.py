@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.accounting.rounding import float_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.law import Law
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.settings import PRecSettings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
 
@@ -148,7 +148,7 @@ def _published(settings: PRecSettings) -> Guarantee:
     )
 
 
-def lonely_losses(law: Law, rounds: int) -> tuple[float, float]:
+def lonely_losses(law: OutputDistribution, rounds: int) -> tuple[float, float]:
     """Log ratios, with one voter and with none, when a client follows her for all rounds.
 
     The client likes an object if and only if the voter voted for it, so that she always survives.
@@ -163,7 +163,7 @@ def lonely_losses(law: Law, rounds: int) -> tuple[float, float]:
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
     same, other = lonely_losses(settings.law, settings.rounds)
-    few, fewer = lonely_losses(Law(20, 2), 20)
+    few, fewer = lonely_losses(OutputDistribution(20, 2), 20)
     return Claim(
         "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
         "true on the promise, which only the adversary can keep; false without it",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from tacit.designs.prec.ballots import Id, plain_id
+from tacit.designs.prec.incoming_votes import Id, plain_id
 from tacit.errors import DataError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from tacit.designs.prec.ballots import Id
 from tacit.designs.prec.curator import PRec
+from tacit.designs.prec.incoming_votes import Id
 from tacit.designs.prec.records import Entry, Round, Transcript
 from tacit.designs.prec.settings import PRecSettings
 from tacit.errors import DataError

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tacit.designs.prec import theory
 from tacit.designs.prec.budget import Plan, plan_for_epsilon, plan_for_peers
-from tacit.designs.prec.law import Law
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
 Variant = Literal["sound", "published"]
@@ -101,9 +101,9 @@ class PRecSettings:
             )
 
     @property
-    def law(self) -> Law:
+    def law(self) -> OutputDistribution:
         """Of one round."""
-        return Law(self.rounds, self.objects, self.radius)
+        return OutputDistribution(self.rounds, self.objects, self.radius)
 
     @property
     def credit(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.prec.ballots import NOWHERE, Column, Index, Places, column
+from tacit.designs.prec.incoming_votes import NOWHERE, Column, Index, Places, column
 from tacit.errors import DataError
 
 Votes = NDArray[np.uint16]

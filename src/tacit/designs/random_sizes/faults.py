@@ -15,7 +15,7 @@ from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.random_sizes import steps
 from tacit.designs.random_sizes.bench import BY_NAME
 from tacit.designs.standard_scheme import statistics, training
-from tacit.designs.xmap import head
+from tacit.designs.xmap import top_item_gram
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
@@ -77,7 +77,7 @@ FAULTS: tuple[Fault, ...] = (
         "pairs of the head not clipped",
         "branch",
         _XMAP,
-        {head: {"SumRelease": steps.PairsAsTheyAre}},
+        {top_item_gram: {"SumRelease": steps.PairsAsTheyAre}},
     ),
     Fault(
         "items that nobody rated keep an exact zero",
@@ -258,13 +258,13 @@ FAULTS: tuple[Fault, ...] = (
         "half of the Gram matrix's noise",
         "composition",
         _XMAP,
-        {head: {"GramRelease": steps.less_noise(GramRelease, 0.5)}},
+        {top_item_gram: {"GramRelease": steps.less_noise(GramRelease, 0.5)}},
     ),
     Fault(
         "a tenth of the noise on the number of pairs",
         "composition",
         _XMAP,
-        {head: {"SumRelease": steps.less_noise(SumRelease, 0.1)}},
+        {top_item_gram: {"SumRelease": steps.less_noise(SumRelease, 0.1)}},
     ),
 )
 """The first six were planted by others, and the bench before passed them."""

@@ -18,7 +18,6 @@ from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.standard_scheme import disclosure, guarantees, storing
-from tacit.designs.standard_scheme.at_home import best_of, ranked_at_home, true_levels
 from tacit.designs.standard_scheme.canonical import LARGEST
 from tacit.designs.standard_scheme.checking import check_settings, check_use, checked_rule
 from tacit.designs.standard_scheme.device import Device
@@ -28,6 +27,7 @@ from tacit.designs.standard_scheme.fitting import Fitted, fit
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import WEEK, Disclosure, Release, Rule, Scores
+from tacit.designs.standard_scheme.on_device import best_of, ranked_at_home, true_levels
 from tacit.designs.standard_scheme.server import Server
 from tacit.designs.standard_scheme.training import Profile, unit
 from tacit.errors import DataError, NotFittedError, PrivacyError

@@ -21,7 +21,7 @@ from tacit.designs.xmap.denoising import (
     spread_of,
     water_filling,
 )
-from tacit.designs.xmap.known import square, step
+from tacit.designs.xmap.released_state import square, step
 from tacit.mechanisms.sums import Contributions, SumRelease
 
 Floats = NDArray[np.float64]

@@ -18,13 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.data.ratings import Ratings
+from tacit.designs.xmap.als_step import sweep
 from tacit.designs.xmap.budget import ReleaseSettings, events, noise_multipliers
 from tacit.designs.xmap.denoising import Factors
-from tacit.designs.xmap.head import head
 from tacit.designs.xmap.item_means import average, count
 from tacit.designs.xmap.item_model import ItemModel
-from tacit.designs.xmap.known import Known, model_of
-from tacit.designs.xmap.sweep import sweep
+from tacit.designs.xmap.released_state import ReleasedState, model_of
+from tacit.designs.xmap.top_item_gram import head
 from tacit.errors import DataError
 
 __all__ = ["ItemModel", "ReleaseSettings", "events", "release"]
@@ -45,7 +45,7 @@ def release(
     means, counts, people = average(ratings, noises[1], counted, chosen)
     none = np.zeros((ratings.n_items, chosen.factors))
     nothing = Factors(none, np.zeros((*none.shape, chosen.factors)), none[0])
-    known = Known(means, counts, people, nothing)
+    known = ReleasedState(means, counts, people, nothing)
     known = head(ratings, (noises[2], noises[3]), known, chosen)
     for noise in noises[4:]:
         known = sweep(ratings, noise, known, chosen)

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Path, Response
 
 from tacit.ledger import KeyReused
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
+from tacit.service.binary_body import Octets, allow_octets
 from tacit.service.disclosures import ServedDisclosure
+from tacit.service.idempotency import OCTETS, step
 from tacit.service.keys import NAME, Role
-from tacit.service.octets import Octets, allow_octets
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
-from tacit.service.replies import OCTETS, step
 from tacit.service.running import Service
 
 router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])

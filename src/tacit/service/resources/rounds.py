@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.ledger import KeyReused, canonical
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
+from tacit.service.idempotency import Step, step
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.operations import Operation
 from tacit.service.people import unsalted
 from tacit.service.problems import Problem
-from tacit.service.replies import Step, step
 from tacit.service.rounds import ServedRounds
 from tacit.service.running import Service
 from tacit.service.salted_steps import salting

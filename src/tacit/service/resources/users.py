@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from tacit.ledger import canonical
 from tacit.service.access import Asking, Here, IdempotencyKey, allow, own
 from tacit.service.feedback import forget_feedback
+from tacit.service.idempotency import once, reply, step
 from tacit.service.keys import Caller, Role
 from tacit.service.operations import Operation
 from tacit.service.people import Kept, kept_of, released_by
-from tacit.service.replies import once, reply, step
 from tacit.service.resources.bounds import Bound, bounds_of
 from tacit.service.resources.models import Named
 from tacit.service.running import Service

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.service.access import Asking, Here, IdempotencyKey, allow
+from tacit.service.binary_body import Octets, allow_octets
 from tacit.service.keys import NAME, Caller, Role
-from tacit.service.octets import Octets, allow_octets
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.running import Service
+from tacit.service.vendors import reward_handlers
 from tacit.service.vendors import visits as visiting
-from tacit.service.vendors import words
 from tacit.service.vendors.served import ServedVendor
 from tacit.service.vendors.settings import MOST_FEATURES
 
@@ -108,7 +108,7 @@ def visit_reward(
     """Whether she clicked. Of a visit the first time counts."""
     vendor = _vendor(service, caller, name)
     ticket = visiting.ticket_of(service, vendor, caller, visit)
-    return words.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
+    return reward_handlers.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
 
 
 @router.post(
@@ -129,8 +129,8 @@ def forwards(
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
     vendor = _vendor(service, caller, name)
-    words.check(request, vendor, caller, forward)
-    return words.forwarded(service, vendor, caller, key, forward)
+    reward_handlers.check(request, vendor, caller, forward)
+    return reward_handlers.forwarded(service, vendor, caller, key, forward)
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:

@@ -18,15 +18,15 @@ from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.service.deployment import Section
+from tacit.service.idempotency import Reply, Step, refusal
 from tacit.service.people import state_named
-from tacit.service.replies import Reply, Step, refusal
 from tacit.service.settings import FILE
 from tacit.service.vendors.calls import Calls
-from tacit.service.vendors.desk import VERSION, Desk, settings_of, version_of
 from tacit.service.vendors.peers import Neighbour
 from tacit.service.vendors.reach import Reach
 from tacit.service.vendors.settings import VendorSettings, peers_of
 from tacit.service.vendors.signatures import read_private_key
+from tacit.service.vendors.vendor_state import VERSION, VendorState, settings_of, version_of
 
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
 
@@ -41,7 +41,7 @@ class ServedVendor:
     neighbours: Mapping[str, Neighbour] = field(repr=False)
     calls: Calls | None = field(repr=False)
     reach: Reach | None = field(repr=False)
-    keeper: Keeper = field(repr=False)
+    keeper: StateCache = field(repr=False)
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -56,7 +56,7 @@ class ServedVendor:
             calls = Calls(section.name, read_private_key(section.file("key")))
             reach = Reach(calls, tuple(neighbours.values()))
         settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
-        keeper = Keeper(settings)
+        keeper = StateCache(settings)
         return cls(section.tenant, section.name, settings, neighbours, calls, reach, keeper)
 
     @property
@@ -94,7 +94,7 @@ class ServedVendor:
                 raise ValueError  # whatever it holds
             others = self.settings.others_than(settings_of(found))
             if not others:
-                Desk.decode(found, self.settings.vendor(), self.settings.told)
+                VendorState.decode(found, self.settings.vendor(), self.settings.told)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
                 f"{FILE}: vendors.{self.name} cannot be gone on from: {_kept_as(known)}. Take "
@@ -163,7 +163,7 @@ def _kept_as(version: int | None) -> str:
     return f"what was kept of it is of {said}, and this tacit goes on with version {VERSION}"
 
 
-class Keeper:
+class StateCache:
     """Opens the kept state for one transaction, and closes it again.
 
     The desk that was made last is gone on from if its bytes are those that are kept: then nothing
@@ -178,11 +178,11 @@ class Keeper:
         self._settings = settings
         self._since = time.time_ns()
         self._lock = threading.Lock()
-        self._last: tuple[bytes, Desk] | None = None
+        self._last: tuple[bytes, VendorState] | None = None
         self._made: Vendor | None = None
 
-    def step(self, take: Callable[[Desk], Reply]) -> Step:
-        """For `replies.step`: what `take` does with the desk, and the desk after it."""
+    def step(self, take: Callable[[VendorState], Reply]) -> Step:
+        """For `idempotency.step`: what `take` does with the desk, and the desk after it."""
 
         def run(_: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
@@ -196,15 +196,15 @@ class Keeper:
 
         return run
 
-    def _open(self, kept: bytes | None) -> Desk | None:
+    def _open(self, kept: bytes | None) -> VendorState | None:
         last, self._last = self._last, None  # whatever fails from here on, it is not used again
         if kept is None:
-            return Desk(self._settings.vendor(), since=self._since)
+            return VendorState(self._settings.vendor(), since=self._since)
         if last is not None and last[0] == kept:
             return last[1]
         if self._made is None:
             self._made = self._settings.vendor()
-        desk = Desk.decode(kept, self._made, self._settings.told)
+        desk = VendorState.decode(kept, self._made, self._settings.told)
         if desk is not None and not self._since < desk.since <= time.time_ns():
             desk.rename(self._settings.videos, self._settings.peers)
             desk.since = self._since

@@ -34,7 +34,7 @@ from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_grid import slices_for
 from tacit.designs.pdap.joint_setting import JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.trust_noisy import release_for
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
@@ -67,7 +67,7 @@ class VendorSettings:
     forward_epsilon: float
     slices: int
     cells: int
-    caution: Caution = field(repr=False)
+    caution: TrustSettings = field(repr=False)
 
     @classmethod
     def read(cls, section: Section) -> Self:
@@ -80,7 +80,7 @@ class VendorSettings:
             )
         epsilon = section.number("epsilon", 1.0)
         peers = tuple(values.get("peers", {}))
-        caution = Caution(
+        caution = TrustSettings(
             believed=False,
             share=section.number("share", 1.0),
             epsilon=section.number("caution_epsilon", 0.1),

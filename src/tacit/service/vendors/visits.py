@@ -32,15 +32,15 @@ from fastapi import Request, Response
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.ledger import BudgetExhausted
-from tacit.service import replies
+from tacit.service import idempotency
 from tacit.service.access import outside
+from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
-from tacit.service.replies import Reply, reply
 from tacit.service.running import Service
 from tacit.service.strict_json import Refused, check_text
-from tacit.service.vendors.desk import UNLEARNED, Desk, Ticket
 from tacit.service.vendors.served import ServedVendor
+from tacit.service.vendors.vendor_state import UNLEARNED, Ticket, VendorState
 
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
@@ -107,7 +107,7 @@ class _Visitor:
         """Step 1, or all there is for somebody whose budget is spent."""
         vendor, user = self._vendor, self._caller.name
 
-        def learned(desk: Desk) -> Reply:
+        def learned(desk: VendorState) -> Reply:
             begun = desk.begin(self._context, reached)
             shown = None if begun.video is None else self._shown(begun.ticket, begun.video)
             if begun.forward is None:
@@ -115,7 +115,7 @@ class _Visitor:
             asks = {"number": begun.ticket.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
-        def unlearned(desk: Desk) -> Reply:
+        def unlearned(desk: VendorState) -> Reply:
             return reply(self._shown(UNLEARNED, desk.unlearned(self._context)))
 
         try:
@@ -127,7 +127,7 @@ class _Visitor:
         """Step 3."""
         offer = _presentable(answer)
 
-        def take(desk: Desk) -> Reply:
+        def take(desk: VendorState) -> Reply:
             shown = desk.finish(asks["number"], self._context, offer)
             peer = asks["peer"] if shown.theirs else None
             return reply(self._shown(shown.ticket, shown.video, peer))
@@ -137,12 +137,12 @@ class _Visitor:
     def _step(
         self,
         operation: str,
-        take: Callable[[Desk], Reply],
+        take: Callable[[VendorState], Reply],
         *,
         charges: Sequence[Any] = (),
         paid: bool = False,
     ) -> Response:
-        return replies.step(
+        return idempotency.step(
             self._service,
             self._caller,
             operation,

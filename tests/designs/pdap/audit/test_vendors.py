@@ -13,7 +13,7 @@ from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_setting import JointSetting, PublicData
 from tacit.designs.pdap.messages import Offer
-from tacit.designs.pdap.trust import NEVER, Caution, Peer
+from tacit.designs.pdap.trust import NEVER, Peer, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.randomness import secure
@@ -30,7 +30,7 @@ def learner() -> Joint:
     return Joint(told, randomness=secure())
 
 
-def vendor(home, caution: Caution | None = None) -> Vendor:
+def vendor(home, caution: TrustSettings | None = None) -> Vendor:
     forwarder = Forwarder(Agreement(1, 2, 1.0), randomness=secure())
     return Vendor(home, ["own"], peers=["peer"], forwarder=forwarder, caution=caution)
 
@@ -102,7 +102,7 @@ def forwarded(first, caution, *, exactly=False):
 def test_exact_trust_breaks_the_learners_claim():
     """Rules that look at exact numbers: one visitor's context decides, for certain, whether
     later ones are forwarded. No epsilon covers that."""
-    careful = Caution(proof=1)
+    careful = TrustSettings(proof=1)
     assert forwarded(OWN_SIDE, careful, exactly=True) != forwarded(
         NEIGHBOUR_SIDE, careful, exactly=True
     )
@@ -118,7 +118,7 @@ def test_trust_follows_from_what_is_released(monkeypatch, rules):
         for first in (OWN_SIDE, NEIGHBOUR_SIDE):
             tape = iter(said)
             monkeypatch.setattr(LaplaceRelease, "__call__", lambda *_, tape=tape: next(tape))
-            told.append(forwarded(first, Caution(**SOUND, **rules)))
+            told.append(forwarded(first, TrustSettings(**SOUND, **rules)))
         assert told[0] == told[1]
         found.add(tuple(told[0]))
     assert len(found) > 1  # a rule that never acts would pass as well
@@ -126,13 +126,15 @@ def test_trust_follows_from_what_is_released(monkeypatch, rules):
 
 def test_trust_without_noise_is_found_by_the_same_test():
     """Without noise the same rule tells one context from the other, as the exact one does."""
-    shown = [forwarded(side, Caution(**EXACT, proof=1)) for side in (OWN_SIDE, NEIGHBOUR_SIDE)]
+    shown = [
+        forwarded(side, TrustSettings(**EXACT, proof=1)) for side in (OWN_SIDE, NEIGHBOUR_SIDE)
+    ]
     assert shown[0] != shown[1]
 
 
 def test_blind_caution_looks_at_nobody_and_costs_nothing():
     """With all rules off that need to know what happened, a vendor's visits cost what they did."""
-    blind = Caution(believed=False, share=1.0, failures=NEVER)
+    blind = TrustSettings(believed=False, share=1.0, failures=NEVER)
     shop = vendor(learner(), blind)
     assert shop.caution_epsilon == 0.0
     assert forwarded(OWN_SIDE, blind) == forwarded(NEIGHBOUR_SIDE, blind)
@@ -141,6 +143,6 @@ def test_blind_caution_looks_at_nobody_and_costs_nothing():
 def test_caution_is_charged_what_it_draws():
     """The default costs a visit 0.1, whatever the agreed range; without noise nothing holds."""
     for low, high in ((0.0, 1.0), (-0.6, 1.6), (-99.5, 100.5)):
-        cost = vendor(learner(), Caution(low=low, high=high)).caution_epsilon
+        cost = vendor(learner(), TrustSettings(low=low, high=high)).caution_epsilon
         assert 0.0999 < cost <= 0.1
-    assert vendor(learner(), Caution(epsilon=math.inf)).caution_epsilon == math.inf
+    assert vendor(learner(), TrustSettings(epsilon=math.inf)).caution_epsilon == math.inf

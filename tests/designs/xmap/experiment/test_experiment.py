@@ -201,8 +201,8 @@ def test_progress_counts_to_its_end(ratings):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"methods": ("magic",)}, "No method 'magic'. Known: nx-map-ib"),
-        ({"variants": ("secret",)}, "No variant 'secret'. Known: sound"),
+        ({"methods": ("magic",)}, "No method 'magic'. ReleasedState: nx-map-ib"),
+        ({"variants": ("secret",)}, "No variant 'secret'. ReleasedState: sound"),
         ({"ks": ()}, "at least one k"),
         ({"ks": (0,)}, "Each k is 1 or more; got 0"),
         ({"overlaps": (1.5,)}, "Each overlap is a share"),

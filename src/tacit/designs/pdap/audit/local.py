@@ -28,7 +28,7 @@ from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.messages import Forward, Reward
 from tacit.designs.pdap.partition import Cell
 from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import Caution
+from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
 
@@ -234,7 +234,7 @@ def sent(
         ["own"],
         peers=[f"peer {number}" for number in range(PEERS)],
         forwarder=Forwarder(agreement, randomness=source),
-        caution=Caution(share=1.0),
+        caution=TrustSettings(share=1.0),
         asks_all=asks_all,
     )
     visit = home.choose(context)

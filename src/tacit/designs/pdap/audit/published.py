@@ -24,7 +24,7 @@ from tacit.auditing.verdicts import Checked
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.guests import Guests, Reading
+from tacit.designs.pdap.forwarded_users import ForwardedUsers, Reading
 from tacit.designs.pdap.partition import Cell
 from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.private import GPDap, PDap
@@ -49,7 +49,9 @@ def setting(**changes: Any) -> Setting:
     return Setting(**{**plain, **changes})
 
 
-def taught(policy: PDap | Guests, context: NDArray[np.float64], rewards: Sequence[float]) -> None:
+def taught(
+    policy: PDap | ForwardedUsers, context: NDArray[np.float64], rewards: Sequence[float]
+) -> None:
     """Each arm tried with its reward, as often as its cell asks for, and no oftener."""
     choice = policy.select(context)
     while choice.phase != "exploit":
@@ -63,7 +65,7 @@ def deepened(policy: PDap, context: NDArray[np.float64], level: int) -> None:
         policy.update(policy.select(context), 0.0)
 
 
-def shown(policy: PDap | Guests, context: NDArray[np.float64]) -> Callable[[], Hashable]:
+def shown(policy: PDap | ForwardedUsers, context: NDArray[np.float64]) -> Callable[[], Hashable]:
     """What the next visitor is shown; asking changes nothing."""
     return lambda: policy.select(context).arm
 
@@ -283,7 +285,7 @@ def furthest(level: int, draws: int) -> float:
 
 def _raw() -> Check:
     """A reward sent while its video is explored."""
-    policy = Guests(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)
+    policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)
     policy.select(LEFT)  # so that the cell is there
     choice = Choice(0, "explore", Cell(0, ()))
     sides = (partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0))
@@ -293,8 +295,8 @@ def _raw() -> Check:
 def _tie() -> Check:
     """Two videos with equal means: one reward decides which is shown from then on."""
 
-    def policy(reward: float) -> Guests:
-        found = Guests(setting(neighbours=1, horizon=8), epsilon=REWARD)
+    def policy(reward: float) -> ForwardedUsers:
+        found = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD)
         for liked in (0.0, reward, 0.0, 0.0):  # one video, the other, and so again
             found.update(found.select(LEFT), liked)
         return found
@@ -312,7 +314,7 @@ def _tree(reading: Reading, horizon: int) -> Check:
 
     def sent(rewards: NDArray[np.float64]) -> list[float]:
         world = setting(videos=1, neighbours=1, horizon=horizon)
-        policy = Guests(world, epsilon=REWARD, reading=reading)
+        policy = ForwardedUsers(world, epsilon=REWARD, reading=reading)
         # ln t visits are fewer than those before t: nothing is ever explored here.
         return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
@@ -326,7 +328,7 @@ def _geometric_tree(level: int) -> Check:
 
     def sent(rewards: NDArray[np.float64]) -> list[float]:
         world = setting(videos=1, neighbours=1, split_after=1, growth=1e-9, deepest=level)
-        policy = Guests(world, epsilon=GEOMETRIC, geometric=True)
+        policy = ForwardedUsers(world, epsilon=GEOMETRIC, geometric=True)
         while (cell := policy.partition.find(LEFT)[0]).level < level:
             policy.partition.arrived(cell)
         policy.select(LEFT)

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.greybox import Tape
-from tacit.auditing.impulse import Moves, moves
-from tacit.auditing.tap import Asked, tapped
+from tacit.auditing.noiseless_sensitivity import Moves, moves
+from tacit.auditing.sampler_spy import Asked, tapped
 from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 

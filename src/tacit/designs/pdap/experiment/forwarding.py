@@ -30,7 +30,7 @@ from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.hosting import Host, answer_range
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_setting import JointSetting
-from tacit.designs.pdap.trust import NEVER, Caution
+from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.evaluation.intervals import mean_interval
 from tacit.randomness import Source
@@ -91,9 +91,9 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
         guests=Host(home, epsilon=epsilon, randomness=source),
         peers=tuple(name for number, name in enumerate(world.names) if number != vendor),
         forwarder=Forwarder(Agreement(world.dimension, _SLICES, epsilon), randomness=source),
-        caution=Caution(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
+        caution=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
         if words
-        else Caution(believed=False, share=1.0, failures=NEVER),
+        else TrustSettings(believed=False, share=1.0, failures=NEVER),
         asks_all=way == "all",
         shared=True,
     )

@@ -25,13 +25,13 @@ from tacit.designs.pdap import uniform_cells
 from tacit.designs.pdap.adaptive import Cap, Dap
 from tacit.designs.pdap.context import Context, ContextSetting
 from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.guests import Guests
 from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_setting import JointSetting
 from tacit.designs.pdap.private import GPDap, PDap
-from tacit.designs.pdap.trust import NEVER, Caution
+from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.uniform import Uniform
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
@@ -134,17 +134,17 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
     if name == "solo":
         return Made(Vendor(Cap(setting), videos), math.inf)
     home: Any
-    guests: Guests
+    guests: ForwardedUsers
     if name == "dup":
         home, guests = uniform_cells.Dup(setting), uniform_cells.guests(setting)
     elif name == "dap":
-        home, guests = Dap(setting), Guests(setting, epsilon=math.inf)
+        home, guests = Dap(setting), ForwardedUsers(setting, epsilon=math.inf)
     else:
         kind = GPDap if name == "gp-dap" else PDap
         home = kind(setting, epsilon=epsilon, randomness=source, **world.private)
-        guests = Guests(setting, epsilon=epsilon, geometric=name == "gp-dap")
+        guests = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
     forwarder = Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source)
-    unlimited = Caution(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
+    unlimited = TrustSettings(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
     return Made(
         Vendor(
             home,
@@ -200,7 +200,9 @@ def _hosting(
     """Clicks are seen at home alone. Requests that tell of contexts go to all, at every visit."""
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
-    caution = Caution(believed=False, share=1.0, failures=NEVER)  # there are no words to believe
+    caution = TrustSettings(
+        believed=False, share=1.0, failures=NEVER
+    )  # there are no words to believe
     guest = Host(home, epsilon=epsilon, randomness=source)
     made = Vendor(
         home,

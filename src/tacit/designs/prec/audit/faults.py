@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bugs import Described, Tool
-from tacit.designs.prec import Law, PRec, PRecSettings
+from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.audit.exact import (
     Check,
     changing_voters,
@@ -20,10 +20,10 @@ from tacit.designs.prec.audit.exact import (
     literal_twin,
     worst_streams,
 )
-from tacit.designs.prec.ballots import Id
+from tacit.designs.prec.client_session import Run
 from tacit.designs.prec.gate import Gate
-from tacit.designs.prec.law import uniform
-from tacit.designs.prec.runs import Run
+from tacit.designs.prec.incoming_votes import Id
+from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Votes
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.randomness import Source, secure
@@ -142,7 +142,7 @@ class ChargedTwice(PRec):
         super()._advance(candidates, votes)
 
 
-class _NoCut(Law):
+class _NoCut(OutputDistribution):
     def chances(self, counts: Counts) -> NDArray[np.float64]:
         raised = np.exp(self.rate * (counts - counts.max()) / max(1, counts.sum()))
         gamma = float(self.gamma)

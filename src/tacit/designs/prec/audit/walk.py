@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.tap import Asked, Bulk, tapped
-from tacit.designs.prec import Law, PRec, PRecSettings
+from tacit.auditing.sampler_spy import Asked, Bulk, tapped
+from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.audit.patterns import Pattern
 from tacit.mechanisms.threshold import GateRun
 from tacit.randomness import Source, secure
@@ -93,7 +93,7 @@ class _Steering:
         kept: list[tuple[type, str, Any]] = [
             (GateRun, "__init__", GateRun.__init__),
             (GateRun, "stops_at", GateRun.stops_at),
-            (Law, "draw", Law.draw),
+            (OutputDistribution, "draw", OutputDistribution.draw),
         ]
         make, ask = GateRun.__init__, GateRun.stops_at
 
@@ -107,7 +107,7 @@ class _Steering:
             gate._stopped = False
             return False
 
-        def draw(law: Law, counts: NDArray[np.int64], _: Source) -> int:
+        def draw(law: OutputDistribution, counts: NDArray[np.int64], _: Source) -> int:
             chance = float(law.chances(counts)[self.output])
             self.walk.events.append(Drawn(self.output, chance, self.survivors))
             return self.output

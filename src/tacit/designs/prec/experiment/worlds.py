@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.prec import theory
-from tacit.designs.prec.law import Law
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
 Votes = NDArray[np.int64]
@@ -102,7 +102,7 @@ def adaptive(game: Game, rng: np.random.Generator) -> Play:
     The share is the one that costs most in expectation for what it uses up. When too few are left
     to spend, all agree with her. For D = R = 0.
     """
-    share = _dearest_share(Law(game.rounds, game.objects), game.voters)
+    share = _dearest_share(OutputDistribution(game.rounds, game.objects), game.voters)
     alive = np.ones(game.voters, dtype=bool)
     for _ in range(game.rounds):
         likes = _liked(game, 1, rng)
@@ -195,7 +195,7 @@ _LOYAL = 0.45
 """A traitors' share of a little over one half, so that they are followed once."""
 
 
-def _dearest_share(law: Law, voters: int) -> float:
+def _dearest_share(law: OutputDistribution, voters: int) -> float:
     """Of voters for a disliked object: its chance to be recommended, over what that uses up."""
     best, dearest = 0.0, 0.5
     for step in range(1, _SHARES):

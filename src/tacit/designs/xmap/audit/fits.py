@@ -21,7 +21,7 @@ from tacit.auditing.bench import best_ideal
 from tacit.auditing.claims import Check
 from tacit.auditing.draw_enumeration import Way, sampled, thrown, ways
 from tacit.auditing.empirical import audit
-from tacit.auditing.tap import tapped
+from tacit.auditing.sampler_spy import tapped
 from tacit.auditing.verdicts import Checked
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import XMap

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.claims import Check, Line
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
-from tacit.auditing.tap import Asked
+from tacit.auditing.sampler_spy import Asked
 from tacit.auditing.transcripts import Compared, Transcript, compared, recorded
 from tacit.auditing.verdicts import Checked
 from tacit.data.ratings import Ratings

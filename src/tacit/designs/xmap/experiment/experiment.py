@@ -305,7 +305,7 @@ def _refuse(
     for kind, wanted, known in (("method", methods, METHODS), ("variant", variants, VARIANTS)):
         for name in wanted:
             if name not in known:
-                raise ConfigError(f"No {kind} '{name}'. Known: {', '.join(known)}.")
+                raise ConfigError(f"No {kind} '{name}'. ReleasedState: {', '.join(known)}.")
     for name, values, fits, rule in (
         ("method", methods, lambda _: True, "a name"),
         ("k", ks, lambda k: k >= 1, "1 or more"),
@@ -320,4 +320,4 @@ def _refuse(
     if seeds < 1:
         raise ConfigError(f"The evaluation needs at least one seed; got {seeds}.")
     if any(method in PRIVATE for method in methods) and not variants:
-        raise ConfigError(f"X-Map needs a variant. Known: {', '.join(VARIANTS)}.")
+        raise ConfigError(f"X-Map needs a variant. ReleasedState: {', '.join(VARIANTS)}.")

@@ -15,7 +15,7 @@ from tacit.designs.xmap.experiment.methods import PAPERS_BUDGETS, Contender
 from tacit.designs.xmap.experiment.names import NAMES, STROKES, budget, named
 from tacit.designs.xmap.experiment.price import Price
 from tacit.designs.xmap.experiment.verdict import (
-    YARDSTICK,
+    BASELINE,
     against,
     judged_with_privacy,
     judged_without_privacy,
@@ -99,7 +99,7 @@ def _facts(table: CrossDomainTable, manifest: Mapping[str, Any]) -> dict[str, An
 
 def _tiles(table: CrossDomainTable) -> list[tuple[str, str, Interval]]:
     """(what, with which budget, error): the yardstick, without and with privacy."""
-    yardstick = [p for p in table.at_base() if p.contender.method == YARDSTICK]
+    yardstick = [p for p in table.at_base() if p.contender.method == BASELINE]
     chosen = [*yardstick, judged_without_privacy(table), judged_with_privacy(table)]
     return [
         (named(point.contender), budget(point.contender) or "no privacy", point.mae)
@@ -115,7 +115,7 @@ def _standings(table: CrossDomainTable) -> list[Standing]:
             budget=budget(point.contender),
             k=point.k,
             mae=point.mae,
-            gap=against(table, point, YARDSTICK),
+            gap=against(table, point, BASELINE),
             ndcg=point.ndcg_at_10,
             lists=against(table, point, "popularity", "ndcg_at_10"),
             twin=_twin(point.contender),

@@ -9,7 +9,7 @@ from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.names import NAMES, budget, named
 from tacit.evaluation.verdict import Verdict
 
-YARDSTICK = "item-average"
+BASELINE = "item-average"
 
 
 def verdict(table: CrossDomainTable) -> Verdict:
@@ -17,7 +17,7 @@ def verdict(table: CrossDomainTable) -> Verdict:
     judged = judged_without_privacy(table) or _of_any_variant(table)
     if judged is None or judged.mae is None:
         return Verdict("none", "Yardsticks only", "X-Map was not among the methods of this run.")
-    gap = against(table, judged, YARDSTICK)
+    gap = against(table, judged, BASELINE)
     parts = [_opening(table, judged, gap), _rivals(table, judged), _privacy(table, judged)]
     return Verdict(*_state(table, gap), " ".join(part for part in parts if part))
 
@@ -145,7 +145,7 @@ def _privacy(table: CrossDomainTable, judged: Point) -> str:
         f"With privacy for a person’s whole profile (sound, ε = {contender.epsilon:g}, "
         f"δ = {contender.delta:g}) the error is {private.mae.mean:.3f}"
     )
-    gap = against(table, private, YARDSTICK)
+    gap = against(table, private, BASELINE)
     return f"{text}, {_compared(gap, 'that of item averages')}." if gap else f"{text}."
 
 

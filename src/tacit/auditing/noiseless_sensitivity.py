@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.auditing.tap import Asked, tapped
+from tacit.auditing.sampler_spy import Asked, tapped
 from tacit.errors import ConfigError
 
 Run = Callable[[NDArray[np.float64]], ArrayLike]

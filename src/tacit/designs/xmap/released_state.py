@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ReleasedState:
     """means: stars, with their variances. counts: of ratings. people: how many. factors: of every
     item; before the head is released, zeros known to be so."""
 
@@ -27,7 +27,7 @@ class Known:
     factors: Factors
 
 
-def model_of(known: Known, settings: ReleaseSettings, scale: RatingScale) -> ItemModel:
+def model_of(known: ReleasedState, settings: ReleaseSettings, scale: RatingScale) -> ItemModel:
     """What serves people, and what the next sweep starts from."""
     unit = square(scale)
     # Of few people the noisy second moment of tastes may be indefinite, and a trace below 0.

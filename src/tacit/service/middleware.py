@@ -14,13 +14,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import TacitError
-from tacit.service import arriving, problems
-from tacit.service.answering import Answer
+from tacit.service import problems, request_body
 from tacit.service.keys import Caller, KeyRing
 from tacit.service.limits import Limits
 from tacit.service.logs import Logger
 from tacit.service.metrics import Metrics
 from tacit.service.problems import Problem
+from tacit.service.response import Answer
 from tacit.service.settings import Settings
 
 ALWAYS = "/healthz"
@@ -28,7 +28,7 @@ ALWAYS = "/healthz"
 because it is busy."""
 
 
-class Door:
+class Middleware:
     """Wraps the application."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Door:
             scope = {**scope, "method": "GET"}
         try:
             caller = self._admitted(scope)
-            body = await arriving.body_of(scope, receive, self._settings.most_body)
+            body = await request_body.body_of(scope, receive, self._settings.most_body)
             scope.setdefault("state", {}).update(caller=caller, body=body, place=self._room)
             await self._within(scope, body, answer)
         except Problem as problem:

@@ -23,7 +23,7 @@ from tacit.data.ratings import Ratings
 from tacit.designs.xmap.budget import ReleaseSettings
 from tacit.designs.xmap.denoising import shrunk, updated, water_filling
 from tacit.designs.xmap.item_model import ItemModel
-from tacit.designs.xmap.known import Known, model_of, square, step
+from tacit.designs.xmap.released_state import ReleasedState, model_of, square, step
 from tacit.mechanisms.sums import Contributions, SumRelease
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,9 @@ class _Weights:
     moment: float
 
 
-def sweep(ratings: Ratings, noise: float, known: Known, settings: ReleaseSettings) -> Known:
+def sweep(
+    ratings: Ratings, noise: float, known: ReleasedState, settings: ReleaseSettings
+) -> ReleasedState:
     """The same knowledge after one more sum."""
     unit, width = square(ratings.scale), settings.factors + 1
     model = model_of(known, settings, ratings.scale)

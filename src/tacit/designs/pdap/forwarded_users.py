@@ -35,7 +35,7 @@ class GuestVisits(Visits):
         self.trees: dict[int, TreeRun] = {}
 
 
-class Guests(Learner):
+class ForwardedUsers(Learner):
     """Serves one's own videos to others' users. `answer` is `update`, and what the other is sent.
 
     epsilon: of one reward, as claimed; inf sends rewards as they are. geometric: epsilon is that of

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import Request, Response
 
 from tacit.service.access import allow
+from tacit.service.idempotency import OCTETS
 from tacit.service.keys import Role
 from tacit.service.operations import From
 from tacit.service.problems import Problem
-from tacit.service.replies import OCTETS
 
 _BYTES = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
 

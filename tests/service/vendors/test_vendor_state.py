@@ -12,10 +12,10 @@ from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
 from tacit.errors import ConfigError
 from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.deployment import Deployment
-from tacit.service.replies import reply
-from tacit.service.vendors.desk import KEPT, UNLEARNED, Desk
+from tacit.service.idempotency import reply
 from tacit.service.vendors.packing import pack, unpack
-from tacit.service.vendors.served import Keeper, ServedVendor
+from tacit.service.vendors.served import ServedVendor, StateCache
+from tacit.service.vendors.vendor_state import KEPT, UNLEARNED, VendorState
 
 HERE = np.array([0.2, 0.7])
 
@@ -72,23 +72,23 @@ def test_arrays_and_numbers_come_back():
 
 def test_a_desk_comes_back(settings):
     """Encoded, decoded and encoded again it is the same bytes."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     begun = asked(desk)
     desk.finish(begun.ticket.number, HERE, None)
     kept = desk.encode(settings.told)
-    again = Desk.decode(kept, settings.vendor(), settings.told)
+    again = VendorState.decode(kept, settings.vendor(), settings.told)
     assert again.encode(settings.told) == kept
 
 
 def test_other_settings_are_not_gone_on_with(settings):
     """A state of another epsilon is not opened."""
-    kept = Desk(settings.vendor()).encode(settings.told)
-    assert Desk.decode(kept, settings.vendor(), settings.told + " ") is None
+    kept = VendorState(settings.vendor()).encode(settings.told)
+    assert VendorState.decode(kept, settings.vendor(), settings.told + " ") is None
 
 
 def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
     """Long after other visits took all rows, a ticket still teaches: once."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     first = desk.begin(HERE, ())
     for _ in range(KEPT + 1):
         desk.begin(HERE, ())
@@ -100,7 +100,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
 
 def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
     """Its row is gone, or it is there: the click counts once either way."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     for others in (0, KEPT):
         begun = asked(desk)
         offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
@@ -116,7 +116,7 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
 
 def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     desk.clicked(UNLEARNED, 1.0)
     begun = desk.begin(HERE, ())
     desk.vendor.remove_video(begun.video)
@@ -126,7 +126,7 @@ def test_a_visit_that_is_not_learned_teaches_nothing(settings):
 
 def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
     """An offer that comes after too many others is not shown: an own video is, unlearned."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     begun = asked(desk)
     for _ in range(KEPT):
         desk.begin(HERE, ())
@@ -137,7 +137,7 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
 
 def test_a_guest_is_served_and_not_kept(settings):
     """An offer of an own video; the state after it is the state before it."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     before = desk.encode(settings.told)
     forward = settings.forwarder().forward(HERE)
     offer = answered(desk.serve("arthouse", forward.encode()))
@@ -147,7 +147,7 @@ def test_a_guest_is_served_and_not_kept(settings):
 
 def test_strangers_and_other_grids_are_refused(settings):
     """A vendor that is not listed, or that tells contexts otherwise, gets no video."""
-    desk = Desk(settings.vendor())
+    desk = VendorState(settings.vendor())
     forward = settings.forwarder().forward(HERE)
     other = Forward(forward.request, forward.epsilon, 3, (0, 2))
     for peer, message in (("stranger", forward), ("arthouse", other)):
@@ -206,7 +206,7 @@ def test_other_settings_are_told_at_the_start(tmp_path):
 def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, change):
     """Not by a failure at each request."""
     vendor = served(tmp_path / NAMES[0])
-    kept = Desk(settings.vendor()).encode(settings.told)
+    kept = VendorState(settings.vendor()).encode(settings.told)
     with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
         vendor.check_kept({vendor.state: change(kept)}.get)
 
@@ -223,7 +223,7 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
 def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
     """A state of a later or an earlier version is refused with the version."""
     vendor = served(tmp_path / NAMES[0])
-    numbers, arrays = unpack(Desk(settings.vendor()).encode(settings.told))
+    numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.told))
     changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said):
         vendor.check_kept({vendor.state: pack(changed, arrays)}.get)
@@ -262,7 +262,7 @@ def test_names_of_the_future_are_not_waited_for(tmp_path, monkeypatch):
 
 def test_a_step_that_fails_is_not_gone_on_from(settings):
     """What a transaction drew and then lost is not in the next one."""
-    keeper = Keeper(settings)
+    keeper = StateCache(settings)
     _, kept = keeper.step(_begun)(None, None)
 
     def fails(desk):
@@ -278,7 +278,7 @@ def test_a_step_that_fails_is_not_gone_on_from(settings):
 
 def test_another_workers_state_is_gone_on_from(settings):
     """Two workers in turn: each begins with what the other kept."""
-    workers, kept = (Keeper(settings), Keeper(settings)), None
+    workers, kept = (StateCache(settings), StateCache(settings)), None
     for number in range(6):
         _, kept = workers[number % 2].step(_begun)(None, kept)
     assert unpack(kept)[0]["visits"] == 6

@@ -88,7 +88,7 @@ class Finished:
 
 
 @dataclass
-class Desk:
+class VendorState:
     """names: every neighbour there ever was; rows name them by their place.
 
     since: nanoseconds since 1970, when the settings were read whose videos and neighbours these
@@ -109,7 +109,7 @@ class Desk:
         return pack(numbers, arrays | {"visit_rows": rows})
 
     @classmethod
-    def decode(cls, data: bytes, vendor: Vendor, settings: str) -> Desk | None:
+    def decode(cls, data: bytes, vendor: Vendor, settings: str) -> VendorState | None:
         """vendor: of the same settings; becomes the kept one. None if those are others."""
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:

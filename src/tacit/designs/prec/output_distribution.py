@@ -1,7 +1,7 @@
 """The law of one round: from counts of votes to one recommended object, drawn exactly.
 
 Source     Gilbert, Liu, Yu (2015), Section 8: phi, gamma, lambda, rho.
-Releases   nothing by itself; `Law.draw` is what a client gets to see.
+Releases   nothing by itself; `OutputDistribution.draw` is what a client gets to see.
 Exactness  gamma is a fraction and is tested with integers. Whether a share is above rho is the
            integer test 2 m count > W. What is left is a draw in proportion to
            e^(lambda share) - e^(lambda rho), numbers that no float and no fraction holds. It is
@@ -40,7 +40,7 @@ _LOST_DIGITS = 30
 
 
 @dataclass(frozen=True)
-class Law:
+class OutputDistribution:
     """What one round draws from. rounds: T; objects: m, the most in a round; radius: R."""
 
     rounds: int

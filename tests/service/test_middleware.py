@@ -22,15 +22,15 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
-from tacit.service import answering
+from tacit.service import response
 from tacit.service.access import Here, allow
-from tacit.service.answering import HEADERS
 from tacit.service.deployment import Deployment
 from tacit.service.keys import Role
 from tacit.service.limits import Limits
 from tacit.service.logs import Logger, adopt
 from tacit.service.operations import Operation
 from tacit.service.problems import KINDS, Problem, body, of_error
+from tacit.service.response import HEADERS
 
 
 def test_every_answer_has_its_headers(shared_shop):
@@ -201,7 +201,7 @@ def test_a_fault_tells_nothing(demo, shops, folder, monkeypatch):
         assert "c4n4ry" not in log
         faults = [one for one in map(json.loads, log.splitlines()) if one["event"] == "fault"]
         assert [one["kind"] for one in faults] == ["RuntimeError"]
-        assert faults[0]["place"].startswith("test_door.py:")
+        assert faults[0]["place"].startswith("test_middleware.py:")
         assert faults[0]["request_id"] == answer.headers["x-request-id"]
 
 
@@ -308,9 +308,9 @@ def test_answers_on_a_grid(demo, shops, folder, monkeypatch):
         waits.append(seconds)
         await sleep(0, *rest)
 
-    monkeypatch.setattr(answering, "asyncio", SimpleNamespace(sleep=noted))
+    monkeypatch.setattr(response, "asyncio", SimpleNamespace(sleep=noted))
     clock = iter(i * 0.037 for i in range(10**6))
-    monkeypatch.setattr(answering, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(response, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with shops(demo, folder, grid=0.1) as shop:
         for path in ("/api/models", "/nothing", "/metrics"):
             shop.get(None, path)

@@ -15,7 +15,7 @@ Seat = tuple[int, int]
 """The number of a block, and a place in it."""
 
 
-class Seats:
+class ClientBatches:
     """A seat that was left is given to the next client, with a state of her own."""
 
     def __init__(self, *, diversity: int, radius: int) -> None:

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from fastapi import Request, Response
 
 from tacit.designs.pdap.messages import Forward, MessageError
-from tacit.service import replies
+from tacit.service import idempotency
+from tacit.service.idempotency import OCTETS, Reply, reply
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
-from tacit.service.replies import OCTETS, Reply, reply
 from tacit.service.running import Service
-from tacit.service.vendors.desk import Desk, Ticket
 from tacit.service.vendors.served import ServedVendor
 from tacit.service.vendors.signatures import NotSigned, check_request, sign_answer
+from tacit.service.vendors.vendor_state import Ticket, VendorState
 
 RECEIVED = {"received": True}
 """Whether it was of use is told to nobody: that depends on what others did."""
@@ -36,7 +36,7 @@ def visit_clicked(
 ) -> Response:
     """A visitor says what came of her visit."""
 
-    def take(desk: Desk) -> Reply:
+    def take(desk: VendorState) -> Reply:
         desk.clicked(ticket, float(clicked))
         return reply(RECEIVED)
 
@@ -76,7 +76,7 @@ def forwarded(
     """An offer for a neighbour's user."""
     _numbered(body, key)
 
-    def take(desk: Desk) -> Reply:
+    def take(desk: VendorState) -> Reply:
         return Reply(200, OCTETS, desk.serve(caller.name, body))
 
     operation = "POST /api/vendors/forwards"
@@ -116,9 +116,9 @@ def _step(
     operation: str,
     key: str,
     payload: bytes,
-    take: Callable[[Desk], Reply],
+    take: Callable[[VendorState], Reply],
 ) -> Response:
-    return replies.step(
+    return idempotency.step(
         service,
         caller,
         operation,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap.budget import ReleaseSettings
 from tacit.designs.xmap.denoising import Factors, head_factors
-from tacit.designs.xmap.known import Known, square, step
+from tacit.designs.xmap.released_state import ReleasedState, square, step
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
 
@@ -28,8 +28,8 @@ _DOUBT = 0.1  # of the prior that stays open for items of the head
 
 
 def head(
-    ratings: Ratings, noises: tuple[float, float], known: Known, settings: ReleaseSettings
-) -> Known:
+    ratings: Ratings, noises: tuple[float, float], known: ReleasedState, settings: ReleaseSettings
+) -> ReleasedState:
     """noises: for the pairs and for the Gram matrix. Factors of the head's items; of the others,
     the prior."""
     unit = square(ratings.scale)
@@ -56,7 +56,7 @@ def head(
 
 
 def _rows(
-    ratings: Ratings, chosen: NDArray[np.int64], known: Known, settings: ReleaseSettings
+    ratings: Ratings, chosen: NDArray[np.int64], known: ReleasedState, settings: ReleaseSettings
 ) -> tuple[Floats, NDArray[np.int64]]:
     """(people, head) stars around the item's mean and the person's mildness, which is shrunk; and
     (people,) how many of them each has."""

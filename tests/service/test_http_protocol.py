@@ -11,8 +11,8 @@ import time
 import pytest
 import uvicorn
 
-from tacit.service import arriving, serving, wire
-from tacit.service.arriving import LONGEST_HEAD
+from tacit.service import http_protocol, request_body, serving
+from tacit.service.request_body import LONGEST_HEAD
 
 HOST = b"Host: shop.example\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -198,16 +198,16 @@ def test_nothing_was_written_down(running):
 @pytest.fixture
 def impatient(shared_shop, monkeypatch):
     """A server in this process that waits a second and a half for a request; its port."""
-    monkeypatch.setattr(wire, "ARRIVES_WITHIN", 2.0)
-    monkeypatch.setattr(arriving, "ARRIVES_WITHIN", 1.5)
+    monkeypatch.setattr(http_protocol, "ARRIVES_WITHIN", 2.0)
+    monkeypatch.setattr(request_body, "ARRIVES_WITHIN", 1.5)
     yield from served_here(shared_shop)
 
 
 @pytest.fixture
 def bounded(shared_shop, monkeypatch):
     """The same with few connections, which may stay as long as they like."""
-    monkeypatch.setattr(wire, "ARRIVES_WITHIN", 300.0)
-    monkeypatch.setattr(wire, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(http_protocol, "ARRIVES_WITHIN", 300.0)
+    monkeypatch.setattr(http_protocol, "MOST_CONNECTIONS", 20)
     yield from served_here(shared_shop)
 
 
@@ -284,7 +284,7 @@ def test_a_bound_on_connections(bounded, wait_until):
 
 def test_a_bound_on_one_address(bounded, monkeypatch, wait_until):
     """One address does not hold all places: beyond its own it is closed, and others come in."""
-    monkeypatch.setattr(wire, "MOST_OF_ONE_ADDRESS", 5)
+    monkeypatch.setattr(http_protocol, "MOST_OF_ONE_ADDRESS", 5)
     held = [socket.create_connection(("127.0.0.1", bounded)) for _ in range(5)]
     one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
     wait_until(lambda: exchange(bounded, one) == b"")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.designs.prec.ballots import Id
 from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.incoming_votes import Id
 from tacit.designs.prec.records import Entry, Transcript
 from tacit.errors import PrivacyError
 
