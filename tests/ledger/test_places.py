@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
 
 from tacit.cli.app import main
-from tacit.ledger import Cap, LedgerRefused, LedgerUnavailable, open_ledger
+from tacit.ledger import Cap, LedgerFailed, LedgerRefused, LedgerUnavailable, open_ledger
+from tacit.ledger.chain import Head
+from tacit.ledger.heads import FileHead
 from tacit.ledger.places import together
 from tacit.testing.ledgers import FILMS, ask, refused
 
@@ -140,3 +145,37 @@ def test_a_password_is_not_shown(postgres, tmp_path, capsys):
     assert "c4n4ry" not in told.out + told.err
     assert "--second SECOND" in told.out
     assert "Warning" not in told.err
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1", "[::1]", "LOCALHOST"])
+def test_names_of_this_machine_are_one_server(host):
+    """Whatever this machine's server is called in the two addresses, a restore moves both back."""
+    store, other = "postgresql://127.0.0.1/store", f"postgresql://{host}/second"
+    assert together(store, other)
+    assert together(store, "postgresql:///second?host=/var/run/postgresql")
+    assert not together(store, "postgresql://elsewhere.example/second")
+    assert not together(store, f"postgresql://{host or 'localhost'}:5433/second")
+
+
+def test_a_second_place_is_found_after_a_power_cut(tmp_path, monkeypatch):
+    """Until its folder was synced the file's name is on no disk: a process that finds the file does
+    not rely on the one that made it, whose sync may have failed."""
+    folders, sync = [], os.fsync
+
+    def watched(number):
+        if stat.S_ISDIR(os.fstat(number).st_mode):
+            folders.append(number)
+            if len(folders) == 1:
+                raise OSError(errno.EIO, "injected")
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    chain = {number: f"{number:064}" for number in (1, 2, 3)}
+    heads = [Head("l", number, digest) for number, digest in chain.items()]
+    with pytest.raises(LedgerFailed):
+        FileHead(tmp_path / "head").advance(heads[0], chain.get)
+    again = FileHead(tmp_path / "head")
+    again.advance(heads[1], chain.get)
+    assert len(folders) == 2
+    again.advance(heads[2], chain.get)
+    assert len(folders) == 2

@@ -44,6 +44,7 @@ class FileHead:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._named = False  # whether this process knows that the file's name is on disk
 
     def read(self) -> Head | None:
         """LedgerRefused if the file is there and no slot of it is whole; LedgerUnavailable if it
@@ -59,19 +60,21 @@ class FileHead:
     def advance(self, head: Head, hash_at: HashAt) -> None:
         """LedgerUnavailable if the file cannot be written, LedgerFailed if its disk failed."""
         try:
-            new = not self.path.exists()
             with self._locked(os.O_RDWR | os.O_CREAT) as file:
                 known = None if os.fstat(file).st_size == 0 else _newest(file)
                 if known is not None:
                     check_known(known, head, hash_at)
-                    if known.sequence >= head.sequence:
-                        return
-                os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
-                os.fsync(file)
-            if new:
-                _sync_folder(self.path.parent)
+                if known is None or known.sequence < head.sequence:
+                    _write(file, head)
+            self._sync_name(made=known is None)
         except OSError as error:
             raise explained_second(error) from None
+
+    def _sync_name(self, *, made: bool) -> None:
+        """Once, also where another process made the file: its sync may have failed."""
+        if made or not self._named:
+            _sync_folder(self.path.parent)
+            self._named = True
 
     @contextmanager
     def _locked(self, flags: int) -> Iterator[int]:
@@ -102,6 +105,11 @@ def check_known(known: Head, head: Head, hash_at: HashAt) -> None:
             "This store and the second place of the head tell different histories: two copies "
             "were spent from, or entries were changed. It is not used."
         )
+
+
+def _write(file: int, head: Head) -> None:
+    os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
+    os.fsync(file)
 
 
 def _slot(head: Head) -> bytes:

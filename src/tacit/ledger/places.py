@@ -16,6 +16,7 @@ TOGETHER = (
     "--second postgresql://HOST/DATABASE."
 )
 """A warning, after the word."""
+_HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def address(where: str | Path) -> tuple[URL, Path | None]:
@@ -60,4 +61,6 @@ def _device(path: Path) -> int:
 
 
 def _server(url: URL) -> tuple[object, ...]:
-    return url.host or url.query.get("host"), url.port or 5432
+    """Its host, "" for this machine by whatever name, and its port."""
+    host = str(url.host or url.query.get("host") or "").lower()
+    return "" if host in _HERE or host.startswith("/") else host, url.port or 5432
