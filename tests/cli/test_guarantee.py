@@ -118,11 +118,11 @@ def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
         (["laplace", "--epsilon", "-1"], "epsilon is a number of at least"),
         (
             ["nothing"],
-            "Designs: standard-scheme, xmap, sketches, prec, pdap. Mechanisms: bit-release",
+            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. Mechanisms: bit-release",
         ),
         (
             ["standard-scheme", "--epsilon", "1"],
-            "--epsilon and --delta are for xmap, prec and mechanisms",
+            "--epsilon and --delta are for private, xmap, prec and mechanisms",
         ),
     ],
 )

@@ -51,11 +51,14 @@ def held_likes(trial: ListTrial) -> dict[Any, list[Any]]:
     return {user: list(likes.history(user)) for user in trial.test.user_ids.tolist()}
 
 
-def test_one_domain_holds_out_a_fifth(one: Ratings) -> None:
-    """Training and test ratings are all there were, and a fifth of each person's is held out."""
+def test_one_domain_holds_out_a_fifth_of_the_likes(one: Ratings) -> None:
+    """Training and test ratings are all there were, and a fifth of each person's likes is held out,
+    at least one and never all; no other rating is."""
     trial = list_trial(one, seed=0)
     assert len(trial.train) + len(trial.test) == len(one)
-    expected = np.round(0.2 * np.diff(one.offsets))
+    assert trial.test.likes.all()
+    likes = np.bincount(one.users[one.likes], minlength=one.n_users)
+    expected = np.minimum(np.maximum(np.round(0.2 * likes), 1), np.maximum(likes - 1, 0))
     assert np.array_equal(np.diff(trial.test.offsets), expected)
     assert trial.candidates is None
 
@@ -90,11 +93,11 @@ def test_known_figures(one: Ratings) -> None:
     assert judge_lists(Oracle(nothing), trial).ndcg == 0
 
 
-def test_only_likes_count(one: Ratings) -> None:
+def test_only_likes_count(two: Ratings) -> None:
     """Held-out ratings below a like are no hits: a list of them scores 0."""
-    trial = list_trial(one, seed=0)
+    trial = list_trial(two, source="source", target="target", seed=0)
     others = trial.test.where(~trial.test.likes)
-    lists = {user: list(others.history(user)) for user in one.user_ids.tolist()}
+    lists = {user: list(others.history(user)) for user in two.user_ids.tolist()}
     assert judge_lists(Oracle(lists), trial).ndcg == 0
 
 
@@ -108,9 +111,9 @@ def test_candidates_alone_are_listed(two: Ratings) -> None:
     assert found.min() == 60
 
 
-def test_errors_are_of_all_held_out_ratings(one: Ratings) -> None:
+def test_errors_are_of_all_held_out_ratings(two: Ratings) -> None:
     """RMSE in stars over every held-out rating of the test people, clipped to the scale."""
-    trial = list_trial(one, seed=0)
+    trial = list_trial(two, source="source", target="target", seed=0)
     mine = np.isin(trial.test.users, trial.people)
     found = judge_lists(Oracle(held_likes(trial), stars=9.0), trial, stars=True)
     assert found.rmse == pytest.approx(np.sqrt(np.mean((5 - trial.test.values[mine]) ** 2)))

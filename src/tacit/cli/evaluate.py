@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import evaluate_prec, evaluate_standard_scheme, numbers, options, output
+from tacit.cli import evaluate_prec, evaluate_standard_scheme, numbers, options, output, private
 from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Measure accuracy and attacks, release by release.", no_args_is_help=True)
 
 app.command("standard-scheme")(evaluate_standard_scheme.standard_scheme)
+app.command("private")(private.evaluate)
 
 Report = Annotated[Path | None, typer.Option(help="Write one self-contained page here.")]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import fit_standard_scheme, options, output
+from tacit.cli import fit_standard_scheme, options, output, private
 from tacit.cli.fitted import Out, summary
 from tacit.cli.output import JSON
 
@@ -16,6 +16,7 @@ app = typer.Typer(
     help="Fit a recommender to ratings and write its model file.", no_args_is_help=True
 )
 app.command("standard-scheme")(fit_standard_scheme.standard_scheme)
+app.command("private")(private.fit)
 
 
 @app.command("xmap")

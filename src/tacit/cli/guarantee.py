@@ -32,7 +32,8 @@ def guarantee(
     what: Annotated[
         str,
         typer.Argument(
-            help="A model file, a mechanism or standard-scheme, xmap, sketches, prec or pdap."
+            help="A model file, a mechanism or a design: private, standard-scheme, xmap, sketches, "
+            "prec, pdap."
         ),
     ],
     variant: options.Variant = "sound",
@@ -41,7 +42,7 @@ def guarantee(
     ] = "scheme+selection+rounding",
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Nats: of one call of a mechanism, of xmap, sketches, prec or pdap."),
+        typer.Option(help="Nats: of one call of a mechanism, or of a design."),
     ] = None,
     delta: Annotated[
         float | None,
@@ -75,6 +76,8 @@ def guarantee(
     mechanism = what if what in NAMES else None
     if mechanism is not None:
         cards = _of_mechanism(mechanism, epsilon, delta)
+    elif what == "private":
+        cards = _of_private(epsilon, 1e-6 if delta is None else delta)
     elif what == "xmap":
         cards = _of_xmap(variant, epsilon, 1e-6 if delta is None else delta)
     elif what == "prec":
@@ -85,7 +88,7 @@ def guarantee(
         cards = _of_sketches(method, epsilon, questions, rated, unit)
     elif epsilon is not None or delta is not None:
         raise ConfigError(
-            "--epsilon and --delta are for xmap, prec and mechanisms, --epsilon alone for "
+            "--epsilon and --delta are for private, xmap, prec and mechanisms, --epsilon alone for "
             "sketches and pdap; "
             f"'{what}' is none of these, or has no such option. "
             f"Mechanisms: {', '.join(NAMES)}."
@@ -105,6 +108,15 @@ def _of_mechanism(name: str, epsilon: float | None, delta: float | None) -> tupl
     if epsilon is None:
         raise ConfigError(f"What {name} promises depends on its epsilon: add --epsilon, such as 1.")
     return (guarantee_of(name, epsilon=epsilon, delta=delta),)
+
+
+def _of_private(epsilon: float | None, delta: float) -> tuple[Any, ...]:
+    from tacit.designs.private import Settings
+    from tacit.designs.private.guarantees import card
+
+    if epsilon is None:
+        raise ConfigError("What private promises depends on its epsilon: add --epsilon, such as 1.")
+    return (card(Settings(epsilon, delta)),)
 
 
 def _of_xmap(variant: str, epsilon: float | None, delta: float) -> tuple[Any, ...]:
@@ -240,7 +252,8 @@ def _of_file(path: Path) -> tuple[Any, ...]:
     if not path.exists():
         raise ConfigError(
             f"No model file '{path}', and no design or mechanism of that name. "
-            f"Designs: standard-scheme, xmap, sketches, prec, pdap. Mechanisms: {', '.join(NAMES)}."
+            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. "
+            f"Mechanisms: {', '.join(NAMES)}."
         )
     return tuple(load_model(path).guarantees())
 
@@ -261,6 +274,9 @@ def _show(result: dict[str, Any], *, mechanism: str | None, design: str) -> None
         return
     if design == "pdap":
         output.next_step("Next:  tacit audit pdap  looks for violations of it.")
+        return
+    if any("noisy sums over people" in card["name"] for card in result["guarantees"]):
+        output.next_step("Next:  tacit evaluate private RATINGS  measures what it costs.")
         return
     if any("X-Map" in card["name"] for card in result["guarantees"]):
         output.next_step(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output, sketch_settings
+from tacit.cli import output, private, sketch_settings
 from tacit.cli.output import JSON
 from tacit.cli.sketch_settings import Clusters, Likes, Unit
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.planner import Plan
 
 app = typer.Typer(help="Say how many people a design needs.", no_args_is_help=True)
+app.command("private")(private.plan)
 
 
 @app.callback()

@@ -71,6 +71,7 @@ def recommend(
     obfuscated release, as a recommender far away would make it. Without either, it is computed here
     from the true stars and the model file, and nothing is sent anywhere.
     """
+    from tacit.designs.private import Private
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap import XMap
     from tacit.recommenders import load_model
@@ -78,7 +79,7 @@ def recommend(
     fitted = load_model(model)
     if about and not isinstance(fitted, StandardScheme):
         raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")
-    if at_device and not isinstance(fitted, StandardScheme):
+    if at_device and not isinstance(fitted, StandardScheme | Private):
         raise ConfigError(f"{model} has no item table, so --at-device has no meaning here.")
     if at_device and about:
         raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
@@ -95,6 +96,9 @@ def recommend(
     if about:
         values = options.pairs(about, "--about")
         found, sent = _from_letter(fitted, own, values, memory or _beside(history), at, wanted)
+    elif isinstance(fitted, Private):  # its file is public: wherever it is, nothing is sent
+        found = fitted.recommend(history=own, **wanted)
+        sent = {"computed": "at the device", "personal": fitted.released_.serves_lists}
     elif at_device:
         found, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
@@ -106,6 +110,7 @@ def recommend(
         "unknown_items": unknown,
         "shown": None,
         "release": None,
+        "personal": True,
         **sent,
         "hides": isinstance(fitted, StandardScheme),
         "item_table": isinstance(fitted, StandardScheme) and fitted.item_table,
@@ -157,7 +162,18 @@ def _reasons(model: Any, item: Any, own: dict[Any, float]) -> dict[str, Any]:
     """Predicted stars and "because you liked X", from a recommender that can say; else nothing."""
     if not hasattr(model, "explain"):
         return {}
+    from tacit.designs.private import Private
+
     because = model.explain(item, history=own, n=MOST_REASONS)
+    if isinstance(model, Private):
+        return {
+            "because": [
+                {"item_id": each.name, "title": model.titles_.get(each.name), "score": each.score}
+                for each in because
+                if each.kind == "item"
+            ],
+            "features": [each.name for each in because if each.kind == "feature"],
+        }
     predicted = float(model.predict([item], history=own)[0])
     return {
         "stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum),
@@ -216,9 +232,11 @@ def _entry_of(row: dict[str, Any], name: str) -> object:
 def _show(result: dict[str, Any]) -> None:
     rows = result["items"]
     titled = any(entry["title"] for entry in rows)
-    explained = any("because" in entry for entry in rows)
+    reasons = any("because" in entry for entry in rows)
+    explained = any("stars" in entry for entry in rows)
     names = ["rank", "item_id", *(["title"] if titled else [])]
-    names += ["stars", "because you liked"] if explained else ["score"]
+    names += ["stars"] if explained else ["score"]
+    names += ["because you liked"] if reasons else []
     output.table(
         "",
         ["item" if name == "item_id" else name for name in names],
@@ -228,6 +246,8 @@ def _show(result: dict[str, Any]) -> None:
         output.console.print(
             "The order is not that of stars: it counts, too, how many come across an item at all."
         )
+    if not result["personal"]:
+        output.console.print("Everybody gets this list: too few people were fitted to for more.")
     if explained and not all(entry["because"] for entry in rows):
         output.console.print(
             "Where a reason is empty, nothing you liked adds to the predicted stars: they rest on "

@@ -24,18 +24,29 @@ class Split:
     test: Ratings
 
 
-def random_per_user(ratings: Ratings, share: float = 0.2, *, seed: int) -> Split:
+def random_per_user(
+    ratings: Ratings,
+    share: float = 0.2,
+    *,
+    seed: int,
+    among: NDArray[np.bool_] | None = None,
+) -> Split:
     """Hold out a random share of each person's ratings: at least one, never all.
 
-    A person with a single rating keeps it for training.
+    among: (n,) only these ratings, such as likes, are held out or counted; None: all. A person with
+    a single one of them keeps it for training.
     Leaks: time. Later ratings help to predict earlier ones, a person's own and other people's, so
     accuracy looks better than it will be in use. Every test person is known from training.
     """
     refuse_share(share)
-    counts = np.diff(ratings.offsets)
-    held = np.clip(np.round(share * counts), 1, counts - 1).astype(np.int64)
-    rank = rank_in_person(ratings, np.random.default_rng(seed).random(len(ratings)))
-    return _split(ratings, rank < held[ratings.users])
+    keys = np.random.default_rng(seed).random(len(ratings))
+    if among is None:
+        counts = np.diff(ratings.offsets)
+    else:
+        counts = np.bincount(ratings.users[among], minlength=ratings.n_users)
+        keys = np.where(among, keys, 2)  # last among the person's own
+    held = np.clip(np.round(share * counts), 1, np.maximum(counts - 1, 0)).astype(np.int64)
+    return _split(ratings, rank_in_person(ratings, keys) < held[ratings.users])
 
 
 def temporal(ratings: Ratings, share: float = 0.2) -> Split:

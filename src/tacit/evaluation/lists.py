@@ -1,8 +1,8 @@
 """Lists judged on likes that were held out: one split, and one recommender on it.
 
-One domain     a random 20 % of each person's ratings are held out, at least one, never all. Their
-               likes are to be found again; candidates are all items the person has not rated in
-               training. At most `MOST_PEOPLE` test people, drawn at random.
+One domain     a random 20 % of each person's likes are held out, at least one, never all, and are
+               to be found again; candidates are all items the person has not rated in training.
+               At most `MOST_PEOPLE` test people, drawn at random.
 Two domains    20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
                target domain; candidates are all its items. No other person loses a rating.
 """
@@ -71,7 +71,7 @@ def list_trial(
 ) -> ListTrial:
     """One split: in one domain, or from `source` to `target`; the module's text defines both."""
     if source is None or target is None:
-        return _trial(random_per_user(ratings, SHARE, seed=seed), None, seed)
+        return _trial(random_per_user(ratings, SHARE, seed=seed, among=ratings.likes), None, seed)
     both = len(straddlers(ratings, source, target))
     share = min(SHARE, MOST_PEOPLE / max(both, 1))
     split = cross_domain_split(ratings, source=source, target=target, share=share, seed=seed)

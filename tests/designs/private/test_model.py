@@ -60,16 +60,25 @@ def test_many_are_one_by_one(model):
 
 
 def test_reasons_add_up_to_the_personal_part(model):
-    """All own items' parts, negative ones too, are the score less what nobody's history adds."""
-    history = {0: 5.0, 5: 5.0, 10: 1.0}
-    item = 17
+    """Own items whose parts are all positive add up to what the history adds to the score."""
+    history = {5: 5.0}
+    scores = model.recommend(history=history, n=1)
+    item = scores.item_ids[0]
     personal = model.predict([item], history=history) - model.predict([item], history={})
-    reasons = model.explain(item, history=history, n=100)
-    own = [reason.score for reason in reasons if reason.kind == "item"]
-    assert own == sorted(own, reverse=True)
-    assert sum(own) >= personal[0] - 1e-12
-    assert all(reason.score > 0 for reason in reasons)
-    assert {reason.name for reason in reasons if reason.kind == "item"} <= set(history)
+    (own,) = [each for each in model.explain(item, history=history) if each.kind == "item"]
+    assert own.name == 5
+    assert own.score == pytest.approx(personal[0])
+
+
+def test_reasons_are_positive_and_ordered(model):
+    """At most n of each kind, of the person's own items, largest first."""
+    history = {0: 5.0, 5: 5.0, 10: 1.0, 15: 5.0}
+    reasons = model.explain(17, history=history, n=2)
+    own = [each for each in reasons if each.kind == "item"]
+    assert len(own) <= 2
+    assert all(each.score > 0 for each in reasons)
+    assert own == sorted(own, key=lambda each: -each.score)
+    assert {each.name for each in own} <= set(history)
 
 
 def test_similar_items_share_the_genre(model, world):

@@ -54,10 +54,8 @@ def parts(
     context: sparse.csr_array | None,
     settings: Settings,
 ) -> tuple[list[tuple[int, float]], Floats]:
-    """What each own context item, and each feature, adds to one target item's score.
-
-    The two add up to the same sum. Nothing where everybody gets the same list.
-    """
+    """What each own context item adds to one target item's score, and each feature that the person
+    has more of than most. Nothing where everybody gets the same list."""
     found = released.lists
     numbers = [int(number) for number in person.items]
     if not released.serves_lists or not numbers:
@@ -75,8 +73,9 @@ def parts(
     weights = weights / weights.sum()
     apart = context[person.items].toarray() - found.centre.mean
     own = (apart @ pull) * weights
-    by_feature = (weights @ apart) * pull
-    taste = weights @ apart @ found.directions
+    lean = weights @ apart
+    by_feature = np.where(lean > 0, lean * pull, 0)  # a reason is what a person has more of
+    taste = lean @ found.directions
     most = settings.personal_clip * math.sqrt(len(taste))
     cut = min(1.0, most / max(float(np.linalg.norm(taste)), 1e-300))
     return list(zip(numbers, (own * cut).tolist(), strict=True)), by_feature * cut

@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Literal
 
 from tacit.accounting import GDPAccountant, smallest_noise
-from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose
+from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose, repeat
 from tacit.errors import ConfigError
 
 Mode = Literal["auto", "taste", "top-items"]
@@ -82,19 +82,22 @@ class Settings:
         return math.isfinite(self.epsilon)
 
 
-def noise_multipliers(settings: Settings, shares: Sequence[float] | None = None) -> list[float]:
-    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta)."""
-    shares = settings.shares if shares is None else shares
+def noise_multipliers(settings: Settings, *, releases: int = 1) -> list[float]:
+    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta), or so many
+    releases of them do."""
     if not settings.private:
-        return [0.0] * len(shares)
+        return [0.0] * len(settings.shares)
 
-    def whole(noise: float) -> Event:
-        return compose(*(event(noise / math.sqrt(share)) for share in shares))
+    def parts(noise: float) -> list[float]:
+        return [noise / math.sqrt(share) for share in settings.shares]
 
     noise = smallest_noise(
-        whole, epsilon=settings.epsilon, delta=settings.delta, accountant=GDPAccountant
+        lambda noise: repeat(compose(*map(event, parts(noise))), releases),
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        accountant=GDPAccountant,
     )
-    return [noise / math.sqrt(share) for share in shares]
+    return parts(noise)
 
 
 def events(settings: Settings) -> tuple[Event, ...]:

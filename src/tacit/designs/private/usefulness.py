@@ -13,6 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from tacit.accounting import GDPAccountant
+from tacit.accounting.events import compose
+from tacit.designs.private.settings import Settings, event, noise_multipliers, overall
+from tacit.errors import ConfigError
+
 Floats = NDArray[np.float64]
 _PEOPLE = 55.0
 _POPULAR = 20
@@ -84,3 +89,43 @@ def list_gain(means: Floats, item_tastes: Floats) -> float | None:
         for part in np.array_split(draws, 20)
     ]
     return float(np.concatenate(blocks).mean()) / usual - 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect of `users` people and `items` items. epsilon, delta: of one release, and
+    lifetime_epsilon of all `releases` at the same delta. sigma: noise multiplier of one release.
+    effective: users / sigma. needed: people from which lists are expected to beat popularity."""
+
+    users: int
+    items: int
+    epsilon: float
+    delta: float
+    releases: int
+    lifetime_epsilon: float
+    sigma: float
+    effective: float
+    needed: int
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.needed - self.users)
+
+    @property
+    def worthwhile(self) -> bool:
+        return self.users >= self.needed
+
+
+def plan(users: int, items: int, epsilon: float, *, delta: float = 1e-6, releases: int = 1) -> Plan:
+    """Before any data. epsilon: of all releases together, which share it alike; their Gaussian
+    noise adds up in mu^2, also where a release looks at earlier ones."""
+    if min(users, items) < 2 or releases < 1:
+        raise ConfigError("A plan is for 2 or more people and items and 1 release or more.")
+    settings = Settings(epsilon=epsilon, delta=delta)
+    if not settings.private:
+        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+    noises = noise_multipliers(settings, releases=releases)
+    each = GDPAccountant().add(compose(*map(event, noises))).epsilon(delta)
+    sigma = overall(noises)
+    needed = people_needed(items, sigma)
+    return Plan(users, items, each, delta, releases, epsilon, sigma, users / sigma, needed)

@@ -1,0 +1,149 @@
+"""`private` on the command line: fit, recommend, guarantee, plan, evaluate, and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.cli import app as cli
+
+
+@pytest.fixture
+def tacit(capsys):
+    """Run one command line in this process: exit code, standard output, standard error."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    """120 people and 30 items of three genres, beside a file of their genres."""
+    draws = np.random.default_rng(1)
+    path, items = tmp_path / "r.csv", tmp_path / "items.csv"
+    with path.open("w") as file:
+        file.write("user,item,rating\n")
+        for person in range(120):
+            for item in np.flatnonzero(draws.random(30) < 0.5):
+                stars = 5 if (item - person) % 3 == 0 else int(draws.integers(1, 5))
+                file.write(f"{person},{item},{stars}\n")
+    items.write_text("item,genres\n" + "".join(f"{item},g{item % 3}\n" for item in range(30)))
+    return path, items
+
+
+def test_fit_recommend_guarantee(tacit, ratings, tmp_path):
+    """A model file, a list made on the device with its reasons, and the card of that file."""
+    path, items = ratings
+    model, history = tmp_path / "m.tacit", tmp_path / "h.csv"
+    history.write_text("item,rating\n0,5\n3,5\n")
+    code, out, _ = tacit(
+        "fit", "private", path, "--items", items, "-o", model, "--epsilon", "inf", "--json"
+    )
+    made = json.loads(out)
+    assert code == 0
+    assert made["mode"] == "taste"
+    assert made["features"] == ["genres=g0", "genres=g1", "genres=g2"]
+    code, out, _ = tacit("recommend", model, "--history", history, "--at-device", "-n", 4, "--json")
+    found = json.loads(out)
+    assert found["computed"] == "at the device"
+    assert [row["item_id"] % 3 for row in found["items"]] == [0, 0, 0, 0]
+    assert {each["item_id"] for each in found["items"][0]["because"]} <= {0, 3}
+    assert found["items"][0]["features"] == ["genres=g0"]
+    assert tacit("recommend", model, "--history", history)[0] == 0
+    code, out, _ = tacit("guarantee", model, "--json")
+    assert json.loads(out)["guarantees"][0]["basis"] == "none"
+
+
+def test_fit_says_how_useful_it_is(tacit, ratings, tmp_path):
+    """With noise: effective population, mode, people missing, epsilon; no exact count of people."""
+    code, out, _ = tacit("fit", "private", ratings[0], "-o", tmp_path / "m", "--json")
+    made = json.loads(out)
+    assert code == 0
+    assert 0.999 < made["epsilon"] <= 1
+    assert made["missing"] > 0
+    assert made["basis"] == "conditional"
+    assert "people" in made
+    assert made["people"] != 120
+    code, out, _ = tacit("fit", "private", ratings[0], "-o", tmp_path / "m")
+    assert "Effective population" in " ".join(out.split())
+
+
+def test_evaluate_has_the_machine_output(tacit, ratings):
+    """Rows of every model with the promised fields; 'inf' where there is no noise."""
+    code, out, err = tacit(
+        "evaluate", "private", ratings[0], "--items", ratings[1], "--epsilon", "1,inf",
+        "--seeds", 2, "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    rows = json.loads(out)["rows"]
+    fields = {"model", "epsilon", "ndcg", "recall", "rmse", "low", "high", "kept"}
+    assert all(set(row) == fields for row in rows)
+    named = [(row["model"], row["epsilon"]) for row in rows]
+    assert {("popularity", None), ("ease", None), ("private", 1.0), ("private", "inf")} <= set(
+        named
+    )
+    best = dict(zip(named, rows, strict=True))
+    assert best["private", "inf"]["ndcg"] > best["popularity", None]["ndcg"]
+
+
+def test_plan_over_a_lifetime(tacit):
+    """52 fits that share epsilon 1: each takes less, and more than a 52th."""
+    code, out, _ = tacit(
+        "plan",
+        "private",
+        "--users",
+        6000,
+        "--items",
+        3000,
+        "--every",
+        "week",
+        "--for",
+        52,
+        "--json",
+    )
+    made = json.loads(out)
+    assert code == 0
+    assert 1 / 52 < made["epsilon"] < 0.2
+    assert made["missing"] == made["needed"] - 6000
+    code, out, _ = tacit("plan", "private", "--users", 6000, "--items", 3000)
+    assert "are expected to beat popularity" in " ".join(out.split())
+
+
+def test_plan_for_one_release(tacit):
+    """About 896 people for 1,700 items at epsilon 1."""
+    _, out, _ = tacit("plan", "private", "--users", 900, "--items", 1700, "--json")
+    made = json.loads(out)
+    assert made["needed"] == pytest.approx(896, abs=1)
+    assert made["worthwhile"] is True
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "private", "r.csv", "--epsilon", "0"),
+        ("fit", "private", "r.csv", "--mode", "best"),
+        ("fit", "private", "r.csv", "--features", "colour"),
+        ("fit", "private", "r.csv", "--per-item", "5"),
+        ("fit", "private", "r.csv", "--target", "films"),
+        ("plan", "private", "--users", "100", "--items", "10", "--every", "week"),
+        ("plan", "private", "--users", "100", "--items", "10", "--epsilon", "inf"),
+        ("evaluate", "private", "r.csv", "--epsilon", "many"),
+        ("guarantee", "private"),
+        ("guarantee", "private", "--epsilon", "-1"),
+    ],
+)
+def test_refusals(tacit, ratings, tmp_path, monkeypatch, words):
+    """One sentence, no traceback, no model file."""
+    monkeypatch.chdir(tmp_path)
+    given = [*words, *(["-o", "m.tacit"] if words[0] == "fit" else [])]
+    code, out, err = tacit(*given)
+    assert code not in (0, 1)
+    assert out == ""
+    assert "Traceback" not in err
+    assert not (tmp_path / "m.tacit").exists()
