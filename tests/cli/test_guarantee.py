@@ -109,7 +109,8 @@ def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
     assert "Epsilon: epsilon 0.5, delta 0" in shown
 
 
-@pytest.mark.parametrize(
+            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. "
+            "Mechanisms: bit-release",
     ("arguments", "said"),
     [
         (["laplace"], "add --epsilon"),
