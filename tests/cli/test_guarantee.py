@@ -109,8 +109,7 @@ def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
     assert "Epsilon: epsilon 0.5, delta 0" in shown
 
 
-            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. "
-            "Mechanisms: bit-release",
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["laplace"], "add --epsilon"),
@@ -119,7 +118,8 @@ def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
         (["laplace", "--epsilon", "-1"], "epsilon is a number of at least"),
         (
             ["nothing"],
-            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. Mechanisms: bit-release",
+            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. "
+            "Mechanisms: bit-release",
         ),
         (
             ["standard-scheme", "--epsilon", "1"],
