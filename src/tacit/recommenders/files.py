@@ -26,6 +26,9 @@ KINDS = {
     "item-knn": ("tacit.recommenders.baselines", "ItemKNN"),
     "remote-user": ("tacit.recommenders.baselines", "RemoteUser"),
     "ease": ("tacit.recommenders.baselines", "EASE"),
+    "item-item": ("tacit.recommenders.baselines", "ItemItem"),
+    "als": ("tacit.recommenders.baselines", "ALS"),
+    "private-popularity": ("tacit.recommenders.baselines", "PrivatePopularity"),
     "ridge": ("tacit.recommenders.baselines", "Ridge"),
     "x-map": ("tacit.designs.xmap", "XMap"),
 }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from tacit.data import generate, with_domains
 from tacit.recommenders.baselines import (
     EASE,
+    ItemItem,
     ItemKNN,
     Popularity,
+    PrivatePopularity,
     RemoteUser,
     Ridge,
     UserAverage,
@@ -55,6 +59,23 @@ class TestPopularityOfLikes(RecommenderConformance):
 class TestEASE(RecommenderConformance):
     def make(self):
         return EASE(penalty=20.0)
+
+
+class TestItemItem(RecommenderConformance):
+    def make(self):
+        return ItemItem(k=5)
+
+
+class TestItemItemByBM25(RecommenderConformance):
+    def make(self):
+        return ItemItem(weighting="bm25")
+
+
+class TestPrivatePopularity(RecommenderConformance):
+    """Without noise: two noisy fits differ, as they have to."""
+
+    def make(self):
+        return PrivatePopularity(epsilon=math.inf)
 
 
 class TestRidge(TwoDomains):

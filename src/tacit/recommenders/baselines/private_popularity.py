@@ -1,0 +1,138 @@
+"""The same list for everybody, from noisy counts of likes: the floor of private recommendation.
+
+Sees       all ratings.
+Releases   one count of each item, once, with Gaussian noise.
+Clips      a person's likes count for 1 / sqrt(their number) each, so that they have length 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.events import Event
+from tacit.data.domains import within
+from tacit.data.ratings import Ratings
+from tacit.errors import ConfigError
+from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.baseline import Arrays, Baseline
+from tacit.recommenders.files import shaped
+from tacit.recommenders.public import TAKEN, assumed, condition, taken_for_public
+
+
+class PrivatePopularity(Baseline):
+    """Scores are noisy counts of likes. The whole fit is one release; fitting again is another.
+
+    epsilon, delta: for one person's whole profile, added or removed; inf: no noise. domain: count
+    and recommend items of this one alone; None: all items.
+    """
+
+    kind = "private-popularity"
+    settings = ("delta", "domain")
+
+    def __init__(self, *, epsilon: float, delta: float = 1e-6, domain: str | None = None) -> None:
+        if not (epsilon > 0 and 0 < delta < 1):
+            raise ConfigError(
+                "epsilon is above 0, or inf for no privacy, and delta lies between 0 and 1; got "
+                f"{epsilon} and {delta}."
+            )
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+
+    def fit(self, ratings: Ratings) -> PrivatePopularity:
+        chosen = ratings if self.domain is None else within(ratings, self.domain)
+        self._learn_items(chosen)
+        self.taken_ = taken_for_public(chosen)
+        likes = chosen.where(chosen.likes)
+        own = np.diff(likes.offsets)[likes.users]
+        release = self._release(chosen.n_items)
+        blocks = [Contributions(likes.users, likes.items, 1 / np.sqrt(own)[:, None])]
+        self.counts_: Floats = release(blocks)[:, 0]
+        return self
+
+    def event(self, items: int) -> Event:
+        """What a fit to a catalogue of so many items costs a person."""
+        return self._release(items).event
+
+    def _release(self, items: int) -> SumRelease:
+        if math.isinf(self.epsilon):
+            return SumRelease(0.0, items)
+        noise = smallest_noise(
+            lambda noise: SumRelease(noise, items).event,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            accountant=GDPAccountant,
+        )
+        return SumRelease(noise, items)
+
+    def _score(self, history: History) -> Floats:
+        return self.counts_
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        self._fitted()
+        return (_card(self.epsilon, self.delta, self.taken_),)
+
+    def _header(self) -> dict[str, Any]:
+        epsilon = self.epsilon if math.isfinite(self.epsilon) else None
+        return {"epsilon": epsilon, "taken": list(self.taken_)}
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
+        settings = header["settings"] | {"epsilon": epsilon}
+        return super().from_parts(header | {"settings": settings}, arrays)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"counts": self.counts_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.counts_ = shaped(arrays, "counts", len(self.item_ids_))
+        self.taken_ = tuple(header["taken"])
+        if not set(self.taken_) <= set(TAKEN):
+            raise ValueError("the file takes for public what this tacit does not know")
+
+
+def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
+    private = math.isfinite(epsilon)
+    return Guarantee(
+        name="Private popularity: one noisy count of likes",
+        sentence=(
+            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
+            "for each person's whole profile." + condition(taken)
+            if private
+            else "Nobody is protected: the counts have no noise."
+        ),
+        protects="one person's whole profile, present or absent" if private else "nobody",
+        adjacency=Adjacency("user", "add or remove"),
+        against="everybody who has the list or the model file and knows all other ratings",
+        trust=Trust.PLATFORM,
+        basis=(Basis.CONDITIONAL if taken else Basis.PROVED) if private else Basis.NONE,
+        epsilon=epsilon if private else None,
+        delta=delta if private else None,
+        lifetime="per fit: fitting again on the same people spends again",
+        assumptions=(
+            *assumed("the catalogue and the scale of stars", taken),
+            (
+                "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
+                "integers from the operating system's generator, through OpenDP"
+            ),
+        )
+        if private
+        else (),
+        not_covered=(
+            "the platform, which holds everybody's ratings",
+            "that a person's own list leaves out what they have rated",
+        ),
+        sources=(
+            "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the noise",
+            "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+        ),
+    )
