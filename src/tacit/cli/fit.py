@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import fit_standard_scheme, options, output, private
-from tacit.cli.fitted import Out, summary
+from tacit.cli import fit_lists, fit_standard_scheme, options, output, private
+from tacit.cli.fitted import Out, fit_baseline, summary
 from tacit.cli.output import JSON
 
 app = typer.Typer(
@@ -17,6 +17,10 @@ app = typer.Typer(
 )
 app.command("standard-scheme")(fit_standard_scheme.standard_scheme)
 app.command("private")(private.fit)
+app.command()(fit_lists.ease)
+app.command("item-item")(fit_lists.item_item)
+app.command()(fit_lists.als)
+app.command("private-popularity")(fit_lists.private_popularity)
 
 
 @app.command("xmap")
@@ -118,7 +122,7 @@ def popularity(
     """Recommend what most people rated. No privacy: a yardstick."""
     from tacit.recommenders.baselines import Popularity
 
-    _fit_baseline("popularity", Popularity(), source, out, as_json)
+    fit_baseline("popularity", Popularity(), source, out, as_json)
 
 
 @app.command("item-mean")
@@ -132,7 +136,7 @@ def item_mean(
     """Recommend what is rated highly on average. No privacy: a yardstick."""
     from tacit.recommenders.baselines import ItemMean
 
-    _fit_baseline("item-mean", ItemMean(damping=damping), source, out, as_json)
+    fit_baseline("item-mean", ItemMean(damping=damping), source, out, as_json)
 
 
 @app.command("matrix-factorization")
@@ -149,7 +153,7 @@ def matrix_factorization(
     from tacit.recommenders.baselines import MatrixFactorization
 
     model = MatrixFactorization(factors=factors, regularization=regularization, random_state=seed)
-    _fit_baseline("matrix-factorization", model, source, out, as_json)
+    fit_baseline("matrix-factorization", model, source, out, as_json)
 
 
 @app.command("user-average")
@@ -158,7 +162,7 @@ def user_average(source: options.Source, out: Out, as_json: JSON = False) -> Non
     """Predict everybody's own mean. No privacy: a yardstick."""
     from tacit.recommenders.baselines import UserAverage
 
-    _fit_baseline("user-average", UserAverage(), source, out, as_json)
+    fit_baseline("user-average", UserAverage(), source, out, as_json)
 
 
 @app.command("user-item-mean")
@@ -174,7 +178,7 @@ def user_item_mean(
     from tacit.recommenders.baselines import UserItemMean
 
     model = UserItemMean(item_damping=item_damping, user_damping=user_damping)
-    _fit_baseline("user-item-mean", model, source, out, as_json)
+    fit_baseline("user-item-mean", model, source, out, as_json)
 
 
 @app.command("item-knn")
@@ -195,7 +199,7 @@ def item_knn(
     from tacit.recommenders.baselines import ItemKNN
 
     model = ItemKNN(k=k, significance=significance, domain=of_domain)
-    _fit_baseline("item-knn", model, source, out, as_json)
+    fit_baseline("item-knn", model, source, out, as_json)
 
 
 @app.command("remote-user")
@@ -212,24 +216,7 @@ def remote_user(
     from tacit.recommenders.baselines import RemoteUser
 
     model = RemoteUser(source=from_domain, target=to_domain, k=k)
-    _fit_baseline("remote-user", model, source, out, as_json)
-
-
-def _fit_baseline(name: str, model: Any, source: options.Source, out: Path, as_json: bool) -> None:
-    ratings = source.read()
-    with output.progress("Fitting", None, quiet=as_json):
-        model.fit(ratings).save(out)
-    output.emit(summary(name, out, ratings), as_json=as_json, render=_show_baseline)
-
-
-def _show_baseline(result: dict[str, Any]) -> None:
-    output.console.print(
-        f"Fitted {result['recommender']} to {result['ratings']:,} ratings of {result['people']:,} "
-        f"people; wrote {result['model']}. It promises no privacy.",
-        soft_wrap=True,
-        markup=False,
-    )
-    output.next_step(f"Next:  tacit recommend {result['model']} --history my_ratings.csv")
+    fit_baseline("remote-user", model, source, out, as_json)
 
 
 def _show_xmap(result: dict[str, Any]) -> None:

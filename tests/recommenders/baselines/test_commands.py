@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
         (("user-item-mean", "--item-damping", 3, "--user-damping", 1), False),
         (("item-knn", "--k", 5, "--significance", 0), False),
         (("item-knn", "--domain", "films"), True),
+        (("ease", "--penalty", 20), False),
+        (("item-item", "--k", 5, "--weighting", "bm25"), False),
+        (("private-popularity", "--epsilon", 1), False),
+        (("private-popularity", "--epsilon", "inf", "--domain", "films"), True),
         (("remote-user", "--source", "books", "--target", "films", "--k", 5), True),
     ],
 )
@@ -50,11 +55,35 @@ def test_fit_and_recommend(run: Any, folder: Path, words: Any, films_only: bool)
     model = folder / "m.tacit"
     given = (folder / "r.csv", "--domain-column", "domain", *options, "-o", model)
     assert run("fit", name, *given)[0] == 0
-    history = () if name == "item-knn" and films_only else ("--history", folder / "mine.csv")
+    books = name in ("item-knn", "private-popularity") and films_only
+    history = () if books else ("--history", folder / "mine.csv")
     code, made, _ = run("recommend", model, *history, "-n", 8)
     items = [entry["item_id"] for entry in made["items"]]
     assert (code, len(items)) == (0, 8)
     assert not films_only or all(item % 2 for item in items)
+
+
+def test_private_popularity_is_proved_with_a_catalogue(run: Any, folder: Path) -> None:
+    """With catalogue and scale from outside the basis is 'proved', and no exact count is shown."""
+    ids = "".join(f"{item}\n" for item in range(1, 21))
+    (folder / "c.csv").write_text(f"item\n{ids}")
+    words = ("private-popularity", folder / "r.csv", "--epsilon", 1, "-o", folder / "m.tacit")
+    assert run("fit", *words)[1]["basis"] == "conditional"
+    given = ("--catalogue", folder / "c.csv", "--scale", "1:5:1")
+    made = run("fit", *words, *given)[1]
+    assert made["basis"] == "proved"
+    assert not {"people", "ratings", "data"} & set(made)
+
+
+def test_als_names_the_line_that_installs_it(
+    run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the package nothing is written, and the error says what to run."""
+    monkeypatch.setitem(sys.modules, "implicit.als", None)
+    code, _, errors = run("fit", "als", folder / "r.csv", "-o", folder / "m.tacit")
+    assert code == 6
+    assert "pip install 'tacit-rec[als]'" in errors
+    assert not (folder / "m.tacit").exists()
 
 
 def test_an_unknown_domain_is_refused(run: Any, folder: Path) -> None:
