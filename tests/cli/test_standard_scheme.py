@@ -68,8 +68,8 @@ def test_fit_measures_what_the_card_prints(folder, as_json):
 
 
 def test_card_and_evaluation_show_the_same_worst_figure(folder, as_json, tmp_path):
-    """With the same panel, folds and seed, `fit` puts on the card what `evaluate` prints."""
-    people = ("--users", folder / "r-users.csv", "--folds", 3, "--workers", 1)
+    """Without options `fit` puts on the card what `evaluate` prints."""
+    people = ("--users", folder / "r-users.csv", "--workers", 1)
     said = ("--service-sees-items", "no", "-o", tmp_path / "m.tacit")
     as_json("fit", "standard-scheme", folder / "r.csv", *people, *said)
     person = as_json("guarantee", tmp_path / "m.tacit")["guarantees"][0]
@@ -78,6 +78,33 @@ def test_card_and_evaluation_show_the_same_worst_figure(folder, as_json, tmp_pat
     (printed,) = (row for row in shown if row["release"] == card["release"])
     assert abs(printed["auc"] - 0.5) == pytest.approx(card["auc"] - 0.5)
     assert printed["upper"] == pytest.approx(card["high"])
+
+
+def test_a_refit_waits_for_enough_changed_people(folder, tacit, tmp_path):
+    """The model at --out is the one before; it stays as it is where too few people changed."""
+    model = tmp_path / "m.tacit"
+    fit = ("fit", "standard-scheme", tmp_path / "r.csv", "--users", folder / "r-users.csv")
+    fit += ("--service-sees-items", "no", "--no-measure", "-o", model)
+    lines = (folder / "r.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "r.csv").write_text("".join(lines))
+    assert tacit(*fit)[0] == 0
+    before = model.read_bytes()
+    (tmp_path / "r.csv").write_text("".join(lines[:-1]))
+    code, _, told = tacit(*fit)
+    assert code != 0
+    assert "Only 1 of the training people changed" in " ".join(told.split())
+    assert model.read_bytes() == before
+    (tmp_path / "r.csv").write_text("".join(lines[: len(lines) // 2]))
+    assert tacit(*fit)[0] == 0
+
+
+def test_a_catalogue_needs_no_domains(folder, as_json, tmp_path):
+    """A list of items with titles is enough; others are left out."""
+    listed = tmp_path / "items.csv"
+    listed.write_text("item,title\n" + "".join(f"{n},Film {n}\n" for n in range(1, 41)))
+    fit = ("fit", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv")
+    fit += ("--service-sees-items", "no", "--no-measure", "--catalogue", listed)
+    assert as_json(*fit, "-o", tmp_path / "m.tacit")["items"] == 40
 
 
 def test_guarantee_of_a_design_needs_no_model(as_json):

@@ -23,10 +23,10 @@ const LIKED = 10;
 const LARGEST_COLUMN = 256;
 const LARGEST_WEIGHT = 1_000_000_000;
 
-/** Numbers of other items, going up, and their weights in 1/100,000. */
+/** Numbers of other items, going up, and their weights in 1/1000. */
 export type Column = readonly [rows: readonly number[], weights: readonly number[]];
 
-/** An item with what it is ranked by, in millionths. */
+/** An item with what it is ranked by, in ten-thousandths. */
 export type Preferred = readonly [item: ItemId, preference: number];
 
 /**

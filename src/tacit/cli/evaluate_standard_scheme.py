@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def standard_scheme(
     source: options.Source,
     attribute: options.Attribute = "gender",
-    folds: options.Folds = 10,
+    folds: options.Folds = 5,
     release: Annotated[
         list[str] | None,
         typer.Option(help="Measure this release; repeat for several; 'all' for every one."),

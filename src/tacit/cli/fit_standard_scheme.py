@@ -12,7 +12,7 @@ import typer
 from tacit.cli import hiding_tables, options, output
 from tacit.cli.fitted import Out, summary
 from tacit.cli.output import JSON
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, TacitError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -52,7 +52,7 @@ def standard_scheme(
     catalogue: Annotated[
         Path | None,
         typer.Option(
-            help="Public list of items: columns item, domain, title. Others are left out."
+            help="Public list of items: columns item, perhaps title. Others are left out."
         ),
     ] = None,
     values: Annotated[
@@ -72,6 +72,10 @@ def standard_scheme(
             help="The training people agreed that the item table is published, for lists at home.",
         ),
     ] = False,
+    previous: Annotated[
+        Path | None,
+        typer.Option(help="The model that this one replaces; by default what lies at --out."),
+    ] = None,
     second_order: Annotated[
         str, typer.Option(help="'off', or 'taste': experimental chances that depend on taste.")
     ] = "off",
@@ -106,9 +110,9 @@ def standard_scheme(
         second_order=second_order,
         random_state=seed,
     )
-    ratings = source.read(catalogue=catalogue)
+    ratings = source.read(catalogue=catalogue, domains=False)
     with output.progress("Fitting", None, quiet=as_json):
-        model.fit(ratings)
+        model.fit(ratings, previous=_previous(previous, out))
     if measure and len(attribute) == 1 and mix == 1:
         _measure(model, ratings, panel, folds=folds, seed=seed, workers=workers, quiet=as_json)
     model.save(out)
@@ -123,6 +127,24 @@ def standard_scheme(
         "measurements": [vars(measured) for measured in model.measurements_],
     }
     output.emit(result, as_json=as_json, render=_show)
+
+
+def _previous(named: Path | None, out: Path) -> StandardScheme | None:
+    """The named model, or what is to be replaced if that is such a model."""
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.recommenders.files import load_model
+
+    try:
+        found = load_model(named or out)
+    except TacitError:
+        if named is not None:
+            raise
+        return None
+    if isinstance(found, StandardScheme):
+        return found
+    if named is not None:
+        raise ConfigError(f"--previous {named}: holds another recommender than a StandardScheme.")
+    return None
 
 
 def _values(given: list[str]) -> dict[str, list[str]]:

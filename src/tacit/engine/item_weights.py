@@ -28,17 +28,31 @@ def gram(weights: sparse.csr_array) -> Floats:
 
 
 def item_weights(products: Floats, penalty: float) -> Floats:
-    """B of X'X, which must be in Fortran order and is overwritten."""
+    """B of X'X, which must be in Fortran order and is overwritten.
+
+    A rounded X'X may not be positive semidefinite: the penalty is raised in steps of a quarter
+    until X'X + penalty I is positive definite.
+    """
     size = len(products)
     if size == 0:
         return products
-    products[np.diag_indices(size)] += penalty
-    factor, failed = lapack.dpotrf(products, lower=True, overwrite_a=True)
-    inverse, singular = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    assert failed == singular == 0  # X'X + penalty I is positive definite
-    for item in range(size):
-        inverse[item, item + 1 :] = inverse[item + 1 :, item]
+    diagonal, failed = np.diag(products).copy(), True
+    while failed:
+        products[np.diag_indices(size)] = diagonal + penalty
+        _, failed = lapack.dpotrf(products, lower=True, clean=False, overwrite_a=True)
+        if failed:  # the upper triangle is as it was
+            _mirror(products.T)
+            penalty *= 1.25
+    inverse, singular = lapack.dpotri(products, lower=True, overwrite_c=True)
+    assert singular == 0
+    _mirror(inverse)
     inverse /= -np.diag(inverse).copy()
     inverse[np.diag_indices(size)] = 0.0
     found: Floats = inverse
     return found
+
+
+def _mirror(square: Floats) -> None:
+    """Write what is below the diagonal above it."""
+    for item in range(len(square)):
+        square[item, item + 1 :] = square[item + 1 :, item]

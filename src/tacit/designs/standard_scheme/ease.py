@@ -3,10 +3,10 @@
 Source      Steck (WWW 2019), as in `tacit.engine.item_weights`.
 Runs at     the recommender.
 Sees        the consenting people's true stars.
-Releases    nothing by itself. Whoever holds B in floating point can compute X'X from it: an item
-            with one rater would show all that this person likes. So items with few raters are left
-            out, weights are rounded to 1/100,000, and at most 256 of an item are kept. That is no
-            guarantee.
+Releases    nothing by itself. Whoever holds B can compute X'X from it: how many people like two
+            items. So X'X is rounded to multiples of 5 before B is made of it, items with few raters
+            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept. That
+            is no guarantee.
 Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
 Deviations  weights are 1 for a star in the top two fifths of the scale and 0.3 for another one,
             where the paper has 1 for each.
@@ -25,7 +25,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from tacit.designs.standard_scheme.disclosure import FEWEST
-from tacit.designs.standard_scheme.estimates import rounded
+from tacit.designs.standard_scheme.estimates import ROUNDED_TO, rounded
 from tacit.designs.standard_scheme.item_table import (
     LARGEST_COLUMN,
     LIKED,
@@ -44,7 +44,7 @@ PENALTIES = (50, 150, 400, 500, 1000, 2000)
 MOST_ITEMS = 10_000
 ITEMS_TO_CHOOSE_ON = 2_000
 """The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
-UNIT = 100_000
+UNIT = 1000
 """Parts of 1 in which weights are stored."""
 AT_HOME, SERVED = LIKED * UNIT, 1000
 """Parts of 1 in which a preference is given at home, and by the recommender."""
@@ -57,7 +57,7 @@ _LIST = 10
 class Ease:
     """Item-item weights and the order of items for a person about whom nothing is known.
 
-    weights      (items, items) CSC int64 in 1/100,000; the column of an item left out is empty
+    weights      (items, items) CSC int64 in 1/1000; the column of an item left out is empty
     popularity   (items,) place of each item by likes, 0 for the most liked
     n_levels     whole levels of the scale
     """
@@ -119,7 +119,7 @@ def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
     """The weights at one penalty."""
     weights = weigh(levels, n_levels)
     kept = eligible(weights, MOST_ITEMS)
-    dense = item_weights(gram(weights[:, kept] / LIKED), penalty)
+    dense = item_weights(products(weights[:, kept]), penalty)
     popularity = np.empty(levels.shape[1], dtype=np.int64)
     popularity[_most_liked(weights)] = np.arange(levels.shape[1])
     return Ease(_stored(dense, kept, levels.shape[1]), popularity, n_levels)
@@ -134,14 +134,14 @@ def choose_penalty(
     held = generator.permutation(n_people)[: min(_LEFT_OUT_PEOPLE, n_people // 5)]
     weights = weigh(levels, n_levels)
     kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
-    products = gram(weights[np.setdiff1d(np.arange(n_people), held)][:, kept] / LIKED)
+    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
     now, later = _halves(levels[held], generator)
     shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
     liked = weigh(later, n_levels)[:, kept].toarray() == LIKED
     seen = now[:, kept].astype(bool).toarray()
 
     def quality(penalty: int) -> tuple[float, int]:
-        scores = shown @ item_weights(products.copy(order="F"), penalty)
+        scores = shown @ item_weights(together.copy(order="F"), penalty)
         return _ndcg(np.where(seen, -np.inf, scores), liked), penalty
 
     return max(PENALTIES, key=quality)
@@ -160,6 +160,15 @@ def eligible(weights: sparse.csr_array, most: int) -> Ints:
     order = _most_liked(weights)
     kept: Ints = np.sort(order[raters[order] >= FEWEST][:most])
     return kept
+
+
+def products(weights: sparse.csr_array) -> Floats:
+    """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
+    found = gram(weights / LIKED)
+    found /= ROUNDED_TO
+    np.round(found, out=found)
+    found *= ROUNDED_TO
+    return found
 
 
 def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:

@@ -28,8 +28,6 @@ Floats = NDArray[np.float64]
 ROUNDED_TO = 5
 LEAST_COUPLED = 1e-4
 """Every level is released for every item with at least this chance, whatever the value."""
-ITEMS_PER_PRIOR = 400
-"""Items of like popularity that share one prior: rare items differ more between groups."""
 _PSEUDO_RATINGS = np.geomspace(1.0, 1000.0, 16)
 _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 
@@ -98,8 +96,9 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) estimates of P(item rated | value), for the selection rule.
 
     shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
-    value against the rest, whose mean and variance are fitted to items of like popularity;
-    otherwise add-one smoothing, as published.
+    value against the rest, whose mean and variance are fitted to all items together: rounded
+    counts of rare items would pass for real differences in a prior of their own. Otherwise
+    add-one smoothing, as published.
     """
     people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
     if not shrink:
@@ -122,10 +121,7 @@ def _posterior_shares(
     """(items,) posterior mean shares of two groups of people who rated each item."""
     log_likelihood, first_share, second_share = _profile(first, n_first, second, n_second)
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    posterior = np.empty_like(likelihood)
-    by_popularity = np.argsort(first + second, kind="stable")
-    for group in np.array_split(by_popularity, max(1, len(by_popularity) // ITEMS_PER_PRIOR)):
-        posterior[group] = _posterior(likelihood[group])
+    posterior = _posterior(likelihood)
     return (posterior * first_share).sum(axis=1), (posterior * second_share).sum(axis=1)
 
 

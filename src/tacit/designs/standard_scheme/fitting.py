@@ -18,6 +18,7 @@ from tacit.designs.standard_scheme.disclosure import Tables
 from tacit.designs.standard_scheme.ease import Ease, fit_ease
 from tacit.designs.standard_scheme.messages import Rule
 from tacit.designs.standard_scheme.population import release
+from tacit.designs.standard_scheme.refitting import People, people_of
 from tacit.designs.standard_scheme.server import Profiles
 from tacit.designs.standard_scheme.taste_fitting import with_taste
 from tacit.designs.standard_scheme.training import (
@@ -47,11 +48,16 @@ class Fitted:
     tables: dict[str, Tables]
     profiles: Profiles
     ease: Ease
+    people: People | None
 
 
-def fit(model: StandardScheme, ratings: Ratings, rule: Rule) -> Fitted:
-    """Learn with the settings of a model, for devices that follow this rule."""
-    people, _ = consenting(ratings, model.attributes, model.values)
+def fit(model: StandardScheme, ratings: Ratings, rule: Rule, former: People | None) -> Fitted:
+    """Learn with the settings of a model, for devices that follow this rule.
+
+    former: the people of the fit before.
+    """
+    people, numbers = consenting(ratings, model.attributes, model.values)
+    known = people_of(ratings, numbers, former)
     tables = _tables(model, people, coupling=rule.transform == "coupling")
     if model.second_order == "taste":
         tables = with_taste(people, tables, seed=model.random_state)
@@ -63,7 +69,7 @@ def fit(model: StandardScheme, ratings: Ratings, rule: Rule) -> Fitted:
         lowest=ratings.scale.minimum / unit(ratings.scale),
     )
     ease = _ease(people, tables, rule, model.random_state)
-    return Fitted(people.n_people, tables, profiles, ease)
+    return Fitted(people.n_people, tables, profiles, ease, known)
 
 
 def factorization(model: StandardScheme, people: Consenting) -> Factorization:

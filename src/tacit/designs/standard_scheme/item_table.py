@@ -46,7 +46,7 @@ class ItemTable:
 
     disclosure   digest of the disclosure whose items, in its order, the columns belong to
     liked        what each whole level counts for, from the lowest level up
-    columns      for each item: numbers of other items, ascending, and their weights in 1/100,000;
+    columns      for each item: numbers of other items, ascending, and their weights in 1/1000;
                  no weights at all for an item that the table leaves out
     """
 
@@ -91,7 +91,7 @@ class ItemTable:
     def rank(
         self, items: Sequence[ItemId], levels: Mapping[ItemId, int]
     ) -> list[tuple[ItemId, int]]:
-        """Unseen items with their preference in millionths, best first.
+        """Unseen items with their preference in ten-thousandths, best first.
 
         items: those of the disclosure, in its order, which also orders ties. levels: the person's
         own whole levels, from 0; unknown items count for nothing. Items that the table leaves out

@@ -34,7 +34,7 @@ def true_levels(history: History, disclosure: Disclosure, scale: RatingScale) ->
 def ranked_at_home(
     table: ItemTable, disclosure: Disclosure, levels: sparse.csr_array
 ) -> dict[ItemId, int]:
-    """Unseen items and their preference in millionths, best first."""
+    """Unseen items and their preference in ten-thousandths, best first."""
     whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
     items = [disclosure.items[number] for number in levels.indices]
     return dict(table.rank(disclosure.items, dict(zip(items, whole, strict=True))))

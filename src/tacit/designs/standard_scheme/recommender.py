@@ -129,10 +129,15 @@ class StandardScheme:
         self.measurements_: tuple[Measurement, ...] = ()
         check_settings(self)
 
-    def fit(self, ratings: Ratings) -> StandardScheme:
-        """Learn from consenting people: everybody in `ratings` whose attributes are all known."""
+    def fit(self, ratings: Ratings, previous: StandardScheme | None = None) -> StandardScheme:
+        """Learn from consenting people: everybody in `ratings` whose attributes are all known.
+
+        previous: the model that this one replaces. ConfigError where fewer than 50 of the people
+        changed since, but not none: two models would show what these like.
+        """
         check_use(self)
-        fitted = fit(self, ratings, self.rule(ratings.scale))
+        former = None if previous is None else previous.people_
+        fitted = fit(self, ratings, self.rule(ratings.scale), former)
         unlisted = set(self.attributes) - set(self.values)
         self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
         self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
@@ -293,7 +298,7 @@ class StandardScheme:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write items, public tables and what scores; no person is in the file."""
+        """Write items, public tables, what scores, and a keyed hash of each consenting person."""
         self._fitted()
         storing.write(self, path)
 
@@ -316,6 +321,7 @@ class StandardScheme:
         self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
         self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
         self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements
+        self.people_ = fitted.people
         self.disclosure_: Disclosure = disclosure.to_message(
             self.tables_,
             self.rule(scale),

@@ -1,4 +1,4 @@
-"""A model of the standard scheme as a file: items, public tables and what scores, and no person."""
+"""A model of the standard scheme as a file: items, public tables, what scores, hashes of people."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from scipy import sparse
 from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme import disclosure
-from tacit.designs.standard_scheme.ease import Ease
+from tacit.designs.standard_scheme.ease import UNIT, Ease
 from tacit.designs.standard_scheme.fitting import Fitted
+from tacit.designs.standard_scheme.refitting import People
 from tacit.designs.standard_scheme.server import Profiles
 from tacit.privacy import Measurement
 from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
@@ -38,6 +39,8 @@ def write(model: StandardScheme, path: str | Path) -> None:
         "values": {name: list(table.values) for name, table in model.tables_.items()},
         "ridge": model.profiles_.ridge,
         "levels": model.ease_.n_levels,
+        "unit": UNIT,
+        "key": "" if model.people_ is None else model.people_.key.hex(),
         "people": model.n_consenting_,
         "taken": list(model.taken_),
         "measurements": [vars(measured) for measured in model.measurements_],
@@ -51,6 +54,8 @@ def write(model: StandardScheme, path: str | Path) -> None:
         "rows": weights.indices.astype(np.int32),
         "columns": weights.indptr.astype(np.int64),
     }
+    if model.people_ is not None:
+        arrays["hashes"] = model.people_.hashes.view(np.int64)
     for position, table in enumerate(model.tables_.values()):
         for name, array in table.by_name().items():
             arrays[f"{position}.{name}"] = array
@@ -86,27 +91,39 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
         shaped(arrays, "factors", len(items), None),
         header["ridge"],
     )
-    ease = _ease(arrays, len(items), header["levels"])
+    ease = _ease(arrays, len(items), header)
     model.hold(
         items,
         titles_from_header(header),
         RatingScale(*header["scale"]),
-        Fitted(header["people"], tables, profiles, ease),
+        Fitted(header["people"], tables, profiles, ease, _people(header, arrays)),
         tuple(Measurement(**entry) for entry in header["measurements"]),
     )
 
 
-def _ease(arrays: Mapping[str, Any], n_items: int, n_levels: int) -> Ease:
+def _people(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> People | None:
+    """None in a file of an earlier version."""
+    if not header.get("key"):
+        return None
+    hashes = shaped(arrays, "hashes", header["people"]).view(np.uint64)
+    return People(bytes.fromhex(header["key"]), hashes)
+
+
+def _ease(arrays: Mapping[str, Any], n_items: int, header: Mapping[str, Any]) -> Ease:
+    """Weights of an earlier version, which were finer, are rounded."""
+    finer = header.get("unit", 100_000) // UNIT
     weights = sparse.csc_array(
         (
-            shaped(arrays, "weights", None).astype(np.int64),
+            np.rint(shaped(arrays, "weights", None) / finer).astype(np.int64),
             shaped(arrays, "rows", None),
             shaped(arrays, "columns", n_items + 1),
         ),
         shape=(n_items, n_items),
+        copy=True,
     )
     weights.check_format(full_check=True)
-    return Ease(weights, shaped(arrays, "popularity", n_items), n_levels)
+    weights.eliminate_zeros()
+    return Ease(weights, shaped(arrays, "popularity", n_items), header["levels"])
 
 
 def _beginning(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:

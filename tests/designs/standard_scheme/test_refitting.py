@@ -1,0 +1,67 @@
+"""A refit waits until enough people changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit import load_model
+from tacit.data import generate, on_catalogue
+from tacit.designs.standard_scheme import StandardScheme
+from tacit.designs.standard_scheme.refitting import FEWEST_CHANGED
+from tacit.errors import ConfigError
+
+PEOPLE = generate(users=200, items=30, ratings=4000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """As it comes back from its file."""
+    path = tmp_path_factory.mktemp("refit") / "m.tacit"
+    fitted().save(path)
+    return load_model(path)
+
+
+def fitted(ratings=PEOPLE, previous=None):
+    return StandardScheme(service_sees_items=False, sweeps=1).fit(ratings, previous)
+
+
+def without(count):
+    """The same people but for the first ones."""
+    return PEOPLE.where(PEOPLE.users >= count)
+
+
+def test_the_same_people_may_be_fitted_again(model):
+    """The same model tells nothing new."""
+    assert (fitted(previous=model).ease_.weights != model.ease_.weights).nnz == 0
+
+
+@pytest.mark.parametrize("count", [1, FEWEST_CHANGED - 1])
+def test_few_changed_people_are_refused(model, count):
+    """In a sentence that says how many they are."""
+    with pytest.raises(ConfigError, match=f"Only {count} of the training people changed"):
+        fitted(without(count), model)
+
+
+def test_enough_changed_people(model):
+    """Fifty of them may go, or come."""
+    smaller = fitted(without(FEWEST_CHANGED), model)
+    other = np.setdiff1d(smaller.people_.hashes, model.people_.hashes)
+    assert len(other) == FEWEST_CHANGED
+    fitted(previous=smaller)
+
+
+def test_a_person_with_one_other_star_has_changed(model):
+    """Who stays with other ratings counts as one who changed."""
+    values = PEOPLE.values.copy()
+    values[0] = 6 - values[0] if values[0] != 3 else 4
+    with pytest.raises(ConfigError, match="Only 1 of"):
+        fitted(replace(PEOPLE, values=values), model)
+
+
+def test_another_numbering_of_the_items_changes_nobody(model):
+    """An item that nobody rated may enter the catalogue; nobody changed by that."""
+    turned = on_catalogue(PEOPLE, dict.fromkeys([0, *PEOPLE.item_ids.tolist()], "films"))
+    assert fitted(turned, model).n_consenting_ == 200
