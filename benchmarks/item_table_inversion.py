@@ -2,13 +2,13 @@
 
 python benchmarks/item_table_inversion.py [--items N] [--people N] [--seed S] [--json]
 
-Generated people. The attacker has the table, the penalty and the sum of squares of each item, and computes
-X'X back: B = I - P diag(1/P), so (I - B)^-1 is X'X + penalty I with each row times one number.
-`recovered`: share of the pairs of items that some people rated and whose entry of X'X comes out
-within .05; `error`: the median error over those pairs. `difference`: two tables, the second
-without one person; the items whose entries differ most, as many as the person rated, are guessed to be
-the person's: the share that is right, mean of 20 people, beside the share of a random guess. Once as
-tables are made, once from X'X that is not rounded, with weights in 1/100,000.
+Generated people. The attacker has the table, the penalty and the sum of squares of each item, and
+computes X'X back: B = I - P diag(1/P), so (I - B)^-1 is X'X + penalty I with each row times one
+number. `recovered`: share of the pairs of items that some people rated and whose entry of X'X comes
+out within .05; `error`: the median error over those pairs. `difference`: two tables, the second
+without one person; the items whose entries differ most, as many as the person rated, are guessed to
+be the person's: the share that is right, mean of 20 people; `chance`: that of a random guess.
+Once as tables are made, once from X'X that is not rounded, with weights in 1/100,000.
 """
 
 from __future__ import annotations

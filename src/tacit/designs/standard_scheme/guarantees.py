@@ -47,8 +47,9 @@ _NOT_COVERED = (
 )
 
 _ITEM_TABLE = (
-    "the published item table: items with fewer than 10 raters are left out, weights are rounded, "
-    "and at most 256 of an item are in it, none of which is a guarantee"
+    "the published item table: it is made of sums in multiples of five, without items with fewer "
+    "than 10 raters, and has at most 256 others for an item. Two tables, with and without one "
+    "person, still show much of what that person rated. None of it is a guarantee"
 )
 
 
