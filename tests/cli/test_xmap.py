@@ -377,7 +377,7 @@ def test_the_fit_says_what_it_takes_for_public(ratings, tacit, tmp_path):
     words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "-o", tmp_path / "m.tacit")
     code, out, _ = tacit(*words)
     assert code == 0
-    assert "conditional: which items somebody rated and the scale detected" in " ".join(out.split())
+    assert "conditional: which items were rated and the scale detected" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("variant", ["sound", "constant"])

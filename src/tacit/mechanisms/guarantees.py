@@ -1,7 +1,7 @@
-"""Guarantee cards of the mechanisms: what ONE call promises, at an epsilon asked for.
+"""Guarantee cards of the mechanisms: what ONE call guarantees, at a given epsilon.
 
 A mechanism is built with stated public parameters, and its event is priced by an accountant, so
-that a card says what the noise really costs. The proofs are in docs/mechanisms.
+that a card states what the noise really costs. The proofs are in docs/mechanisms.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Mechanism(Protocol):
 
 @dataclass(frozen=True)
 class _Terms:
-    """What is particular to one mechanism.
+    """What is specific to one mechanism.
 
     build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism; for
     noise by smooth sensitivity, (epsilon, delta) -> the mechanism. released: by one call.
@@ -170,7 +170,7 @@ _TERMS: Mapping[str, _Terms] = {
         lambda epsilon: TreeCounter(epsilon, horizon=1024),
         "all running totals of one counter",
         _STEP,
-        "1024 steps, each worth a whole number from 0 to 1",
+        "1024 steps, each with a whole number from 0 to 1",
         "no sensitivity is required: values are clamped; a person with values in m steps pays m "
         "times",
         "that a step happened, and when",
@@ -199,7 +199,7 @@ _TERMS: Mapping[str, _Terms] = {
         _PERSON,
         "1000 items, rows of length at most 1 in steps of 1/1024",
         "no sensitivity is required: each person's row is clipped here",
-        "what was done to rows before, unless it used that person's row and public values alone",
+        "earlier processing of rows, unless it used that person's row and public values alone",
         (
             "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
             *_GAUSSIAN,
@@ -212,7 +212,7 @@ _TERMS: Mapping[str, _Terms] = {
         _PERSON,
         "1000 rows of 2 sums, people's tables of length at most 1 in steps of 1/4096",
         "no sensitivity is required: each person's whole table is clipped here",
-        "what entries were made of, unless it was that person's data and public or released values",
+        "how entries were made, unless from that person's data and public or released values alone",
         (
             "Dwork, Kenthapadi, McSherry, Mironov, Naor: Our data, ourselves (EUROCRYPT 2006)",
             *_GAUSSIAN,
@@ -225,7 +225,7 @@ _TERMS: Mapping[str, _Terms] = {
         _PERSON,
         "ratings in whole steps from -4 to 4 around a mean, cosines in steps of 1/500",
         "no sensitivity is required: ratings are clamped; a person is charged for every cosine "
-        "that her ratings are in",
+        "that their ratings are in",
         "centring by anything but the person's own or a public mean",
         (
             "Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)",
@@ -238,7 +238,7 @@ _TERMS: Mapping[str, _Terms] = {
         _PERSON,
         "ratings in whole steps from -4 to 4 around a mean, noise in steps of 2^-20",
         "no sensitivity is required: ratings are clamped; a person is charged for every cosine "
-        "that her ratings are in",
+        "that their ratings are in",
         "centring by anything but the person's own or a public mean",
         ("Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)", _SAMPLER),
         smooth=True,
@@ -301,10 +301,10 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "
     return Guarantee(
         name=f"{name}, {terms.released}",
         sentence=_sentence(terms, epsilon, delta),
-        protects=f"one {unit}, from whoever reads {terms.released}",
+        protects=f"one {unit}, from anyone who reads {terms.released}",
         adjacency=terms.adjacency,
         against=(
-            f"everybody who reads {terms.released}, knows the method and its public parameters, "
+            f"everyone who reads {terms.released}, knows the method and its public parameters, "
             + ("and anything else about you" if terms.local else "and holds all other data")
         ),
         trust=Trust.NOBODY if terms.local else Trust.PLATFORM,
@@ -312,7 +312,7 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "
         epsilon=epsilon,
         delta=delta,
         lifetime=(
-            f"no epsilon over a lifetime: this one is per release, that is {terms.released}; n "
+            f"no epsilon over a lifetime: this one is for one release, that is {terms.released}; n "
             f"calls about the same {unit} cost n times as much, which tacit.accounting adds up"
         ),
         assumptions=(
@@ -322,7 +322,7 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "
             "noise from the operating system's generator",
         ),
         not_covered=(
-            "repeated calls: each draws anew and adds its cost",
+            "repeated calls: each draws new noise and adds its cost",
             terms.beyond,
             "how long a call takes",
             "floating point outside the call: what is passed in must keep to what is stated here",
@@ -335,8 +335,8 @@ def _sentence(terms: _Terms, epsilon: float, delta: float) -> str:
     factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
     rest = f", plus a chance of {delta:g}" if delta else ""
     return (
-        f"Whatever one looks for in {terms.released}, it is at most {factor} times as likely as it "
-        f"would be {_otherwise(terms.adjacency)}{rest}; and the other way round."
+        f"Any property of {terms.released} is at most {factor} times as likely as it "
+        f"would be {_otherwise(terms.adjacency)}{rest}; and the reverse."
     )
 
 

@@ -1,7 +1,8 @@
 """What a private fit reads off its ratings without paying, unless it is given from outside.
 
-Whoever alone rated an item, gave the only half star or has the only value of an attribute is told
-by it. A claim that rests on such a reading is conditional, and its card says what to give instead.
+Such a reading can reveal one person: the only rater of an item, the only giver of a half star, the
+only holder of an attribute value. A claim that rests on it is conditional, and its card says which
+option to give instead.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Sequence
 from tacit.data.ratings import Ratings
 
 TAKEN = {
-    "catalogue": ("which items somebody rated", "give --catalogue FILE"),
+    "catalogue": ("which items were rated", "give --catalogue FILE"),
     "scale": ("the scale detected in the ratings", "give --scale MIN:MAX:STEP"),
     "filter": ("what a filter by numbers of ratings left out", "leave the filter out"),
-    "values": ("which values of the attribute somebody has", "give --values NAME=A,B"),
+    "values": ("which values of the attribute occur", "give --values NAME=A,B"),
 }
 """What may be read off the ratings, and what to do instead."""
 

@@ -384,7 +384,7 @@ def test_infinite_cards_claim_nothing(world, model):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda world: world, "which items somebody rated is public"),
+        (lambda world: world, "which items were rated is public"),
         (lambda world: replace(listed(world), scale_given=False), "the scale detected"),
         (lambda world: listed(world.at_least(per_item=2)), "what a filter"),
     ],

@@ -10,14 +10,14 @@ from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
 
 _REQUEST = (
-    "that a request was made, when, and to whom: a policy that forwards because of where the "
-    "context lies tells the true cell by it"
+    "that a request was made, when, and to whom: a policy that forwards depending on the "
+    "context reveals the true cell"
 )
 _OF_ALL = (
     "every visit is sent to all neighbours that can be asked; no context decides which those are",
-    "home shows the video and learns of the click alone: no neighbour knows whose offer was shown",
+    "only the own vendor shows the video and sees the click: no neighbour learns whose offer won",
 )
-_OWN_VENDOR = "her own vendor, which knows the context"
+_OWN_VENDOR = "the user's own vendor, which knows the context"
 
 
 def forwarded(
@@ -44,15 +44,16 @@ def forwarded(
         ),
         protects="the context of one visit" + ("" if asks_all else ", in the request's content"),
         adjacency=Adjacency("visit", "replace"),
-        against="all vendors it is forwarded to, also if they put together all they were ever sent",
+        against="all vendors it is forwarded to, even if they combine all they got",
         trust=Trust.OWN_VENDOR,
         basis=Basis.PROVED,
         epsilon=spent,
         delta=0.0,
         lifetime=(
-            f"{visits} visits of one person, then nothing of her is forwarded"
+            f"{visits} visits of one person, then nothing of theirs is forwarded"
             if limited
-            else "every visit costs as much again, unless a Forwarder keeps answers or a budget"
+            else "every visit costs as much again, unless a Forwarder reuses answers or has a "
+            "budget"
         ),
         lifetime_epsilon=spent * visits if visits is not None else None,
         lifetime_delta=0.0 if limited else None,

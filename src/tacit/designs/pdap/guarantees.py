@@ -1,4 +1,4 @@
-"""What the published policies promise, and what became of it. Figures are computed here."""
+"""What the published policies claim, and whether it holds. Figures are computed here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TREES = (
 )
 _CONTEXT = Adjacency("attribute value", "replace")
 _REWARD = Adjacency("reward", "replace")
-_VENDOR = "one's own vendor, which sees context and click, and whoever reads its memory"
+_VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
 _EXAMPLE = 0.1
 """epsilon' of the exact examples of one draw."""
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
@@ -47,20 +47,20 @@ def without_noise(name: str) -> Guarantee:
     return Guarantee(
         name=f"{name} without noise",
         sentence=(
-            "Nobody is protected: what is shown, learned and sent follows from contexts and clicks "
-            "as they are."
+            "Nobody is protected: what is shown, learned and sent is computed from contexts and "
+            "clicks without noise."
         ),
         protects="nobody",
         adjacency=Adjacency("visit", "add or remove"),
-        against="everybody who sees what is shown or sent, and vendors that users are forwarded to",
+        against="everyone who sees what is shown or sent, and vendors that users are forwarded to",
         trust=Trust.OWN_VENDOR,
         basis=Basis.NONE,
         epsilon=None,
         delta=None,
-        lifetime="every visit shows more",
+        lifetime="every visit reveals more",
         assumptions=(),
         not_covered=(
-            "everything: this is made to compare with",
+            "everything: this is a baseline for comparison",
             "a forwarded context, which the neighbour sees in the clear",
         ),
         sources=(_PAPER,),
@@ -77,7 +77,7 @@ def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
         ),
         protects="nobody reliably: most decisions are made without noise",
         adjacency=_CONTEXT,
-        against="whoever sees what is shown to her, and to others after her",
+        against="anyone who sees what is shown to this user and to later users",
         trust=Trust.OWN_VENDOR,
         basis=Basis.REFUTED,
         epsilon=None,
@@ -87,7 +87,7 @@ def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
         not_covered=(
             _VENDOR,
             "a forwarded context, which the neighbour sees in the clear",
-            "that she came, and when",
+            "that the user visited, and when",
         ),
         sources=(
             _PAPER,
@@ -113,7 +113,7 @@ def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
             "The paper's claim is refuted: no epsilon holds for a video, nor for one reward. This "
             "policy is for reproduction, not for use."
         ),
-        protects="nobody reliably: rewards leave as they are while a video is explored",
+        protects="nobody reliably: rewards are sent without noise while a video is explored",
         adjacency=_REWARD,
         against="the vendor that forwards, with all it was ever sent",
         trust=Trust.OWN_VENDOR,
@@ -182,16 +182,16 @@ def _rest_of_algorithm_1() -> Claim:
         "false: all but the draw follows from the cell without noise",
         (
             (
-                "one cell still needs video 1 and another video 2: what is shown tells the cell "
+                "one cell still needs video 1 and another video 2: what is shown reveals the cell "
                 "(epsilon infinite)"
             ),
             (
                 "own videos of one cell are all better than the best neighbour, and of another "
-                "cell worse: own or forwarded tells the cell (epsilon infinite)"
+                "cell worse: own or forwarded reveals the cell (epsilon infinite)"
             ),
             (
                 "a cell that is one visit short of its split: the next visit decides whether "
-                "everybody after it is explored upon (epsilon infinite for the presence of a visit)"
+                "later visitors get exploration (epsilon infinite for the presence of a visit)"
             ),
         ),
     )
@@ -218,7 +218,7 @@ def _impossible() -> Claim:
     )
     return Claim(
         "Theorem 4 and Corollary 2: private in the arriving context, and of sublinear regret",
-        "cannot both hold: what is private in the context it is made for is wrong at least this "
+        "cannot both hold: a choice that is private in its own context is wrong at least this "
         "often on one of two contexts with different best videos",
         (f"1 / (1 + e^epsilon): {wrong}, in every round",),
     )
@@ -260,7 +260,7 @@ def _geometric(setting: Setting, epsilon: float) -> Claim:
     return Claim(
         "section VI: more people nearby, so a larger epsilon is enough",
         "an epsilon that depends on how many people came is no guarantee; at its largest it is "
-        "epsilon_0 m^(alpha l_max), which grows with T without end",
+        "epsilon_0 m^(alpha l_max), which grows without bound in T",
         (
             f"epsilon_0 = 0.01, m = 2, alpha = 1: {text}",
             f"with Delta u = L m^(-alpha l) as well, up to {together} for one visit",
@@ -315,11 +315,11 @@ def _levels() -> Claim:
 def _rest_of_algorithm_2() -> Claim:
     return Claim(
         "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
-        "false: most of it uses rewards as they are",
+        "false: most of it uses rewards without noise",
         (
             (
-                "while a video is explored, its reward is sent without noise: 0 and 1 have nothing "
-                "in common (epsilon infinite)"
+                "while a video is explored, its reward is sent without noise: the outputs for 0 "
+                "and 1 never coincide (epsilon infinite)"
             ),
             (
                 "the largest mean is that of true rewards: at a tie, one reward decides which "

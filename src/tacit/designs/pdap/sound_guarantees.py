@@ -1,4 +1,4 @@
-"""Cards of the sound learners: what one visit is promised, against whom, and what is left out."""
+"""Cards of the sound learners: what they guarantee for one visit, against whom, and the limits."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TREES = (
 )
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler"
 _NOT_JOINT = (
-    "her own video, which follows from her own context: whoever sees it learns about her",
-    "her own vendor, which sees contexts and rewards, and a neighbour a request is forwarded to",
+    "a user's own video, towards anyone who sees it: it depends on the user's own context",
+    "the user's own vendor, which sees contexts and rewards, and a neighbour that gets a request",
     "that a visit took place, and when: arrivals are counted in public",
-    "what a vendor learns about its neighbours: that costs something more, and has its own card",
+    "what a vendor learns about its neighbours: that costs extra and has its own card",
 )
 
 
@@ -44,10 +44,10 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             f"What all others are shown is {_pair(epsilon, delta)}-differentially private for each "
             "visit: for its context, the arm and the reward together."
         ),
-        protects="one visit: where its context lies, what was shown, and what came of it",
+        protects="one visit: its context, the arm that was shown, and the reward",
         adjacency=_VISIT,
         against=(
-            "everybody else together, with all they are ever shown and every table that is "
+            "everyone else together, with all they are ever shown and every table that is "
             "released; a visit replaced by another costs twice as much"
         ),
         trust=Trust.OWN_VENDOR,
@@ -62,9 +62,8 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         assumptions=(
             _fixed(setting),
             _released(setting),
-            "which arms could be chosen at a visit, and when arms join or leave, is public",
+            "which arms can be shown at a visit, and when arms join or leave, is public",
             "every choice is made from the visitor's own context and from released sums",
-            "which arms can be shown at a visit is public, as is when arms join and leave",
             "a reward enters within its public range; one from a neighbour is noised again",
         ),
         not_covered=(
@@ -73,7 +72,9 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             *(
                 ()
                 if visits_per_person is None
-                else ("one visit of somebody beyond her limit: it makes room for another of hers",)
+                else (
+                    "one visit of a person beyond their limit: it lets another of their visits in",
+                )
             ),
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
@@ -104,11 +105,11 @@ def answer(epsilon: float) -> Guarantee:
         basis=Basis.PROVED,
         epsilon=exact,
         delta=0.0,
-        lifetime="one answer per forwarded visit; about n rewards of one video they are n answers",
+        lifetime="one answer per forwarded visit; n rewards of one video are n answers",
         assumptions=("the reward is 0 or 1, and is sent by randomised response from the first on",),
         not_covered=(
             "the video itself, which is shown to the forwarded user",
-            "how popular a video is: that takes many answers, and they add up",
+            "how popular a video is: that takes many answers, and their costs add up",
             "the context of the user who was forwarded, which this vendor sees",
         ),
         sources=("Warner: Randomized response (JASA 1965)",),
@@ -132,15 +133,15 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
             else f"What is shown at a visit is {epsilon:g}-differentially private for its context."
         ),
         protects=(
-            "one visit's context, and whether the visitor liked what she saw"
+            "one visit's context, and whether the visitor liked what was shown"
             if local
-            else "one visit's context, from somebody who sees what is shown and nothing else"
+            else "one visit's context, from an observer who sees what is shown and nothing else"
         ),
         adjacency=_CONTEXT,
         against=(
-            "everybody, the vendor included, with all arms asked for and all reports"
+            "everyone, the vendor included, with all arms asked for and all reports"
             if local
-            else "whoever sees what is shown to her at this visit"
+            else "an observer of what is shown at this visit"
         ),
         trust=Trust.NOBODY if local else Trust.OWN_VENDOR,
         basis=Basis.PROVED,
@@ -149,7 +150,7 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
         lifetime=(
             "N visits cost N times as much; nothing limits them"
             if lifetime_epsilon is None
-            else "her device stops: from then on arms are uniform and nothing is reported"
+            else "the device stops: from then on arms are uniform and nothing is reported"
         ),
         lifetime_epsilon=lifetime_epsilon,
         lifetime_delta=None if lifetime_epsilon is None else 0.0,
@@ -168,12 +169,12 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
                 if local
                 else (
                     "earlier visits, whose exact rewards are in the tables",
-                    "the vendor, and whoever reads its memory",
+                    "the vendor, and anyone who reads its memory",
                 )
             ),
             "that a visit took place, when, and from which address",
             "a context sent along with a forwarded request: it is a release of its own",
-            "what the video itself says to whoever watches her watch it, apart from the choice",
+            "what an observer learns from seeing the user watch the video, apart from the choice",
         ),
         sources=(
             "McSherry, Talwar: Mechanism design via differential privacy (FOCS 2007)",

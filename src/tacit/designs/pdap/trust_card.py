@@ -22,14 +22,14 @@ def learned_about_neighbours(
     return Guarantee(
         name="What is learned about neighbours",
         sentence=(
-            f"Which neighbours a vendor asks and believes is {epsilon:g}-differentially private "
+            f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
             "for each visit, on top of what its learner costs: it follows from public time and "
             f"from noisy sums, one release per neighbour and {caution.epoch} visits."
         ),
-        protects="one visit: which neighbour was asked, what it offered and said, and the click",
+        protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
         adjacency=Adjacency("visit", "add or remove"),
         against=(
-            "everybody else together, with all noisy sums; a visit replaced by another costs twice "
+            "everyone else together, with all noisy sums; a visit replaced by another costs twice "
             "as much"
         ),
         trust=Trust.OWN_VENDOR,
@@ -45,13 +45,13 @@ def learned_about_neighbours(
                 "a visit counts for the one neighbour whose offer is to be shown; its parts count "
                 "once each, in whatever epoch"
             ),
-            f"words are clamped to {caution.low:g} to {caution.high:g}"
+            f"rewards that neighbours state are clamped to {caution.low:g} to {caution.high:g}"
             if caution.believed
-            else "no neighbour's word counts",
+            else "what a neighbour states about rewards is not used",
         ),
         not_covered=(
-            "what a neighbour makes of having been asked: it may answer others differently",
-            "a home whose learner promises nothing: there the same rules look at exact numbers",
+            "how a neighbour uses that it was asked: it may answer others differently",
+            "a vendor whose own learner has no guarantee: the same rules then use exact numbers",
         ),
         sources=(
             "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",

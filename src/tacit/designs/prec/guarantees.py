@@ -1,4 +1,4 @@
-"""What a p-REC run promises to voters, against whom, and on what evidence."""
+"""What a p-REC run guarantees to voters, against whom, and on what evidence."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PAPER = (
 _UNIT = Adjacency("vote history", "add or remove")
 _PROTECTS = "one voter's whole history of votes, present or absent, from clients"
 _NOT_COVERED = (
-    "the platform, which sees all votes, and whoever reads the run's file",
+    "the platform, which sees all votes, and anyone who reads the run's file",
     "which candidates there are in a round, and how many clients are served",
     "whether the number of voters has come to its stated bound, at which nobody joins any more",
     "how long a call takes",
-    "what other voters' histories say about her without hers",
+    "what other voters' histories say about a voter without the voter's own",
 )
 
 
@@ -53,7 +53,7 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
         sentence=(
             f"Whatever {_who(clients)} {'sees' if clients == 1 else 'see'} in all rounds is "
             f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
-            "of votes. Nobody has to promise that there are peers."
+            "of votes. It does not assume that the client has peers."
         ),
         protects=_PROTECTS,
         adjacency=_UNIT,
@@ -75,8 +75,8 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
                 f"{plan.floor:.4g} ({_basis(plan.basis)})"
             ),
             f"the gate's noise fails with chance {plan.delta:.3g}, summed up exactly",
-            f"with and without her there are at most {settings.voters} voters",
-            "others' votes depend on hers at most through what these clients were recommended",
+            f"with and without the voter there are at most {settings.voters} voters",
+            "others' votes depend on the voter's only through these clients' recommendations",
             *_together(clients),
             "noise from the operating system's generator",
         ),
@@ -100,7 +100,7 @@ def _basis(basis: str) -> str:
 
 def _together(clients: int) -> tuple[str, ...]:
     if clients == 1:
-        return ("clients do not tell each other what they were recommended",)
+        return ("clients do not share with each other what they were recommended",)
     return (
         (
             "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
@@ -110,7 +110,7 @@ def _together(clients: int) -> tuple[str, ...]:
 
 
 def _lifetime(settings: PRecSettings) -> str:
-    some = "a run ends after its rounds, and each further client who tells costs as much again"
+    some = "a run ends after its rounds, and each further client who shares costs as much again"
     if settings.clients is None:
         return f"{some}; no bound on the number of clients was set"
     return f"{some}; {settings.clients} runs are the most, then new clients are refused"
@@ -122,25 +122,29 @@ def _published(settings: PRecSettings) -> Guarantee:
         settings.objects, settings.rounds, settings.diversity, settings.radius, peers
     )
     return Guarantee(
-        name="p-REC (published), one client, if she has peers",
+        name="p-REC (published), one client, if the client has peers",
         sentence=(
-            f"If a client has {peers} peers, with and without the voter, what she sees is "
-            f"{promised:.4g}-differentially private for each voter. Nobody checks that, the client "
-            "decides it by her answers, and without peers she reads a voter's whole history."
+            f"If a client has {peers} peers, with and without the voter, what the client sees is "
+            f"{promised:.4g}-differentially private for each voter. Nobody checks that: the "
+            "client's own answers decide it, and a client without peers can read a voter's whole "
+            "history."
         ),
-        protects=f"{_PROTECTS}, who keep a promise about other people",
+        protects=f"{_PROTECTS} who keep a promise about other voters",
         adjacency=_UNIT,
         against="one client whose answers keep the promise, and who knows all other votes",
         trust=Trust.PLATFORM,
         basis=Basis.CONDITIONAL,
         epsilon=promised,
         delta=0.0,
-        lifetime="of one client's run; each further client who tells costs as much again",
+        lifetime="of one client's run; each further client who shares costs as much again",
         assumptions=(
-            f"{peers} voters or more voted for at most {settings.radius} objects she dislikes",
-            f"she likes more than one object in at most {settings.diversity} rounds",
-            "both hold with the voter and without her",
-            f"with and without her there are at most {settings.voters} voters",
+            (
+                f"{peers} or more voters voted for at most {settings.radius} objects the "
+                "client dislikes"
+            ),
+            f"the client likes more than one object in at most {settings.diversity} rounds",
+            "both hold with the voter and without the voter",
+            f"with and without the voter there are at most {settings.voters} voters",
         ),
         not_covered=("clients who break the promise, which cannot be seen", *_NOT_COVERED),
         sources=(_PAPER, "the constants: p-REC, in the documentation"),
@@ -149,15 +153,15 @@ def _published(settings: PRecSettings) -> Guarantee:
 
 
 def lonely_losses(law: OutputDistribution, rounds: int) -> tuple[float, float]:
-    """Log ratios, with one voter and with none, when a client follows her for all rounds.
+    """Log ratios, with one voter and with none, when a client follows the voter for all rounds.
 
-    The client likes an object if and only if the voter voted for it, so that she always survives.
-    First: all recommendations are her votes. Second: none is.
+    The client likes an object if and only if the voter voted for it, so the voter always survives.
+    First: all recommendations are the voter's votes. Second: none is.
     """
-    with_her = law.chances(np.array([1] + [0] * (law.objects - 1), dtype=np.int64))
+    with_voter = law.chances(np.array([1] + [0] * (law.objects - 1), dtype=np.int64))
     return (
-        rounds * math.log(with_her[0] * law.objects),
-        -rounds * math.log(with_her[1] * law.objects),
+        rounds * math.log(with_voter[0] * law.objects),
+        -rounds * math.log(with_voter[1] * law.objects),
     )
 
 
@@ -166,11 +170,11 @@ def _claim(settings: PRecSettings, promised: float) -> Claim:
     few, fewer = lonely_losses(OutputDistribution(20, 2), 20)
     return Claim(
         "Theorems 11 and 17: recommendations are differentially private, if P peers exist",
-        "true on the promise, which only the adversary can keep; false without it",
+        "true under this assumption, which only the adversary can ensure; false without it",
         (
             (
                 f"with these settings, claimed {promised:.4g}; a client without peers who follows "
-                f"one voter: log ratio {same:.4g} if all recommendations are her votes, "
+                f"one voter: log ratio {same:.4g} if all recommendations are that voter's votes, "
                 f"{other:.4g} in the other direction if none is"
             ),
             (

@@ -1,4 +1,4 @@
-"""What a fit promises, to whom, and on what evidence."""
+"""What a fit guarantees, to whom, and on what evidence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def without_noise() -> Guarantee:
         delta=None,
         lifetime=_LIFETIME,
         assumptions=(),
-        not_covered=("everything: this is the non-private variant, made to compare with",),
+        not_covered=("everything: this is the non-private variant, for comparison",),
         sources=_SOURCES,
     )
 
@@ -56,7 +56,7 @@ def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> G
     return Guarantee(
         name=_NAME,
         sentence=(
-            f"Whatever all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
+            f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
             "for each person's whole profile, in all domains together."
             + condition(taken)
             + (f" {found}" if found else "")
@@ -87,7 +87,7 @@ def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> G
             ),
         ),
         not_covered=(
-            "a person's own list, seen by somebody else: it is made from their own rows",
+            "a person's own list, seen by another person: it is made from their own rows",
             "the platform, which holds everybody's rows",
             "what people do with their lists, once it becomes rows of a further fit",
             (

@@ -1,4 +1,4 @@
-"""What a report promises, for whom, and what it costs: one card for each unit."""
+"""What a report guarantees, for whom, and what it costs: one card for each unit."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _NOT_COVERED = (
     "other campaigns: each costs its own epsilon, up to the lifetime limit of your device",
     (
         "a second report to the same campaign, from a device without memory and with other "
-        "ratings: it costs epsilon again, and that the two differ tells that something changed"
+        "ratings: it costs epsilon again, and a difference between the two reveals a change"
     ),
     "what the published clusters say about people like you, whether you take part or not",
-    "whoever learns your account's secret",
+    "anyone who learns your account's secret",
 )
 
 
@@ -79,13 +79,15 @@ def _card(campaign: Campaign, unit: str) -> Guarantee:
     return Guarantee(
         name=f"{campaign.method}, one report, unit: {unit}",
         sentence=(
-            f"Whatever your device sends, it is at most {math.exp(epsilon):.4g} times as likely as "
+            f"Anything that your device sends is at most {math.exp(epsilon):.4g} times as "
+            "likely as "
             f"it would be {_otherwise(unit)}."
         ),
-        protects=f"{_PROTECTS[unit]}, from whoever reads what your device sends",
+        protects=f"{_PROTECTS[unit]}, from anyone who reads what your device sends",
         adjacency=_ADJACENCY[unit],
         against=(
-            "everybody who reads the report, knows the method, the questions and all about others"
+            "everyone who reads the report and knows the method, the questions and "
+            "everything about others"
         ),
         trust=Trust.NOBODY,
         basis=Basis.PROVED,
@@ -115,7 +117,7 @@ def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
         f"of {campaign.questions} bits, each with its own noise, at most {bits} can change",
         (
             "noise from a secret of 32 bytes of the operating system's generator, by HMAC-SHA256: "
-            "the statement holds against whoever cannot tell that from chance"
+            "the statement holds against an adversary who cannot tell it from uniform randomness"
         ),
     ]
     if campaign.likes_cap is not None:
@@ -136,7 +138,7 @@ def _values_card(campaign: Campaign) -> Guarantee:
         ),
         protects="your stars, given which items you rated; NOT which items you rated",
         adjacency=Adjacency("rating", "replace"),
-        against="everybody who reads the report and knows which items you rated",
+        against="everyone who reads the report and knows which items you rated",
         trust=Trust.NOBODY,
         basis=Basis.CONDITIONAL,
         epsilon=epsilon,

@@ -1,4 +1,4 @@
-"""What each variant of X-Map promises, to whom, and on what evidence. Figures are computed here."""
+"""What each variant of X-Map guarantees, to whom, on what evidence. Figures are computed here."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _EXAMPLE = 0.8
 """epsilon' of the counter-examples: the paper's for the item-based recommender."""
 _LIFETIME = "per fit: fitting again on the same people spends again"
 _DRAWN = (
-    "the operating system drew, and not a seed, which would protect nobody: this model was drawn "
-    "from a seed, or its file is older than what says so"
+    "the noise came from the operating system's generator and not from a seed, which would protect "
+    "nobody; this model's file says that a seed was used, or does not say"
 )
 _NOT_COVERED = (
-    "her own list, made from her own ratings in the clear: whoever sees it learns about her",
+    "a person's own list, made from their own ratings in the clear, towards anyone who sees it",
     "the platform, which holds everybody's ratings",
-    "which items and domains there are, and the scale of stars: they are taken to be public",
-    "what others' ratings say about her without hers",
+    "which items and domains there are, and the scale of stars: they are assumed public",
+    "what others' ratings say about a person without that person's own",
 )
 
 
@@ -48,7 +48,7 @@ def without_noise(variant: str) -> Guarantee:
         delta=None,
         lifetime=_LIFETIME,
         assumptions=(),
-        not_covered=("everything: this is the non-private twin, made to compare with",),
+        not_covered=("everything: this is the non-private variant, for comparison",),
         sources=(_PAPER,),
     )
 
@@ -58,14 +58,14 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
     return Guarantee(
         name="X-Map (sound): noisy sums over people",
         sentence=(
-            f"Whatever other people get to see is ({epsilon:g}, {delta:g})-differentially private "
+            f"What other people get to see is ({epsilon:g}, {delta:g})-differentially private "
             "for each person's whole profile, in all domains together." + condition(taken)
         ),
         protects="one person's whole profile, present or absent, from other people",
         adjacency=_UNIT,
         against=(
             "all other people together, with their lists, all explanations and the model file: "
-            "they may know everything but her ratings"
+            "they may know everything but this person's ratings"
         ),
         trust=Trust.PLATFORM,
         basis=Basis.CONDITIONAL if taken else Basis.PROVED,
@@ -80,7 +80,7 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
             ),
             (
                 "joint differential privacy: a person's own ratings are used in the clear for "
-                "her own list and nowhere else after the release (Kearns, Pai, Roth, Ullman 2014)"
+                "their own list and nowhere else after the release (Kearns, Pai, Roth, Ullman 2014)"
             ),
         ),
         not_covered=_NOT_COVERED,
@@ -101,14 +101,14 @@ def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarant
 def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
     """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `public.TAKEN`.
 
-    private: whether it is known that the operating system drew.
+    private: whether it is known that the noise came from the operating system's generator.
     """
     return Guarantee(
         name="X-Map (constant): the paper's mechanisms with a constant sensitivity",
         sentence=(
-            f"Whatever other people get to see is ({plan.epsilon:g}, {plan.delta:g})-"
+            f"What other people get to see is ({plan.epsilon:g}, {plan.delta:g})-"
             f"differentially private for each person's whole profile. That leaves {plan.each:.2g} "
-            "nats for an image or a neighbour list: draws are close to uniform." + condition(taken)
+            "for one image or neighbour list, so draws are close to uniform." + condition(taken)
         ),
         protects="one person's whole profile, present or absent, from other people",
         adjacency=_UNIT,
@@ -131,7 +131,7 @@ def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> 
 
 
 def published(*, epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
-    """The paper as printed: its claims, and what became of them."""
+    """The paper as printed: its claims, and whether they hold."""
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
         sentence=(
@@ -149,7 +149,7 @@ def published(*, epsilon: float, epsilon_prime: float, k: int, images: int) -> G
         assumptions=(),
         not_covered=(
             "means of items, used without noise",
-            "AlterEgos hold a person's stars, times and number of ratings as they are",
+            "AlterEgos hold a person's stars, times and number of ratings unchanged",
             *_NOT_COVERED,
         ),
         sources=(_PAPER,),
@@ -184,7 +184,7 @@ def _replacement(epsilon: float, images: int) -> Claim:
             f"exact loss of one replacement at epsilon 1: {losses}",
             f"the {images:,} images of this model: {spent}",
             (
-                "a person who is an item's only link gives it a chance that is 0 without her: "
+                "a person who is an item's only link gives it a chance that is 0 without them: "
                 "epsilon infinite"
             ),
         ),
@@ -224,11 +224,11 @@ def _selection() -> Claim:
     )
     return Claim(
         f"PNSA: neighbours cost epsilon'/2 = {_EXAMPLE / 2:g} at epsilon' {_EXAMPLE:g}",
-        "false: SS is computed from the private data, and tells them",
+        "false: SS is computed from the private data and reveals them",
         (
             (
                 "as many people rate (t_i, t_1) alike as (t_i, t_2), all mildly, and one rates "
-                f"(t_i, t_1) strongly. k = 1, exact log ratio of t_1 with and without her: {ratios}"
+                f"(t_i, t_1) strongly. k = 1, exact log ratio of t_1 with and without it: {ratios}"
             ),
             f"the same with a constant sensitivity: {selection_loss(60, theory.SPREAD):.2g}",
         ),
@@ -273,8 +273,9 @@ def _utility() -> Claim:
 def selection_loss(people: int, sensitivity: float | None = None) -> float:
     """Exact log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
 
-    `people` rate t_i and t_1 one above their means, as many t_i and t_2; one more rates t_i and t_1
-    two above hers, such as 5-5-1-1 among people of 4-4-2-2. sensitivity: None for the printed SS.
+    `people` rate t_i and t_1 one above their means, as many t_i and t_2; one more rates t_i and
+    t_1 two above their own mean, such as 5-5-1-1 among people of 4-4-2-2.
+    sensitivity: None for the printed SS.
     """
     chances = []
     for present in (True, False):

@@ -1,4 +1,4 @@
-"""The card of the private linear learner, the one that has a delta wherever it is used."""
+"""The card of the private linear learner. It always has a delta."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.recommenders.baselines.linucb import LinUCB
 
 
 def linear(policy: LinUCB, *, visits_per_person: int | None = None) -> Guarantee:
-    """visits_per_person: as promised by whoever calls it; None: nothing limits them."""
+    """visits_per_person: a limit that the caller enforces; None: nothing limits them."""
     if math.isinf(policy.epsilon):
         raise ConfigError("LinUCB without noise has no card.")
     account = ZCDPAccountant().add(policy.event)
@@ -27,10 +27,10 @@ def linear(policy: LinUCB, *, visits_per_person: int | None = None) -> Guarantee
             f"What all others are shown is ({epsilon:g}, {delta:g})-differentially private for "
             "each visit: for its context, the arm and the reward together."
         ),
-        protects="one visit: its context, what was shown, and what came of it",
+        protects="one visit: its context, the arm that was shown, and the reward",
         adjacency=Adjacency("visit", "add or remove"),
         against=(
-            "everybody else together, with all they are ever shown and every released matrix; a "
+            "everyone else together, with all they are ever shown and every released matrix; a "
             "visit replaced by another costs more"
         ),
         trust=Trust.OWN_VENDOR,
@@ -53,10 +53,13 @@ def linear(policy: LinUCB, *, visits_per_person: int | None = None) -> Guarantee
             "a context lies in the cube, and a reward enters within its public range",
         ),
         not_covered=(
-            "her own video, which follows from her own context: whoever sees it learns about her",
-            "her own vendor, which sees contexts and rewards, and a neighbour a request goes to",
+            "a user's own video, towards anyone who sees it: it depends on the user's own context",
+            (
+                "the user's own vendor, which sees contexts and rewards, and neighbours that "
+                "get a request"
+            ),
             "that a visit took place, and when: arrivals are counted in public",
-            "what a vendor learns about its neighbours: that costs something more",
+            "what a vendor learns about its neighbours: that costs extra",
         ),
         sources=(
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
