@@ -2,11 +2,11 @@
 
 python benchmarks/studies/ledger.py [--only PART ...] [--quick] [--json] [--folder DIR]
 
-Parts: rate, starts, overwriting, crowd-sqlite, crowd-postgres, kills-sqlite, kills-postgres, power,
-faults. Counts of what went wrong have to be nothing; for the faults, and for settings of SQLite
-that are not shipped, they have to be something. Needs a PostgreSQL server, and for one part the
-package `apsw`. Exit code 1 if a count is not as it has to be. All of it takes forty minutes,
---quick a few.
+Parts: rate, second, starts, overwriting, crowd-sqlite, crowd-postgres, kills-sqlite,
+kills-postgres, power, faults. Counts of what went wrong have to be nothing; for the faults, and for
+settings of SQLite that are not shipped, they have to be something. Needs a PostgreSQL server, and
+for one part the package `apsw`. Exit code 1 if a count is not as it has to be. All of it takes
+forty-five minutes, --quick a few.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,22 @@ def rate(bench: Bench) -> Rows:
         rows.append({**often, "store": "SQLite, a checkpoint after every 1,000"})
     with postgres() as running:
         rows.append(_rate("PostgreSQL", bench.on(running), bench.of(8000, 2000)))
+    return rows
+
+
+def second(bench: Bench) -> Rows:
+    """What a second place in PostgreSQL costs a ledger in SQLite, beside one in a file: one thread,
+    so that each release is a commit of its own, and forty; in turns."""
+    rows = []
+    with postgres() as running:
+        for threads in (1, 40):
+            for _ in range(bench.of(3, 2)):
+                for place in ("a file", "PostgreSQL"):
+                    path = bench.folder / f"second{len(rows)}.db"
+                    head = f"{path}.head" if place == "a file" else running.database()
+                    opened = partial(open_ledger, path, second=head, patience=300)
+                    releases = bench.of(1000, 400) * (1 if threads == 1 else 4)
+                    rows.append(_rate(f"SQLite, head in {place}", opened, releases, threads))
     return rows
 
 
@@ -375,6 +392,7 @@ def _in_memory() -> Iterator[Path]:
 
 PARTS: dict[str, Callable[[Bench], Rows]] = {
     "rate": rate,
+    "second": second,
     "starts": starts,
     "overwriting": overwriting,
     "crowd-sqlite": crowd_sqlite,
