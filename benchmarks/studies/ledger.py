@@ -93,7 +93,7 @@ def rate(bench: Bench) -> Rows:
 def second(bench: Bench) -> Rows:
     """What a second place in PostgreSQL costs a ledger in SQLite, beside one in a file: one thread,
     so that each release is a commit of its own, and forty; in turns."""
-    rows = []
+    rows: Rows = []
     with postgres() as running:
         for threads in (1, 40):
             for _ in range(bench.of(3, 2)):
