@@ -124,7 +124,7 @@ def calm() -> Vector:
 
 
 def catalogue() -> Vector:
-    """Items come, go, are renamed and merged; tables without a chance."""
+    """Items come, go, are renamed, renamed again and merged; tables without a chance."""
     life = Life(disclosure(RULE, items=ITEMS[:6]))
     life.on(monday(1), some(8) | {"old": 4.0})
     life.refit(disclosure(RULE, items=ITEMS[2:9], aliases=(("old", ITEMS[3]),), seed=1), FIRST + 2)
@@ -133,6 +133,9 @@ def catalogue() -> Vector:
     life.refit(disclosure(RULE, items=ITEMS[3:4] + ITEMS[6:], aliases=merged), FIRST + 3)
     life.on(monday(3), some(10) | {"old": 4.0})
     life.on(monday(4), some(10))
+    again = (*((old, "new") if new == ITEMS[6] else (old, new) for old, new in merged),)
+    life.refit(disclosure(RULE, items=("new",), aliases=(*again, (ITEMS[6], "new"))), FIRST + 5)
+    life.on(monday(5), some(10))
     return life.vector("catalogue")
 
 
@@ -147,6 +150,37 @@ def merging() -> Vector:
     life.on(monday(3), {item: stars for item, stars in some(10).items() if item not in gone})
     life.on(monday(4), some(10))
     return life.vector("merging")
+
+
+def named_again() -> list[Vector]:
+    """Names that are dropped, contradicted, used again, or given without the step between."""
+    before, after = ITEMS[1:], ("b", *ITEMS[1:])
+    found = []
+    for name, items, aliases in (
+        ("a step left out", ("c", *before), ((ITEMS[0], "c"),)),
+        ("a name dropped", after, ()),
+        ("an old id again", ITEMS, ()),
+        ("an old id again, turned round", ITEMS, (("b", ITEMS[0]),)),
+        ("split after a merge", ("b", "c", *before), ((ITEMS[0], "c"),)),
+        ("renamed twice", ("c", *before), ((ITEMS[0], "c"), ("b", "c"))),
+    ):
+        life = Life()
+        life.on(monday(1), some(5))
+        life.refit(disclosure(RULE, items=after, aliases=((ITEMS[0], "b"),)), FIRST + 2)
+        life.on(monday(2), some(5))
+        life.refit(disclosure(RULE, items=items, aliases=aliases), FIRST + 3)
+        life.on(monday(3), some(8) | {"b": 2.0, "c": 3.0})
+        life.on(monday(4), {item: stars for item, stars in some(8).items() if item != ITEMS[1]})
+        found.append(life.vector(name))
+    return found
+
+
+def odd_stars() -> Vector:
+    """Stars off the scale: of undecided items, of decided ones, of items of no table."""
+    life = Life()
+    life.on(monday(1), some(4) | {ITEMS[4]: 9.0, ITEMS[7]: 2.5, "elsewhere": 99.0})
+    life.on(monday(2), dict.fromkeys(ITEMS[:4], -3.0) | {ITEMS[4]: 2.0})
+    return life.vector("stars off the scale")
 
 
 def memories() -> list[Vector]:
@@ -188,6 +222,8 @@ def silences() -> list[Vector]:
         ("another attribute", disclosure(RULE, attributes=(AGE, GENDER)), FIRST + 2, OWN),
         ("an unsafe rule", unsafe, FIRST + 2, OWN),
         ("not in the log", other, None, OWN),
+        ("another calendar", disclosure(RULE, epoch_length=DAY), FIRST + 2, OWN),
+        ("another calendar, not in the log", disclosure(RULE, epoch_length=DAY), None, OWN),
         ("not yet in the log", other, FIRST + 5, OWN),
         ("two in one epoch", other, FIRST, OWN),
     ):
@@ -281,5 +317,7 @@ def migrations() -> list[Vector]:
 
 
 def content() -> dict[str, list[Any]]:
-    lives = [calm(), catalogue(), merging(), *memories(), *silences(), *map(lived, range(12))]
+    named = [catalogue(), merging(), *named_again()]
+    others = [calm(), odd_stars(), *memories(), *silences()]
+    lives = [*named, *others, *map(lived, range(12))]
     return {"lives": lives, "migrations": migrations()}

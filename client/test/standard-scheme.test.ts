@@ -197,13 +197,106 @@ test("frozen items and items of no chance are never decided", async () => {
   expect([...state.records.keys()]).toEqual([3]);
 });
 
-test("a record follows its item to a new name, and held back wins over shown", () => {
-  const record = (level: number | null) => ({ level, digest: "", epoch: 0, withdrawn: false });
-  const records = [["a", record(0)], ["b", record(null)], ["c", record(0)]] as const;
+test("a record follows its item to a new name; a shown one stands, and a withdrawn one does not", () => {
+  const record = (level: number | null, withdrawn = false) => ({ level, digest: "", epoch: 0, withdrawn });
+  const records = [["a", record(0)], ["b", record(null)], ["c", record(0, true)]] as const;
   const state = new State({ created: 0, records, frozen: ["d"], arrivals: [["e", 5]] });
   state.follow([["a", "b"], ["c", "x"], ["d", "y"], ["e", "z"]]);
-  expect([...state.records].map(([item, { level }]) => [item, level])).toEqual([["b", null], ["x", 0]]);
+  expect([...state.records].map(([item, { level }]) => [item, level])).toEqual([["b", 0], ["x", null]]);
   expect([[...state.frozen], [...state.arrivals]]).toEqual([["y"], [["z", 5]]]);
+});
+
+test.each<[string, ItemId[], standardScheme.Alias[]]>([
+  ["without the step between", ["c"], [["a", "c"]]],
+  ["dropped", ["b"], []],
+  ["turned round", ["a"], [["b", "a"]]],
+])("a name that was followed and is now %s decides nothing", async (_, items, aliases) => {
+  const person = await new Person().begin();
+  const sure = { chance: () => CAP };
+  await person.speak(disclosureOf({ ...sure, items: ["a"] }), all(["a"]), BEGIN + 1800);
+  const now = BEGIN + 2 * WEEK;
+  const named = disclosureOf({ ...sure, items: ["b"], aliases: [["a", "b"]] });
+  const before = await person.speak(named, all(["a"]), now);
+  const other = disclosureOf({ ...sure, items: [...items, "new"], aliases });
+  const letter = await person.speak(other, all(["a", "b", "c", "new"]), now + WEEK);
+  expect(letter?.ratings).toEqual(before?.ratings);
+  expect(person.silence).toContain("contradict");
+  expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual(["b"]);
+});
+
+test("letters after merges are equal for histories that differ in held-back items alone", async () => {
+  const disclosure = disclosureOf();
+  const { records } = await decided(disclosure, all(disclosure.items));
+  const split = (wanted: boolean) =>
+    [...records].filter(([, { level }]) => (level === null) === wanted).map(([item]) => item);
+  const [held, shown] = [split(true), split(false)];
+  const merges = fc.array(fc.tuple(fc.constantFrom(...held, ...shown), fc.constantFrom(...shown)));
+  await fc.assert(
+    fc.asyncProperty(fc.subarray(shown), fc.subarray(held), merges, fc.boolean(), async (own, more, pairs, turned) => {
+      const joined = new Map(pairs.map(([one, other]) => (turned ? [other, one] : [one, other])));
+      const kept = [...joined.keys()].filter((old) => ![...joined.values()].includes(old));
+      const aliases = kept.map((old): standardScheme.Alias => [old, joined.get(old) as ItemId]);
+      const left = disclosureOf({ items: disclosure.items.filter((item) => !kept.includes(item)), aliases });
+      const said: string[][] = [];
+      for (const history of [all(own), new Map([...all(own), ...all(more, 5)])]) {
+        const person = await new Person(FEMALE, SECRET).begin();
+        const gone = new Map([...history].filter(([item]) => item !== own[0]));
+        const asked = [
+          [disclosure, history, BEGIN + 1800],
+          [left, gone, BEGIN + 2 * WEEK],
+          [left, gone, BEGIN + 3 * WEEK],
+        ] as const;
+        const letters: string[] = [];
+        for (const turn of asked) letters.push(hex((await person.speak(...turn))?.encode() ?? new Uint8Array()));
+        said.push(letters);
+      }
+      expect(said[0]).toEqual(said[1]);
+    }),
+    few,
+  );
+});
+
+test("an account that was made elsewhere sends nothing, then and later", async () => {
+  const person = new Person();
+  const begun = standardScheme.opened(undefined, [1], { now: BEGIN, length: WEEK, spoken: null });
+  await person.account.begin(begun);
+  for (let week = 0; week < 5; week++) {
+    expect(await person.speak(disclosureOf(), all([1, 2]), BEGIN + week * WEEK)).toBeUndefined();
+  }
+  expect(person.silence).toMatch(/^Nothing new is decided or sent: another memory/);
+  expect((await person.account.state())?.records.size).toBe(0);
+});
+
+test("a closed account sends its set on, and decides nothing", async () => {
+  const person = await new Person().begin();
+  const disclosure = disclosureOf({ chance: () => CAP });
+  const first = await person.speak(disclosure, all([1, 2, 3]), BEGIN + 1800);
+  await person.account.close();
+  const letter = await person.speak(disclosure, all(disclosure.items), BEGIN + 2 * WEEK);
+  expect(letter?.ratings).toEqual(first?.ratings);
+  expect((await person.account.state())?.records.size).toBe(3);
+});
+
+test("a star off the scale does not stop the letter", async () => {
+  const person = await new Person().begin();
+  const history = new Map<ItemId, number>([[1, 9], [2, 3], [3, Number.NaN]]);
+  expect((await person.speak(disclosureOf(), history, BEGIN + 1800))?.epoch).toBe(0);
+  expect(person.silence).toBe("Not decided, because the stars lie off the scale: 1, 3.");
+  expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual([2]);
+});
+
+test.each([true, false])("another epoch length does not set the calendar (in the log: %s)", async (logged) => {
+  const person = await new Person().begin();
+  const first = await person.speak(disclosureOf(), all([1, 2, 3]), BEGIN + 2 * WEEK);
+  const other = disclosureOf({ epochLength: DAY });
+  if (logged) person.log.push([(person.log.at(-1)?.[0] ?? 0) + 1, await other.digest()]);
+  const published = { disclosure: other, log: [...person.log] };
+  const rated = { history: all([1, 2, 3, 4]), entered: new Map() };
+  const now = BEGIN + 3 * WEEK + DAY;
+  const { letter } = await person.account.speak(published, FEMALE, rated, now);
+  const release = standardScheme.Release.decode(letter as Bytes);
+  expect([release.epoch, release.ratings]).toEqual([(first?.epoch ?? 0) + 1, first?.ratings]);
+  expect(await person.account.next(now, other)).toBeGreaterThan(now + 3 * DAY);
 });
 
 test("a lost memory freezes what is rated, and keeps out of epochs that may be taken", async () => {

@@ -15,10 +15,10 @@ import type { Store } from "../memory.js";
 import type { Secret } from "../randomness.js";
 import { Refused } from "../refused.js";
 import { Device, renamed, standing, type History, type Values } from "./device.js";
-import { calendar, due, end, latestEnded, moment, running } from "./epochs.js";
+import { calendar, due, end, latestEnded, moment, running, type Reckoning } from "./epochs.js";
 import { Release, type Disclosure } from "./messages.js";
 import { refuseUnsafe } from "./refusing.js";
-import { State, type LogEntry } from "./state.js";
+import { spelledItem, State, type LogEntry } from "./state.js";
 
 /** What the service shows to everybody: its tables, and which tables counted in which epoch. */
 export interface Published {
@@ -26,7 +26,10 @@ export interface Published {
   readonly log: readonly LogEntry[];
 }
 
-/** All present stars, and the second at which each item was first entered, where it is known. */
+/**
+ * All present stars, each under the id that it was given for: a new name of an item is followed with
+ * the next letter. entered: the second at which each item was first entered, where it is known.
+ */
 export interface Rated {
   readonly history: History;
   readonly entered: ReadonlyMap<ItemId, number>;
@@ -66,11 +69,21 @@ export class Account {
     });
   }
 
+  /** Another memory of this account exists: nothing is decided any more. */
+  close(): Promise<void> {
+    return this.store.turn(async () => {
+      const state = await this.state();
+      if (state === undefined) return;
+      state.closed = true;
+      await this.keep(state);
+    });
+  }
+
   /** The second from which on the next letter may leave: it may have passed. */
-  async next(now: number, { epochLength: length }: Disclosure): Promise<number | undefined> {
+  async next(now: number, disclosure: Disclosure): Promise<number | undefined> {
     const state = await this.state();
     if (state === undefined) return undefined;
-    const reckoning = { created: state.created, length };
+    const reckoning = reckoningOf(state, disclosure);
     const ended = latestEnded(now, reckoning);
     const waits = ended !== undefined && ended > state.lastEpoch;
     return moment(waits ? ended : running(now, reckoning), reckoning, this.secret);
@@ -78,13 +91,13 @@ export class Account {
 
   /**
    * The letter that is due, kept before it is returned. Asked again in the same epoch, it returns the
-   * same bytes. RangeError for stars off the scale.
+   * same bytes. Stars off the scale are not decided.
    */
   speak(published: Published, values: Values, rated: Rated, now: number): Promise<Spoken> {
     return this.store.turn(async () => {
       const state = await this.state();
       if (state === undefined) return { letter: null };
-      const asked = await followed(state, published, rated, now);
+      const asked = await readied(state, published, rated, now);
       note(state, asked, now);
       const spoken = await this.due(state, asked, { ...published, values, now });
       await this.keep(state);
@@ -92,16 +105,16 @@ export class Account {
     });
   }
 
-  private async due(state: State, asked: Followed, turn: Published & Now): Promise<Spoken> {
-    const reckoning = { created: state.created, length: turn.disclosure.epochLength };
+  private async due(state: State, asked: Readied, turn: Published & Now): Promise<Spoken> {
+    const { reckoning } = asked;
     if (latestEnded(turn.now, reckoning) === state.lastEpoch) return { letter: state.letter };
     const epoch = await due(state.lastEpoch, turn.now, reckoning, this.secret);
     if (epoch === undefined) return { letter: null };
     const over = end(epoch, reckoning);
     const { release, ...silence } = await this.said(state, asked, { ...turn, epoch, over });
+    if (release !== null || state.closed) state.lastEpoch = epoch;
     if (release === null) return { letter: null, ...silence };
     state.letter = release.encode();
-    state.lastEpoch = epoch;
     state.spoken = epoch;
     return { letter: state.letter, ...silence };
   }
@@ -109,24 +122,29 @@ export class Account {
   /** What would be said if the running epoch ended now. Nothing of it is kept. */
   async draft(published: Published, values: Values, rated: Rated, now: number): Promise<Said> {
     const state = (await this.state()) ?? new State({ created: now });
-    const asked = await followed(state, published, rated, now);
-    const epoch = running(now, { created: state.created, length: published.disclosure.epochLength });
+    const asked = await readied(state, published, rated, now);
+    const epoch = running(now, asked.reckoning);
     return this.said(state, asked, { ...published, values, now, epoch, over: Infinity });
   }
 
-  private async said(state: State, asked: Followed, turn: Turn): Promise<Said> {
-    const { history, distrust } = asked;
+  private async said(state: State, asked: Readied, turn: Turn): Promise<Said> {
     const { disclosure, values, epoch, over } = turn;
-    state.withdraw(history);
-    if (distrust !== undefined) return { release: again(state, epoch), silence: distrust };
+    if (asked.distrust !== undefined) {
+      return { release: again(state, asked, epoch), silence: `Nothing new is decided: ${asked.distrust}.` };
+    }
+    state.epochLength = asked.reckoning.length;
+    const named = follow(state, asked.history, disclosure);
     const arrived = (item: ItemId) => (state.arrivals.get(item) ?? -1) < over;
-    const ended = new Map([...history].filter(([item]) => arrived(item)));
+    const ended = new Map([...named].filter(([item]) => arrived(item)));
     try {
       const device = await Device.of(disclosure, values, state, this.secret);
-      return { release: await device.release(ended, epoch) };
+      const off = device.offScale(ended);
+      for (const item of off) ended.delete(item);
+      return { release: await device.release(ended, epoch), ...skipped(off) };
     } catch (error) {
-      const silence = refusal(error);
-      return { release: await standing(state, disclosure, epoch), silence };
+      const mute = state.closed && state.letter === null;
+      const silence = `Nothing new is decided${mute ? " or sent" : ""}: ${refusal(error)}.`;
+      return { release: mute ? null : await standing(state, disclosure, epoch), silence };
     }
   }
 
@@ -135,8 +153,9 @@ export class Account {
   }
 }
 
-/** distrust: why the disclosure is not to be followed, in anything. */
-interface Followed extends Rated {
+/** Ratings under the names that are followed. distrust: why the disclosure is not, in anything. */
+interface Readied extends Rated {
+  readonly reckoning: Reckoning;
   readonly distrust?: string;
 }
 
@@ -151,23 +170,47 @@ interface Turn extends Published, Now {
   readonly over: number;
 }
 
-/** The ratings under the names of a disclosure that may be followed; as they are otherwise. */
-async function followed(
+async function readied(
   state: State,
   published: Published,
   rated: Rated,
   now: number,
-): Promise<Followed> {
+): Promise<Readied> {
   const { disclosure } = published;
+  const reckoning = reckoningOf(state, disclosure);
+  const [history, entered] = [renamed(rated.history, state), renamed(rated.entered, state)];
   try {
-    state.log = await checked(published, state.log, calendar(now, disclosure.epochLength));
+    state.log = await checked(published, state.log, calendar(now, reckoning.length));
     refuseUnsafe(disclosure);
+    state.checkNames(disclosure.aliases);
   } catch (error) {
-    return { ...rated, distrust: refusal(error) };
+    return { history, entered, reckoning, distrust: refusal(error) };
   }
-  state.follow(disclosure.aliases);
-  const [history, entered] = [renamed(rated.history, disclosure), renamed(rated.entered, disclosure)];
-  return { history, entered };
+  return { history, entered, reckoning };
+}
+
+/** The calendar of the first disclosure that was followed. */
+export function reckoningOf({ created, epochLength }: State, disclosure: Disclosure): Reckoning {
+  return { created, length: epochLength || disclosure.epochLength };
+}
+
+/**
+ * The ratings under new names. Deletions count under the names of the last letter, before names are
+ * merged: a deleted item does not come back because it is merged with a rated one. Where a rating
+ * stands under a new name already, its old name was not deleted.
+ */
+function follow(state: State, history: History, disclosure: Disclosure): Map<ItemId, number> {
+  const { aliases } = disclosure;
+  const anew = aliases.filter(([, now]) => history.has(now) && state.undecided(now));
+  state.withdraw(new Set([...history.keys(), ...anew.map(([old]) => old)]));
+  state.follow(aliases);
+  return renamed(history, disclosure);
+}
+
+/** What the owner hears of stars off the scale. */
+function skipped(items: readonly ItemId[]): { silence?: string } {
+  const listed = items.map(spelledItem).join(", ");
+  return listed === "" ? {} : { silence: `Not decided, because the stars lie off the scale: ${listed}.` };
 }
 
 /** When each undecided item arrived; what was deleted before it was decided is forgotten. */
@@ -181,7 +224,8 @@ function note(state: State, { history, entered }: Rated, now: number): void {
 }
 
 /** The last letter's set, less what its owner deleted, for the disclosure of that letter. */
-function again(state: State, epoch: number): Release | null {
+function again(state: State, { history }: Rated, epoch: number): Release | null {
+  state.withdraw(history);
   if (state.letter === null) return null;
   const last = Release.decode(state.letter);
   const shown = state.shown();
@@ -213,6 +257,6 @@ async function checked(
 
 /** Why nothing new is decided; any other error goes on. */
 function refusal(error: unknown): string {
-  if (error instanceof Refused) return `Nothing new is decided: ${error.message}.`;
+  if (error instanceof Refused) return error.message;
   throw error;
 }

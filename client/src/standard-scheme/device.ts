@@ -62,6 +62,9 @@ export class Device {
     const own = disclosure.attributes.map((table) => ownRow(table, values));
     if (typeof dice !== "function") checkSecret(dice);
     const drawing = typeof dice === "function" ? dice : await secretDrawing(dice);
+    if (state.closed) {
+      throw new Refused("another memory of this account exists, and may have decided anything");
+    }
     const boundTo = await bindingOf(disclosure, values);
     if (state.binding !== "" && state.binding !== boundTo) {
       throw new Refused(
@@ -82,17 +85,22 @@ export class Device {
     const { disclosure, state } = this;
     state.follow(disclosure.aliases);
     const rated = renamed(history, disclosure);
-    const levels = [...disclosure.items.entries()]
-      .filter(([number, item]) => rated.has(item) && state.undecided(item) && this.decidable(number))
-      .map(([number, item]) => ({ number, item, level: this.level(item, rated.get(item) as number) }));
+    for (const item of this.offScale(rated)) {
+      throw new RangeError(`the stars given to item ${String(item)} lie off the scale`);
+    }
     const digest = await disclosure.digest();
-    for (const { number, item, level } of levels) {
-      const released = await this.decide(number, level, this.drawing(item));
+    for (const { number, item, level } of this.levels(rated)) {
+      const released = await this.decide(number, level as number, this.drawing(item));
       state.records.set(item, { level: released, digest, epoch, withdrawn: false });
       state.arrivals.delete(item);
     }
     state.withdraw(rated);
     return standing(state, disclosure, epoch);
+  }
+
+  /** The undecided items whose stars `release` refuses. */
+  offScale(history: History): ItemId[] {
+    return this.levels(history).flatMap(({ item, level }) => (level === undefined ? item : []));
   }
 
   /** Predicted stars for the owner: the recommender's scores plus the attribute's effect. */
@@ -113,14 +121,19 @@ export class Device {
     return completed;
   }
 
-  /** Stars to micro-levels; on a scale of whole stars, only whole levels are accepted. */
-  private level(item: ItemId, stars: number): number {
+  /** What is to be decided: micro-levels of each item, undefined for stars off the scale. */
+  private levels(rated: History): { number: number; item: ItemId; level: number | undefined }[] {
+    return [...this.disclosure.items.entries()]
+      .filter(([number, item]) => rated.has(item) && this.state.undecided(item) && this.decidable(number))
+      .map(([number, item]) => ({ number, item, level: this.level(rated.get(item) as number) }));
+  }
+
+  /** On a scale of whole stars, only whole levels are on it. */
+  private level(stars: number): number | undefined {
     const { minimum, step, levels } = this.disclosure;
     const level = (stars - numberOf(minimum)) / numberOf(step);
     const inside = level >= -1e-6 && level <= this.highest() + 1e-6;
-    if (!inside || (levels > 0 && Math.abs(level - roundHalfEven(level)) > 1e-6)) {
-      throw new RangeError(`the stars given to item ${String(item)} lie off the scale`);
-    }
+    if (!inside || (levels > 0 && Math.abs(level - roundHalfEven(level)) > 1e-6)) return undefined;
     const whole = levels > 0 ? roundHalfEven(level) * MICRO : roundHalfEven(level * MICRO);
     if (whole > LARGEST) throw new MessageError("an item and its level, both whole");
     return whole;
@@ -216,7 +229,7 @@ export async function standing(
 /** A map by items under new ids; an entry of the new id itself counts before an old id's. */
 export function renamed<V>(
   entries: ReadonlyMap<ItemId, V>,
-  { aliases }: Disclosure,
+  { aliases }: Pick<Disclosure, "aliases">,
 ): Map<ItemId, V> {
   const moved = aliases
     .filter(([old]) => entries.has(old))

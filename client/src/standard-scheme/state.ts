@@ -9,6 +9,7 @@
 import { compare, utf8, type Bytes } from "../bytes.js";
 import { isId, type ItemId } from "../items.js";
 import { require } from "../malformed.js";
+import { Refused } from "../refused.js";
 import { content, decode, encode, fieldsOf, isInteger, type Json } from "./canonical.js";
 import { latestEnded } from "./epochs.js";
 import { DAY, VERSION, type Alias } from "./messages.js";
@@ -49,6 +50,12 @@ export interface StateFields {
   readonly spoken?: number;
   /** The service's log as far as this device has seen it. */
   readonly log?: readonly LogEntry[];
+  /** The names that it follows, as in the disclosure that was followed last. */
+  readonly aliases?: readonly Alias[];
+  /** Seconds, of the first disclosure that was followed; 0 before. */
+  readonly epochLength?: number;
+  /** Whether nothing is decided any more: another memory of this account exists. */
+  readonly closed?: boolean;
 }
 
 /** An account on one device. */
@@ -62,6 +69,9 @@ export class State {
   letter: Bytes | null;
   spoken: number;
   log: readonly LogEntry[];
+  aliases: readonly Alias[];
+  epochLength: number;
+  closed: boolean;
 
   constructor(fields: StateFields) {
     this.created = fields.created;
@@ -73,6 +83,9 @@ export class State {
     this.letter = fields.letter ?? null;
     this.spoken = fields.spoken ?? -1;
     this.log = fields.log ?? [];
+    this.aliases = fields.aliases ?? [];
+    this.epochLength = fields.epochLength ?? 0;
+    this.closed = fields.closed ?? false;
     this.check();
   }
 
@@ -81,21 +94,51 @@ export class State {
     return !this.records.has(item) && !this.frozen.has(item);
   }
 
-  /** Move what is known about an old id to its new one; held back wins over shown. */
-  follow(aliases: Iterable<Alias>): void {
-    for (const [old, now] of aliases) {
-      if (this.frozen.delete(old)) this.frozen.add(now);
-      const second = this.arrivals.get(old);
-      if (second !== undefined) {
-        this.arrivals.delete(old);
-        this.arrivals.set(now, Math.min(second, this.arrivals.get(now) ?? second));
-      }
-      const moved = this.records.get(old);
-      if (moved !== undefined) {
-        this.records.delete(old);
-        this.records.set(now, standsOf(this.records.get(now) ?? moved, moved));
-      }
+  /** Under the names that are followed. */
+  named(items: Iterable<ItemId>): Set<ItemId> {
+    const now = new Map(this.aliases);
+    return new Set([...items].map((item) => now.get(item) ?? item));
+  }
+
+  /**
+   * Refused if these drop or contradict a name that was followed: its item would be decided a second
+   * time.
+   */
+  checkNames(aliases: readonly Alias[]): void {
+    const now = new Map(aliases);
+    if (this.aliases.some(([old, next]) => now.get(old) !== (now.get(next) ?? next))) {
+      throw new Refused("the disclosure's names of items contradict those that it gave before");
     }
+  }
+
+  /**
+   * Move what is known about an old id to its new one; Refused as by `checkNames`.
+   *
+   * What the letters hold they go on holding, and nothing else comes into them: of several records a
+   * shown one stands, the new id's own first, whatever was held back. A withdrawn one is held back
+   * from then on.
+   */
+  follow(aliases: readonly Alias[]): void {
+    this.checkNames(aliases);
+    const before = new Map(this.aliases);
+    for (const [old, now] of aliases) if (before.get(old) !== now) this.move(old, now);
+    for (const item of this.records.keys()) this.frozen.delete(item);
+    this.aliases = aliases;
+  }
+
+  private move(old: ItemId, now: ItemId): void {
+    if (this.frozen.delete(old)) this.frozen.add(now);
+    const second = this.arrivals.get(old);
+    if (second !== undefined) {
+      this.arrivals.delete(old);
+      this.arrivals.set(now, Math.min(second, this.arrivals.get(now) ?? second));
+    }
+    const found = [this.records.get(now), this.records.get(old)].flatMap((record) =>
+      record === undefined ? [] : record.withdrawn ? { ...record, level: null, withdrawn: false } : record,
+    );
+    this.records.delete(old);
+    const stands = found.find(({ level }) => level !== null) ?? found[0];
+    if (stands !== undefined) this.records.set(now, stands);
   }
 
   /** Mark the shown items whose rating was deleted, and unmark those rated again. */
@@ -112,7 +155,7 @@ export class State {
   shown(): Map<ItemId, number> {
     const found = new Map<ItemId, number>();
     for (const [item, { level, withdrawn }] of this.records) {
-      if (level !== null && !withdrawn && !this.frozen.has(item)) found.set(item, level);
+      if (level !== null && !withdrawn) found.set(item, level);
     }
     return found;
   }
@@ -135,18 +178,22 @@ export class State {
         letter: this.letter === null ? null : new TextDecoder().decode(this.letter),
         spoken: this.spoken,
         log: this.log,
+        aliases: this.aliases,
+        epoch_length: this.epochLength,
+        closed: this.closed,
       }),
     );
   }
 
   static decode(data: Uint8Array): State {
     return decode(data, "memory", VERSION, (whole) => {
-      const [created, binding, records, frozen, arrivals, lastEpoch, letter, spoken, log] = fieldsOf(
+      const [created, binding, records, frozen, arrivals, lastEpoch, letter, ...later] = fieldsOf(
         whole,
         "memory",
         ...["created", "binding", "records", "frozen", "arrivals", "last_epoch", "letter"],
-        ...["spoken", "log", "message", "version"],
+        ...["spoken", "log", "aliases", "epoch_length", "closed", "message", "version"],
       );
+      const [spoken, log, aliases, length, closed] = later;
       require(letter === null || typeof letter === "string", "a letter is a text");
       return new State({
         created: small(created) as number,
@@ -158,6 +205,9 @@ export class State {
         letter: letter === null ? null : utf8(letter),
         spoken: small(spoken) as number,
         log: rowsOf(log, 2) as unknown as LogEntry[],
+        aliases: pairsOf(aliases) as unknown as Alias[],
+        epochLength: small(length) as number,
+        closed: closed as boolean,
       });
     });
   }
@@ -176,6 +226,9 @@ export class State {
     require([...this.frozen].every(isId), "an item that is frozen");
     const logged = this.log.every(([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string");
     require(logged, "a log of digests");
+    require(this.aliases.flat().every(isId), "old ids and new ones");
+    const settled = isInteger(this.epochLength, 0) && typeof this.closed === "boolean";
+    require(settled, "the length of an epoch, and whether the memory is closed");
   }
 }
 
@@ -190,7 +243,8 @@ export interface Start {
 
 /**
  * The state to go on with, when a device starts. spoken: null where this device did not make the
- * secret. A secret that spoke and has no memory, or an older one, may have decided anything rated.
+ * secret. A secret that spoke and has no memory, or an older one, may have decided anything rated. One
+ * that was made elsewhere may still decide there, so that nothing is ever decided here.
  */
 export function opened(
   state: State | undefined,
@@ -198,11 +252,14 @@ export function opened(
   { now, length, spoken }: Omit<Start, "spoken"> & { readonly spoken: number | null },
 ): State {
   if (state !== undefined) {
-    if (spoken !== null && spoken > state.spoken) restore(state, rated, { now, length, spoken });
+    const old = spoken !== null && spoken > state.spoken && !state.closed;
+    if (old) restore(state, rated, { now, length, spoken });
     return state;
   }
   if (spoken === -1) return new State({ created: now });
-  return lost(rated, { now, length, spoken: spoken ?? -1 });
+  const found = lost(rated, { now, length, spoken: spoken ?? -1 });
+  found.closed = spoken === null;
+  return found;
 }
 
 /** The state of an account whose memory is lost: what is rated by now is never decided. */
@@ -231,14 +288,14 @@ export function migrated(decided: Iterable<ItemId>, now: number, length: number)
  * may have decided stays frozen; no star is kept.
  */
 export function forgotten(state: State, rated: Iterable<ItemId>, now: number): State {
-  const { frozen, records, arrivals, log } = state;
-  const decided = [...frozen, ...records.keys(), ...arrivals.keys(), ...rated];
-  return new State({ created: now, frozen: decided, log });
+  const { frozen, records, arrivals, log, aliases } = state;
+  const decided = [...frozen, ...records.keys(), ...arrivals.keys(), ...state.named(rated)];
+  return new State({ created: now, frozen: decided, log, aliases });
 }
 
 /** Take an older copy of the memory as lost for everything that it has no record of. */
 function restore(state: State, rated: Iterable<ItemId>, { now, length, spoken }: Start): void {
-  for (const item of [...rated, ...state.arrivals.keys()]) {
+  for (const item of [...state.named(rated), ...state.arrivals.keys()]) {
     if (!state.records.has(item)) state.frozen.add(item);
   }
   state.arrivals.clear();
@@ -249,23 +306,22 @@ function restore(state: State, rated: Iterable<ItemId>, { now, length, spoken }:
 
 /** What ended before now is over: another letter of those epochs may have left. */
 function close(state: State, now: number, length: number): void {
-  const ended = latestEnded(now, { created: state.created, length }) ?? -1;
+  const reckoning = { created: state.created, length: state.epochLength || length };
+  const ended = latestEnded(now, reckoning) ?? -1;
   state.lastEpoch = Math.max(state.lastEpoch, state.spoken, ended);
-}
-
-/** Of two records of one item, the one that stands; the first of two that weigh the same. */
-function standsOf(one: Record, other: Record): Record {
-  const weight = (record: Record) => (record.level === null ? 0 : 2) + (record.withdrawn ? 1 : 0);
-  return weight(other) < weight(one) ? other : one;
 }
 
 /** By the bytes of the item's JSON. */
 function inOrder<V>(rows: ReadonlyMap<ItemId, V>): [ItemId, V][] {
   const spelled = [...rows].map(([item, value]) => {
-    const text = typeof item === "string" ? JSON.stringify(item) : String(item);
-    return { key: new TextEncoder().encode(text), row: [item, value] as [ItemId, V] };
+    return { key: new TextEncoder().encode(spelledItem(item)), row: [item, value] as [ItemId, V] };
   });
   return spelled.sort((one, other) => compare(one.key, other.key)).map(({ row }) => row);
+}
+
+/** The item's JSON. */
+export function spelledItem(item: ItemId): string {
+  return typeof item === "string" ? JSON.stringify(item) : String(item);
 }
 
 function isRecord({ level, digest, epoch, withdrawn }: Record): boolean {
@@ -284,8 +340,12 @@ function listOf(value: Json | undefined): Json[] {
 }
 
 function rowsOf(value: Json | undefined, width: number): Json[][] {
+  return pairsOf(value, width).map(([item, ...rest]) => [item, ...rest.map(small)] as Json[]);
+}
+
+function pairsOf(value: Json | undefined, width = 2): Json[][] {
   const rows = listOf(value);
   const fits = rows.every((row) => Array.isArray(row) && row.length === width);
   require(fits, "a memory holds rows of known length");
-  return (rows as Json[][]).map(([item, ...rest]) => [item as Json, ...rest.map((one) => small(one) as Json)]);
+  return rows as Json[][];
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -266,22 +265,68 @@ def test_logs_that_are_not_followed(log, reason):
     assert checked(((5, "x"), (6, "d"), (9, "x")), ((5, "x"),), Shown, 7)
 
 
-def test_stars_off_the_scale_are_an_error_of_the_app(person):
-    """They are refused in a sentence; nothing is decided, kept or sent."""
-    with pytest.raises(ValueError, match="off the scale"):
-        person.speak(LETTER, HISTORY | {"item 5": 9.0})
-    assert person.state.records == {}
-    assert person.kept == []
+@pytest.mark.parametrize("stars", [9.0, 0.0, 3.5, float("nan")])
+def test_a_star_off_the_scale_does_not_stop_the_letter(person, stars):
+    """Its item is not decided, and its owner hears of it; put right, it is decided next."""
+    letter = person.speak(LETTER, HISTORY | {"item 5": stars})
+    assert letter.epoch == FIRST
+    assert set(person.state.records) == set(HISTORY) - {"item 5"}
+    assert person.heard == ['Not decided, because the stars lie off the scale: "item 5".']
+    person.speak(LETTER + WEEK, HISTORY)
+    assert set(person.state.records) == set(HISTORY)
+
+
+def test_a_decided_item_needs_no_star_on_the_scale(person):
+    """A star that is put off the scale later changes nothing: it is not looked at."""
+    letter = person.speak(LETTER)
+    wrong = dict.fromkeys(HISTORY, 99.0)
+    assert person.speak(LETTER + WEEK, wrong).ratings == letter.ratings != ()
+    assert person.heard == []
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_another_epoch_length_does_not_set_the_calendar(person, trusted):
+    """Whatever a later disclosure says, letters leave as those of the first one."""
+    before = person.speak(LETTER)
+    shown = replace(person.shown, epoch_length=DAY)
+    if trusted:
+        person.refit(shown, FIRST + 1)
+    else:
+        person.shown = shown
+    spoken = {}
+    for now in range(LETTER, LETTER + 3 * WEEK, 3600):
+        letter = person.speak(now)
+        spoken.setdefault(letter and letter.epoch, now)
+    assert set(spoken) == {None, FIRST, FIRST + 1, FIRST + 2, FIRST + 3}
+    for epoch in (FIRST + 1, FIRST + 2):
+        due = moment(epoch, CREATED, WEEK, SECRET)
+        assert due <= spoken[epoch] < due + 3600
+    assert letter.ratings == before.ratings
+
+
+def test_a_deletion_in_silence_counts_under_followed_names(person):
+    """A rating under an old id is not deleted, whatever a disclosure that is not trusted says."""
+    first, second, *others = person.shown.items
+    before = person.speak(LETTER, dict.fromkeys((first, second, *others), 3.0))
+    person.refit(named(person.shown, ["new", second, *others], ((first, "new"),)), FIRST + 1)
+    renamed = person.speak(LETTER + WEEK, dict.fromkeys((first, second, *others), 3.0))
+    assert [level for _, level in renamed.ratings] == [level for _, level in before.ratings]
+    silent(person, "not in the log")
+    after = person.speak(LETTER + 2 * WEEK, dict.fromkeys((first, *others), 3.0))
+    assert after.ratings == tuple(pair for pair in renamed.ratings if pair[0] != second)
+    assert {first, second} & {item for item, _ in before.ratings}
+
+
+def named(shown, items, aliases):
+    """The same tables under other ids."""
+    return replace(shown, items=tuple(items), aliases=tuple(aliases))
 
 
 def test_renamed_items_are_followed_before_anything(person):
     """The record moves, and a rating under the old id is not taken for a deletion."""
     before = person.speak(LETTER, {"item 0": 1.0, "item 1": 2.0})
     (first, *others) = person.shown.items
-    content = json.loads(person.shown.encode())
-    content["items"], content["aliases"] = ["new", *others], [[first, "new"]]
-    spelled = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-    person.refit(type(person.shown).decode(spelled), FIRST + 1)
+    person.refit(named(person.shown, ["new", *others], [(first, "new")]), FIRST + 1)
     after = person.speak(LETTER + WEEK, {"item 0": 1.0, "item 1": 2.0})
     renamed = {"item 0": "new"}
     assert after.ratings == tuple((renamed.get(i, i), level) for i, level in before.ratings)

@@ -12,6 +12,7 @@ from scripted_dice import always, never, seeded
 from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.refusing import Refused
 
 OWN = {"gender": "F"}
 HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}
@@ -138,26 +139,17 @@ def test_a_renamed_item_keeps_its_record(disclose, state):
     assert "old" not in state.records
 
 
-def test_of_merged_items_one_held_back_wins(disclose, state):
-    """An item that any record holds back stays at home."""
-    state.records = {
-        "old": Record(None, "", 0),
-        "item 0": Record(MICRO, "", 0),
-        "item 1": Record(MICRO, "", 0),
-        "other": Record(2 * MICRO, "", 0),
-    }
-    merged = disclose(aliases=(("old", "item 0"), ("other", "item 1")))
-    sent = dict(
-        Device(merged, OWN, state, never).release({"item 0": 3.0, "item 1": 3.0}, 1).ratings
-    )
-    assert sent == {"item 1": MICRO}
-
-
 def test_frozen_items_are_neither_decided_nor_sent(disclose, state):
     """Another memory may have decided them."""
     state.frozen = {"item 0", "old"}
-    state.records["item 0"] = Record(MICRO, "", 0)
     renamed = disclose(aliases=(("old", "item 1"),))
     sent = Device(renamed, OWN, state, always(0)).release(HISTORY, 0)
     assert [item for item, _ in sent.ratings] == [f"item {n}" for n in range(2, 6)]
     assert state.frozen == {"item 0", "item 1"}
+
+
+def test_a_closed_memory_decides_nothing(disclose, state):
+    """Another memory of the account exists."""
+    state.closed = True
+    with pytest.raises(Refused, match="another memory of this account"):
+        Device(disclose(), OWN, state, never)

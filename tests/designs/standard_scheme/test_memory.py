@@ -32,6 +32,9 @@ states = st.builds(
     letter=st.none() | st.text(st.characters(exclude_categories=["Cs"])).map(str.encode),
     spoken=st.integers(-1, 3000),
     log=st.lists(st.tuples(whole, digests), max_size=3).map(tuple),
+    aliases=st.lists(st.tuples(ids, ids), max_size=3).map(tuple),
+    epoch_length=whole,
+    closed=st.booleans(),
 )
 
 
@@ -68,6 +71,10 @@ def test_round_trip(state):
         {"letter": 7},
         {"log": [[1, 2]]},
         {"log": [[-1, "x"]]},
+        {"aliases": [["a"]]},
+        {"aliases": [["a", None]]},
+        {"epoch_length": -1},
+        {"closed": 0},
         {"more": 1},
     ],
     ids=str,
@@ -92,12 +99,13 @@ def test_a_fresh_secret_begins_anew():
 
 @pytest.mark.parametrize("spoken", [None, 5, 2810])
 def test_a_lost_memory_freezes_what_is_rated(spoken):
-    """A secret that spoke, or was made elsewhere, and has no memory decides later items only."""
+    """A secret that spoke and has no memory decides later items only, one of elsewhere nothing."""
     state = opened(None, spoken, ["a", 7], NOW, WEEK)
     assert state.frozen == {"a", 7}
     assert not state.undecided("a")
     assert state.undecided("b")
     assert state.records == {}
+    assert state.closed == (spoken is None)
     assert state.letter is None
     assert state.spoken == (-1 if spoken is None else spoken)
     assert state.last_epoch == max(latest_ended(NOW - DAY, NOW, WEEK), state.spoken)
@@ -113,8 +121,9 @@ def test_a_backup_freezes_what_was_rated_since():
         last_epoch=2700,
         spoken=2700,
     )
-    state = opened(backup, 2801, ["a", "b", "d"], NOW, WEEK)
-    assert state.frozen == {"c", "d"}
+    backup.aliases = (("old a", "a"), ("old e", "e"))
+    state = opened(backup, 2801, ["old a", "b", "d", "old e"], NOW, WEEK)
+    assert state.frozen == {"c", "d", "e"}
     assert set(state.records) == {"a", "b"}
     assert (state.letter, state.arrivals, state.spoken) == (None, {}, 2801)
     assert state.last_epoch == latest_ended(NOW - 9 * WEEK, NOW, WEEK) >= 2801
@@ -140,25 +149,29 @@ def test_forget_me_keeps_ids_alone():
         last_epoch=7,
         spoken=7,
         log=((1, "x"),),
+        aliases=(("old d", "d"),),
     )
-    after = forgotten(state, ["d"], NOW)
-    assert after == State(created=NOW, frozen={"a", "b", "c", "d", "f"}, log=((1, "x"),))
+    after = forgotten(state, ["old d"], NOW)
+    frozen = {"a", "b", "c", "d", "f"}
+    assert after == State(created=NOW, frozen=frozen, log=((1, "x"),), aliases=(("old d", "d"),))
     assert after.shown() == {}
 
 
 def test_aliases_move_everything():
-    """Records, frozen items and arrivals follow; of two arrivals the earlier counts."""
+    """Records, frozen items and arrivals follow, once; of two arrivals the earlier counts."""
     state = State(
         created=0,
-        records={"a": Record(1, "", 0, withdrawn=True), "b": Record(2, "", 0)},
+        records={"a": Record(1, "", 0), "b": Record(2, "", 0)},
         frozen={"c"},
         arrivals={"d": 5, "e": 3},
     )
-    state.follow([("a", "A"), ("b", "A"), ("c", "C"), ("d", "D"), ("e", "D")])
-    assert state.records == {"A": Record(2, "", 0)}
+    names = (("a", "A"), ("b", "A"), ("c", "C"), ("d", "D"), ("e", "D"))
+    state.follow(names)
+    assert state.records == {"A": Record(1, "", 0)}
     assert (state.frozen, state.arrivals) == ({"C"}, {"D": 3})
-    state.follow([("a", "A"), ("b", "A")])
-    assert state.records == {"A": Record(2, "", 0)}
+    before = state.encode()
+    state.follow(names)
+    assert state.encode() == before
 
 
 def test_lost_at_the_beginning_of_time():

@@ -205,16 +205,23 @@ def test_any_schedule_ends_with_the_same_dice(people, disclosures, number, gaps)
     assert [letter.epoch for letter in letters] == sorted({letter.epoch for letter in letters})
 
 
-def test_a_second_device_says_nothing_about_what_was_rated(people, disclosures):
-    """A device with the secret and without the memory sends only what was rated after its start.
+def test_a_second_device_says_nothing(people, disclosures):
+    """A device with the secret of another one and without its memory sends nothing at all."""
+    for number in range(40):
+        history, begin = history_of(people, number), CREATED + 3 * WEEK
+        state = opened(None, None, {}, begin, WEEK)
+        moments = [now for now in schedule(number) if now > begin]
+        letters = lived(history, "F", number.to_bytes(32, "big"), disclosures, moments, state)
+        assert not any(letters)
 
-    So no item has two decisions, whichever device a watcher looks at.
-    """
+
+def test_a_lost_memory_says_nothing_about_what_was_rated(people, disclosures):
+    """A device that lost its memory sends only what was rated after the loss was found."""
     sent = 0
     for number in range(40):
         history, begin = history_of(people, number), CREATED + 3 * WEEK
         before = {item for item, (_, at) in history.items() if at <= begin}
-        state = opened(None, None, before, begin, WEEK)
+        state = opened(None, 2810, before, begin, WEEK)
         moments = [now for now in schedule(number) if now > begin]
         letters = lived(history, "F", number.to_bytes(32, "big"), disclosures, moments, state)
         shown = {item for letter in letters if letter for item, _ in letter.ratings}

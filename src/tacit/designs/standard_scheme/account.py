@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from tacit.designs.standard_scheme.device import Device, History, renamed, standing
 from tacit.designs.standard_scheme.epochs import calendar, due, end, latest_ended
-from tacit.designs.standard_scheme.memory import Log, State
+from tacit.designs.standard_scheme.memory import Log, State, spelled
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release
 from tacit.designs.standard_scheme.refusing import Refused, refuse_unsafe
 
@@ -50,27 +50,31 @@ class Account:
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
         """The letter that is due, kept before it is returned; None where none is.
 
-        history: all present stars. entered: the second at which each was first entered; without it,
-        the second at which this object first saw it. Asked again in the same epoch, it returns the
-        same bytes. ValueError for stars off the scale.
+        history: all present stars, each under the id that it was given for: a new name of an item
+        is followed with the next letter. entered: the second at which each was first entered;
+        without it, the second at which this object first saw it. Asked again in the same epoch, it
+        returns the same bytes. Stars off the scale are not decided.
         """
-        state, disclosure = self._state, self._disclosure
-        length = disclosure.epoch_length
+        state = self._state
+        length = state.epoch_length or self._disclosure.epoch_length
         distrust = self._distrust(calendar(now, length))
-        if distrust is None:
-            state.follow(disclosure.aliases)
-            history, entered = renamed(history, disclosure), renamed(entered, disclosure)
+        history, entered = renamed(history, state), renamed(entered, state)
         self._note(history, entered, now)
         if latest_ended(state.created, now, length) == state.last_epoch:
             return state.letter
         epoch = due(state.created, state.last_epoch, now, length, self._secret)
         if epoch is None:
             return None
-        state.withdraw(history)
-        letter = self._letter(history, epoch) if distrust is None else self._again(epoch, distrust)
-        if letter is None:
+        if distrust is None:
+            state.epoch_length = length
+            letter = self._letter(history, epoch)
+        else:
+            letter = self._again(history, epoch, distrust)
+        if letter is not None:
+            state.letter, state.spoken = letter.encode(), epoch
+        elif not state.closed:
             return None
-        state.letter, state.last_epoch, state.spoken = letter.encode(), epoch, epoch
+        state.last_epoch = epoch
         self._keep(state)
         return state.letter
 
@@ -79,6 +83,7 @@ class Account:
         try:
             self._state.log = checked(self._log, self._state.log, self._disclosure, epoch)
             refuse_unsafe(self._disclosure)
+            self._state.check_names(self._disclosure.aliases)
         except Refused as refused:
             return refused
         return None
@@ -92,25 +97,44 @@ class Account:
             if self._state.undecided(item)
         }
 
-    def _letter(self, history: History, epoch: int) -> Release:
-        over = end(epoch, self._state.created, self._disclosure.epoch_length)
-        ended = {item: stars for item, stars in history.items() if self._is_over(item, over)}
+    def _letter(self, history: History, epoch: int) -> Release | None:
+        state, disclosure = self._state, self._disclosure
+        self._follow(history)
+        over = end(epoch, state.created, state.epoch_length)
+        named = renamed(history, disclosure)
+        ended = {item: stars for item, stars in named.items() if self._is_over(item, over)}
         try:
-            device = Device(self._disclosure, self._values, self._state, self._secret)
+            device = Device(disclosure, self._values, state, self._secret)
         except Refused as refused:
-            self._tell(f"Nothing new is decided: {refused}.")
-            return standing(self._state, self._disclosure, epoch)
+            mute = state.closed and state.letter is None
+            self._tell(f"Nothing new is decided{' or sent' if mute else ''}: {refused}.")
+            return None if mute else standing(state, disclosure, epoch)
+        off = {item: ended.pop(item) for item in device.off_scale(ended)}
+        if off:
+            items = ", ".join(map(spelled, off))
+            self._tell(f"Not decided, because the stars lie off the scale: {items}.")
         return device.release(ended, epoch)
+
+    def _follow(self, history: History) -> None:
+        """Deletions count under the names of the last letter, before names are merged: a deleted
+        item does not come back because it is merged with a rated one. Where a rating stands under
+        a new name already, its old name was not deleted."""
+        state, aliases = self._state, self._disclosure.aliases
+        anew = (old for old, new in aliases if new in history and state.undecided(new))
+        state.withdraw({*history, *anew})
+        state.follow(aliases)
 
     def _is_over(self, item: ItemId, over: int) -> bool:
         return self._state.arrivals.get(item, over - 1) < over
 
-    def _again(self, epoch: int, distrust: Refused) -> Release | None:
+    def _again(self, history: History, epoch: int, distrust: Refused) -> Release | None:
         """The last letter's set, less what its owner deleted, for the disclosure of that letter."""
+        state = self._state
         self._tell(f"Nothing new is decided: {distrust}.")
-        if self._state.letter is None:
+        state.withdraw(history)
+        if state.letter is None:
             return None
-        last, shown = Release.decode(self._state.letter), self._state.shown()
+        last, shown = Release.decode(state.letter), state.shown()
         ratings = tuple((item, level) for item, level in last.ratings if item in shown)
         return Release(last.disclosure, epoch, ratings)
 

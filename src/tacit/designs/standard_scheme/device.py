@@ -68,6 +68,8 @@ class Device:
         self._own = [_own_row(table.name, table.values, values) for table in disclosure.attributes]
         self._state = state
         self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
+        if state.closed:
+            raise Refused("another memory of this account exists, and may have decided anything")
         bound_to = _binding(disclosure, values)
         if state.binding not in ("", bound_to):
             raise Refused(
@@ -83,16 +85,18 @@ class Device:
         """
         self._state.follow(self._disclosure.aliases)
         rated = renamed(history, self._disclosure)
-        levels = {
-            item: self._level(item, rated[item])
-            for number, item in enumerate(self._disclosure.items)
-            if item in rated and self._state.undecided(item) and self._decidable(number)
-        }
+        for item in self.off_scale(rated):
+            raise ValueError(f"the stars given to item {item!r} lie off the scale")
+        levels = {item: level for item, level in self._levels(rated).items() if level is not None}
         for item, released in self._decisions(levels):
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.withdraw(rated)
         return standing(self._state, self._disclosure, epoch)
+
+    def off_scale(self, history: History) -> list[ItemId]:
+        """The undecided items whose stars `release` refuses."""
+        return [item for item, level in self._levels(history).items() if level is None]
 
     def complete(self, scores: Scores) -> dict[ItemId, float]:
         """Predicted stars for the owner: the recommender's scores plus the attribute's effect."""
@@ -107,14 +111,22 @@ class Device:
             completed[item] = self._disclosure.minimum + self._disclosure.step * level / MICRO
         return completed
 
-    def _level(self, item: ItemId, stars: float) -> int:
-        """Stars to micro-levels; on a scale of whole stars, only whole levels are accepted."""
+    def _levels(self, rated: History) -> dict[ItemId, int | None]:
+        """What is to be decided: micro-levels of each item, None for stars off the scale."""
+        return {
+            item: self._level(rated[item])
+            for number, item in enumerate(self._disclosure.items)
+            if item in rated and self._state.undecided(item) and self._decidable(number)
+        }
+
+    def _level(self, stars: float) -> int | None:
+        """On a scale of whole stars, only whole levels are on it."""
         level = (stars - self._disclosure.minimum) / self._disclosure.step
         whole = self._disclosure.levels
         highest = whole - 1 if whole else CONTINUOUS_LEVELS
         inside = -1e-6 <= level <= highest + 1e-6
         if not inside or (whole and abs(level - round(level)) > 1e-6):
-            raise ValueError(f"the stars given to item {item!r} lie off the scale")
+            return None
         return round(level) * MICRO if whole else round(level * MICRO)
 
     def _decidable(self, number: int) -> bool:
@@ -210,10 +222,10 @@ def standing(state: State, disclosure: Disclosure, epoch: int) -> Release:
     return Release(disclosure.digest, epoch, ratings)
 
 
-def renamed(by_item: Mapping[ItemId, T], disclosure: Disclosure) -> dict[ItemId, T]:
+def renamed(by_item: Mapping[ItemId, T], named: Disclosure | State) -> dict[ItemId, T]:
     """The same under new ids; what stands under the new id itself counts before an old id's."""
-    moved = {new: by_item[old] for old, new in disclosure.aliases if old in by_item}
-    old = {pair[0] for pair in disclosure.aliases}
+    moved = {new: by_item[old] for old, new in named.aliases if old in by_item}
+    old = {pair[0] for pair in named.aliases}
     return moved | {item: value for item, value in by_item.items() if item not in old}
 
 

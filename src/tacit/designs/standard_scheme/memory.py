@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
 from tacit.designs.standard_scheme.epochs import latest_ended
 from tacit.designs.standard_scheme.messages import DAY, VERSION, ItemId
+from tacit.designs.standard_scheme.refusing import Refused
 
 T = TypeVar("T")
 Log = tuple[tuple[int, str], ...]
 """Calendar epoch, and the digest of the disclosure that counts from then on."""
+Aliases = tuple[tuple[ItemId, ItemId], ...]
+"""Old ids and new ones, as in a disclosure."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,9 @@ class State:
     spoken      the latest epoch that a letter was made for, -1 at first; the file of the secret
                 holds a copy, by which a lost or an old memory is noticed
     log         the service's log as far as this device has seen it
+    aliases     the names that it follows, as in the disclosure that was followed last
+    epoch_length  seconds, of the first disclosure that was followed; 0 before
+    closed      nothing is decided any more: another memory of this account exists
     """
 
     created: int
@@ -61,6 +67,9 @@ class State:
     letter: bytes | None = None
     spoken: int = -1
     log: Log = ()
+    aliases: Aliases = ()
+    epoch_length: int = 0
+    closed: bool = False
 
     def __post_init__(self) -> None:
         require(is_integer(self.created, 0), "a memory has the second of its creation")
@@ -73,23 +82,51 @@ class State:
             require(is_id(item) and is_integer(second), "an item and the second of its arrival")
         require(all(map(is_id, self.frozen)), "an item that is frozen")
         require(all(is_integer(e, 0) and type(d) is str for e, d in self.log), "a log of digests")
+        require(all(is_id(old) and is_id(new) for old, new in self.aliases), "old ids and new ones")
+        settled = is_integer(self.epoch_length, 0) and type(self.closed) is bool
+        require(settled, "the length of an epoch, and whether the memory is closed")
 
     def undecided(self, item: ItemId) -> bool:
         """Whether nothing was or may have been decided about it."""
         return item not in self.records and item not in self.frozen
 
-    def follow(self, aliases: Iterable[tuple[ItemId, ItemId]]) -> None:
-        """Move what is known about an old id to its new one; held back wins over shown."""
+    def named(self, items: Iterable[ItemId]) -> set[ItemId]:
+        """Under the names that are followed."""
+        now = dict(self.aliases)
+        return {now.get(item, item) for item in items}
+
+    def check_names(self, aliases: Aliases) -> None:
+        """Refused if these drop or contradict a name that was followed: its item would be decided
+        a second time."""
+        now = dict(aliases)
+        if any(now.get(old) != now.get(new, new) for old, new in self.aliases):
+            raise Refused("the disclosure's names of items contradict those that it gave before")
+
+    def follow(self, aliases: Aliases) -> None:
+        """Move what is known about an old id to its new one; Refused as by `check_names`.
+
+        What the letters hold they go on holding, and nothing else comes into them: of several
+        records a shown one stands, the new id's own first, whatever was held back. A withdrawn one
+        is held back from then on.
+        """
+        self.check_names(aliases)
+        before = dict(self.aliases)
         for old, new in aliases:
-            if old in self.frozen:
-                self.frozen.remove(old)
-                self.frozen.add(new)
-            if old in self.arrivals:
-                second = self.arrivals.pop(old)
-                self.arrivals[new] = min(second, self.arrivals.get(new, second))
-            if old in self.records:
-                moved = self.records.pop(old)
-                self.records[new] = min(self.records.get(new, moved), moved, key=_weight)
+            if before.get(old) != new:
+                self._move(old, new)
+        self.frozen -= self.records.keys()
+        self.aliases = aliases
+
+    def _move(self, old: ItemId, new: ItemId) -> None:
+        if old in self.frozen:
+            self.frozen.remove(old)
+            self.frozen.add(new)
+        if old in self.arrivals:
+            second = self.arrivals.pop(old)
+            self.arrivals[new] = min(second, self.arrivals.get(new, second))
+        found = [self.records.pop(item) for item in (new, old) if item in self.records]
+        if found:
+            self.records[new] = min(map(_settled, found), key=lambda record: record.level is None)
 
     def withdraw(self, rated: Collection[ItemId]) -> None:
         """Mark the shown items whose rating was deleted, and unmark those rated again."""
@@ -103,7 +140,7 @@ class State:
         return {
             item: record.level
             for item, record in self.records.items()
-            if record.level is not None and not record.withdrawn and item not in self.frozen
+            if record.level is not None and not record.withdrawn
         }
 
     def encode(self) -> bytes:
@@ -123,6 +160,9 @@ class State:
                 "letter": None if self.letter is None else self.letter.decode(),
                 "spoken": self.spoken,
                 "log": self.log,
+                "aliases": self.aliases,
+                "epoch_length": self.epoch_length,
+                "closed": self.closed,
             }
         )
 
@@ -143,6 +183,9 @@ class State:
             letter=None if letter is None else letter.encode(),
             spoken=content["spoken"],
             log=tuple((epoch, digest) for epoch, digest in content["log"]),
+            aliases=tuple((old, new) for old, new in content["aliases"]),
+            epoch_length=content["epoch_length"],
+            closed=content["closed"],
         )
 
 
@@ -158,7 +201,7 @@ def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -
 
 def restored(state: State, history: Collection[ItemId], now: int, length: int, spoken: int) -> None:
     """Take an older copy of the memory as lost for everything that it has no record of."""
-    state.frozen |= {item for item in {*history, *state.arrivals} if item not in state.records}
+    state.frozen |= {*state.named(history), *state.arrivals} - state.records.keys()
     state.arrivals.clear()
     state.letter, state.spoken = None, spoken
     _close(state, now, length)
@@ -171,8 +214,9 @@ def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
     """
     return State(
         created=now,
-        frozen={*state.frozen, *state.records, *state.arrivals, *history},
+        frozen={*state.frozen, *state.records, *state.arrivals, *state.named(history)},
         log=state.log,
+        aliases=state.aliases,
     )
 
 
@@ -183,30 +227,37 @@ def opened(
 
     spoken: what the file of the secret says; None where this device did not make the secret. A
     secret that spoke and has no memory, or an older one, may have decided anything rated since.
+    One that was made elsewhere may still decide there, so that nothing is ever decided here.
     """
-    if state is not None:
-        if spoken is not None and spoken > state.spoken:
-            restored(state, history, now, length, spoken)
-        return state
-    if spoken == -1:
+    if state is None and spoken == -1:
         return State(created=now)
-    return lost(history, now, length, -1 if spoken is None else spoken)
+    if state is None:
+        state = lost(history, now, length, -1 if spoken is None else spoken)
+        state.closed = spoken is None
+    elif spoken is not None and spoken > state.spoken and not state.closed:
+        restored(state, history, now, length, spoken)
+    return state
 
 
 def _close(state: State, now: int, length: int) -> None:
     """What ended before now is over: another letter of those epochs may have left."""
-    ended = latest_ended(state.created, now, length)
+    ended = latest_ended(state.created, now, state.epoch_length or length)
     state.last_epoch = max(state.last_epoch, state.spoken, -1 if ended is None else ended)
 
 
-def _weight(record: Record) -> tuple[bool, bool]:
-    """Of several records of one item, the smallest stands."""
-    return record.level is not None, record.withdrawn
+def _settled(record: Record) -> Record:
+    """As it is under another name."""
+    return replace(record, level=None, withdrawn=False) if record.withdrawn else record
 
 
 def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:
     """By the bytes of the item's JSON."""
-    return sorted(rows, key=lambda row: json.dumps(row[0], ensure_ascii=False).encode())
+    return sorted(rows, key=lambda row: spelled(row[0]).encode())
+
+
+def spelled(item: ItemId) -> str:
+    """The item's JSON."""
+    return json.dumps(item, ensure_ascii=False)
 
 
 def _is_record(record: Record) -> bool:
