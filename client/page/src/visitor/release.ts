@@ -5,7 +5,7 @@ import type { ItemId } from "../../../src/items.js";
 import { BrowserStore } from "../../../src/memory.js";
 import { sha256 } from "../../../src/randomness.js";
 import { Refused } from "../../../src/refused.js";
-import { Account } from "../../../src/standard-scheme/account.js";
+import { Account, reckoningOf } from "../../../src/standard-scheme/account.js";
 import { Device } from "../../../src/standard-scheme/device.js";
 import { systemDrawing } from "../../../src/standard-scheme/drawing.js";
 import { latestEnded } from "../../../src/standard-scheme/epochs.js";
@@ -32,7 +32,8 @@ export async function keptList(identity: Identity): Promise<List | undefined> {
 
 /**
  * Go on with what was decided before, in this browser or by an earlier version of this page. Where
- * another browser made the code, or the memory is gone, nothing that is rated by now is ever decided.
+ * the memory is gone, nothing that is rated by now is ever decided; where another browser made the
+ * code, nothing at all.
  */
 export async function resume(
   identity: Identity,
@@ -51,7 +52,8 @@ export async function resume(
     await account.begin(migrated(items, now, length));
     await kept.empty(`tacit ${earlier}`);
   } else if (spoke || identity.adopted !== "") {
-    await account.begin(opened(undefined, frozen, { now, length, spoken: null }));
+    const spoken = identity.adopted === "" ? 0 : null;
+    await account.begin(opened(undefined, frozen, { now, length, spoken }));
   }
 }
 
@@ -70,7 +72,7 @@ export async function neverAgain(identity: Identity, rated: readonly ItemId[]): 
   const before = kept.keptFrozen();
   const state = await accountFor(identity).state();
   if (state === undefined) return [...before];
-  const decided = state.spoken >= 0 || state.records.size > 0;
+  const decided = state.closed || state.spoken >= 0 || state.records.size > 0;
   return [...new Set([...before, ...forgotten(state, decided ? rated : [], seconds()).frozen])];
 }
 
@@ -85,7 +87,7 @@ export async function planOf({ name, disclosure }: Offer, identity: Identity): P
   const account = accountFor(identity);
   const [state, next] = [await account.state(), await account.next(seconds(), disclosure)];
   if (state === undefined || next === undefined) return undefined;
-  const reckoning = { created: state.created, length: disclosure.epochLength };
+  const reckoning = reckoningOf(state, disclosure);
   const current = state.letter !== null && latestEnded(seconds(), reckoning) === state.lastEpoch;
   const waiting = current && !(await wasSent(releasePath(name), state.letter as Bytes));
   return { next, waiting };
@@ -120,17 +122,18 @@ export function speak(offer: Offer, identity: Identity): Promise<List | undefine
 /** With it goes the token, for which the service gives a visitor's key; never before. */
 async function post(
   path: string,
-  { token }: Identity,
+  identity: Identity,
   letter: Bytes,
   disclosure: Disclosure,
 ): Promise<Bytes> {
   kept.keepSpoken(path);
-  const { key } = await visitorFor(token);
+  const { key } = await visitorFor(identity.token);
   try {
     return await askOctets(path, { method: "POST", key, octets: letter });
   } catch (error) {
     const status = error instanceof Trouble ? error.status : undefined;
     const old = Release.decode(letter).disclosure !== (await disclosure.digest());
+    if (status === 409) await accountFor(identity).close(); // another memory of this account sent one
     // These bytes will not be taken later either: the next letter is another one.
     if (status === 409 || (status === 422 && old)) await markSent(path, letter, true);
     throw error;

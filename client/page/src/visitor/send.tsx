@@ -74,9 +74,9 @@ function StarsLetter({ visit }: { visit: Visit }) {
       <Drafted draft={draft}>
         {({ release, letter, silence, frozen }) => (
           <>
-            {frozen > 0 && (
+            {frozen > 0 && release !== null && (
               <p class="stays">
-                The memory of an earlier visitor or browser is not here, so{" "}
+                The memory of an earlier visitor is not here, so{" "}
                 {frozen === 1 ? "1 film is" : `${frozen} films are`} frozen: no letter from here holds
                 what may have been decided before. Films that you rate from now on are decided.
               </p>

@@ -160,12 +160,18 @@ function namesOf(item: ItemId, offer: Offer | undefined): ItemId[] {
   return [item, ...aliases.filter(([, now]) => now === item).map(([old]) => old)];
 }
 
-/** Ratings with these stars for an item, or without them; it keeps its first second. */
+/**
+ * Ratings with these stars for an item, or without them. It keeps its first second, and the names
+ * that it was rated under: deletions are told from new names by them.
+ */
 function rated(before: kept.Ratings, names: ItemId[], stars: number | undefined): kept.Ratings {
   const after = new Map(before);
   for (const name of names) after.delete(name);
-  const entered = names.map((name) => before.get(name)?.entered).find((one) => one !== undefined);
-  if (stars !== undefined) after.set(names[0] as ItemId, { stars, entered: entered ?? seconds() });
+  if (stars === undefined) return after;
+  const known = names.filter((name) => before.has(name));
+  for (const name of known.length > 0 ? known : names.slice(0, 1)) {
+    after.set(name, { stars, entered: before.get(name)?.entered ?? seconds() });
+  }
   return after;
 }
 

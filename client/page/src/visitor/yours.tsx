@@ -95,8 +95,8 @@ function CodePanel({ visit }: { visit: Visit }) {
       >
         {visit.identity.adopted !== "" && (
           <p class="stays">
-            Your code came from another browser. The films that were rated here by then are frozen: no
-            letter from here holds them. Your list made here uses them all.
+            Your code came from another browser, which decides what its letters hold. No letter leaves
+            from here. Your list made here uses all that you rate here.
           </p>
         )}
         <label for="code">I have a code</label>
