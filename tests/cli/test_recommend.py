@@ -160,11 +160,13 @@ def test_the_list_of_a_letter(folder, as_json, mine):
 
 
 def test_a_lost_memory_decides_nothing_twice(folder, as_json, mine):
-    """If the memory is gone and the account is not, what was rated is never sent."""
+    """If the memory is gone and the account is not, nothing is sent, and the notice says why."""
     words = ("recommend", folder / "m.tacit", "--about", "gender=F", "--history", mine)
     as_json(*words)
     (mine.parent / "mine.csv.released.json").unlink()
-    assert as_json(*words, "--as-of", LATER)["shown"] == 0
+    result = as_json(*words, "--as-of", LATER)
+    assert result["shown"] is None
+    assert "another memory of this account" in result["notice"]
 
 
 def test_a_memory_of_version_1_holds_back(folder, as_json, mine):

@@ -57,7 +57,7 @@ def test_needs_the_standard_library_alone():
     ours = {m for m in loaded if m.startswith("tacit.") and not m.startswith("tacit.client")}
     halves = ("tacit.designs.sketches", "tacit.designs.standard_scheme")
     others = {module for module in ours if not module.startswith(halves)}
-    assert others == {"tacit.errors", "tacit.recommenders"}
+    assert others == {"tacit.errors", "tacit.designs"}
 
 
 def test_imports_by_name():
@@ -68,9 +68,7 @@ def test_imports_by_name():
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit"):
                 names = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
                 allowed = ("tacit.client", "tacit.errors", "tacit.designs.sketches")
-                assert all(
-                    name.startswith((*allowed, "tacit.recommenders.standard")) for name in names
-                )
+                assert all(name.startswith((*allowed, "tacit.designs.standard")) for name in names)
                 assert not any("server" in name or "recommender." in name for name in names)
 
 

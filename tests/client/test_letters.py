@@ -306,17 +306,18 @@ def test_no_item_table(service, client):
 
 
 def test_stars_off_the_scale(service, client):
-    """Stars off the scale are refused, and nothing is sent or decided."""
+    """A star off the scale is not decided, its owner hears of it, and the letter leaves."""
     memory = PassingMemory()
     device = client(memory)
+    wrong = STARS | {12: 9.0}
     device.speak("gender", OWN, {}, NOW)
-    with pytest.raises(ConfigError, match="Nothing was sent"):
-        device.speak("gender", OWN, {12: 9.0}, NOW + HALF_HOUR, entered={12: NOW})
-    with pytest.raises(ConfigError):
-        device.at_device("gender", {12: 9.0}, now=NOW)
-    assert letters(service) == []
+    spoken = device.speak("gender", OWN, wrong, NOW + HALF_HOUR, entered=dict.fromkeys(wrong, NOW))
+    assert spoken.notice == "Not decided, because the stars lie off the scale: 12."
+    assert letters(service) == [expected({i: s for i, s in STARS.items() if i != 12})]
     with memory.turn() as kept:
-        assert kept.state.records == {}
+        assert 12 not in kept.state.records
+    with pytest.raises(ConfigError):
+        device.at_device("gender", wrong, now=NOW)
 
 
 # What a device does not follow: it goes on sending the last set, and says why
@@ -393,27 +394,62 @@ def test_another_disclosure(service, client):
 # A memory that is lost, old, of version 1, or another account's
 
 
-def test_an_account_without_its_memory(service, client, tmp_path):
-    """A device with the secret alone decides nothing that was rated by then."""
+@pytest.mark.parametrize("spoke", [True, False], ids=["that spoke", "that never spoke"])
+def test_an_account_without_its_memory(service, client, tmp_path, spoke):
+    """A device with the secret alone sends nothing, then and later, and says so to its owner.
+
+    Another memory may decide whatever is rated later, too.
+    """
     path = tmp_path / "account"
-    spoken_once(client, account=FileAccount(path, NOW))
-    second = client(PassingMemory(), FileAccount(path))
-    more = STARS | {76: 5.0, 75: 4.0, 74: 3.0, 73: 2.0}
-    second.speak("gender", OWN, STARS, NOW + DAY)
-    now = moment(calendar(NOW + DAY, WEEK), NOW, WEEK, SECRET) + DAY
-    second.speak("gender", OWN, more, now, entered=dict.fromkeys(more, NOW + DAY + 1))
-    *_, last = letters(service)
-    assert {item for item, _ in last.ratings} <= {76, 75, 74, 73}
+    device = client(account=FileAccount(path, NOW))
+    if spoke:
+        device.speak("gender", OWN, STARS, NOW + HALF_HOUR, entered=dict.fromkeys(STARS, NOW))
+    before, memory = letters(service), FileMemory(tmp_path / "second")
+    more, heard = STARS | dict.fromkeys(FILMS[20:], 4.0), set()
+    for now in range(NOW + DAY, NOW + 4 * WEEK, DAY):
+        second = client(memory, FileAccount(path))
+        spoken = second.speak("gender", OWN, more, now, entered=dict.fromkeys(more, NOW + 5))
+        heard.add(spoken.notice)
+        assert spoken.letter is None
+    assert letters(service) == before
+    (notice,) = heard - {""}
+    assert notice.startswith("Nothing new is decided or sent: another memory of this account")
 
 
-def test_an_account_that_was_copied_before_it_spoke(service, client, tmp_path):
-    """A copied secret is not a new account, even if neither device has sent a letter."""
-    path = tmp_path / "account"
-    client(account=FileAccount(path, NOW))
-    second = client(PassingMemory(), FileAccount(path))
-    for now in (NOW, NOW + HALF_HOUR, NOW + DAY):
-        second.speak("gender", OWN, STARS, now)
-    assert all(letter.ratings == () for letter in letters(service))
+def test_a_new_account_from_elsewhere(service, client, tmp_path):
+    """After forgetting, too, an account that was not made here decides and sends nothing."""
+    memory, path = PassingMemory(), tmp_path / "account"
+    spoken_once(client, memory=memory).forget("ann", STARS, NOW + DAY)
+    FileAccount(path, NOW)
+    copied = client(memory, FileAccount(path))
+    before = letters(service)
+    for now in (NOW + DAY, NOW + WEEK, NOW + 2 * WEEK):
+        copied.speak("gender", OWN, dict.fromkeys(FILMS, 4.0), now)
+    assert letters(service) == before
+
+
+def test_a_copy_of_account_and_memory(service, client, tmp_path):
+    """Where the service has another letter of the epoch, nothing new is decided ever after.
+
+    The copy goes on sending what it sent, so that it does not look different.
+    """
+    memory = FileMemory(tmp_path / "memory")
+    device = spoken_once(client, memory=memory)
+    refuse(service, DISCLOSURE, 409)
+    more = STARS | dict.fromkeys(FILMS[20:], 4.0)
+    entered = dict.fromkeys(more, NOW)
+    with pytest.raises(ServiceError, match="409"):
+        device.speak("gender", OWN, STARS, NOW + DAY, entered=entered)
+    for now in range(NOW + WEEK, NOW + 5 * WEEK, DAY):
+        spoken = client(memory).speak("gender", OWN, more, now, entered=entered)
+    first, *_, last = letters(service)
+    assert last.epoch > first.epoch
+    assert last.ratings == first.ratings
+    assert {item for item, _ in last.ratings} <= set(STARS)
+    with memory.turn() as kept:
+        assert kept.state.closed
+        assert set(kept.state.records) <= set(STARS)
+    assert spoken.letter is None
 
 
 def test_an_old_memory(service, client, tmp_path):
@@ -464,7 +500,7 @@ def test_forget_me(service, client, tmp_path):
     """The service is asked to delete; at home the ids stay, frozen, and no star or level."""
     memory = FileMemory(tmp_path / "memory")
     device = spoken_once(client, memory=memory)
-    assert device.forget("ann", NOW + DAY) == {"user": "ann"}
+    assert device.forget("ann", STARS, NOW + DAY) == {"user": "ann"}
     method, path, body, headers = service.asked[-1]
     assert (method, path, body) == ("DELETE", "/api/users/ann", b"")
     assert headers["Authorization"] == "Bearer tacit_1_abc"
@@ -476,32 +512,54 @@ def test_forget_me(service, client, tmp_path):
 
 
 def test_forgetting_is_final(service, client):
-    """A forgotten account is not used again, by this object or another one."""
+    """A forgotten account sends no letter and no report, from this object or another one."""
     memory = PassingMemory()
     device = spoken_once(client, memory=memory)
-    device.forget("ann", NOW + DAY)
-    with pytest.raises(PrivacyError):
-        device.speak("gender", OWN, STARS, NOW + DAY)
-    with pytest.raises(PrivacyError, match="forgotten"):
-        client(memory)
+    device.forget("ann", STARS, NOW + DAY)
+    before = list(service.asked)
+    for one in (device, client(memory)):
+        with pytest.raises(PrivacyError, match="forgotten"):
+            one.speak("gender", OWN, STARS, NOW + DAY)
+        with pytest.raises(PrivacyError, match="forgotten"):
+            one.report("films", {})
+    assert {method for method, *_ in service.asked[len(before) :]} == {"GET"}
 
 
-def test_forgetting_again(service, client):
-    """If the service was away, the same request is sent again under the same key."""
-    device = spoken_once(client)
+def test_forgetting_again(service, client, tmp_path):
+    """If the service was away, the same request is sent again, also after a restart."""
+    memory = FileMemory(tmp_path / "memory")
+    device = spoken_once(client, memory=memory)
     service.answers["/api/users/ann"] = None
     with pytest.raises(ServiceError):
-        device.forget("ann", NOW + DAY)
+        device.forget("ann", STARS, NOW + DAY)
     service.answers["/api/users/ann"] = b"{}"
-    device.forget("ann", NOW + DAY)
-    first, second = [headers for method, *_, headers in service.asked if method == "DELETE"]
-    assert first["Idempotency-Key"] == second["Idempotency-Key"]
+    client(memory).forget("ann", STARS, NOW + DAY)
+    client(memory, PassingAccount(bytes(32), NOW + DAY))  # the next account has begun
+    client(memory).forget("ann", STARS, NOW + DAY)
+    deletions = [headers for method, *_, headers in service.asked if method == "DELETE"]
+    assert len({headers["Idempotency-Key"] for headers in deletions}) == 1
+    assert len(deletions) == 3
+
+
+def test_forgetting_without_a_memory(service, client, tmp_path):
+    """What is rated is given to `forget`: a next account does not decide it, memory or none."""
+    path, memory = tmp_path / "account", PassingMemory()
+    spoken_once(client, account=FileAccount(path, NOW))
+    client(memory, FileAccount(path)).forget("ann", STARS, NOW + DAY)
+    service.asked.clear()
+    device = client(memory, PassingAccount(bytes(32), NOW + DAY))
+    more = STARS | dict.fromkeys(FILMS[20:], 4.0)
+    for now in (NOW + DAY, NOW + DAY + HALF_HOUR):
+        device.speak("gender", OWN, more, now)
+    [letter] = letters(service)
+    assert {item for item, _ in letter.ratings} <= set(FILMS[20:])
+    assert letter.ratings != ()
 
 
 def test_a_new_account_after_forgetting(service, client):
     """A new account with this memory decides only items that the old one did not."""
     memory = PassingMemory()
-    spoken_once(client, memory=memory).forget("ann", NOW + DAY)
+    spoken_once(client, memory=memory).forget("ann", STARS, NOW + DAY)
     service.asked.clear()
     later = NOW + 2 * DAY
     device = client(memory, PassingAccount(bytes(32), later))
@@ -520,7 +578,7 @@ def test_the_attribute_does_not_leave(service, client):
     """No request has the attribute's value, a true star or the secret in it."""
     device = spoken_once(client)
     device.at_device("gender", STARS, now=NOW)
-    device.forget("ann", NOW + DAY)
+    device.forget("ann", STARS, NOW + DAY)
     left = b"\n".join(
         path.encode() + body + json.dumps(headers).encode()
         for _, path, body, headers in service.asked

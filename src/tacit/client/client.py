@@ -6,19 +6,22 @@ The service gets reports and letters, never a star or an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 from tacit.client.account import Account
 from tacit.client.device_memory import Memory
 from tacit.client.fetching import Public, quoted
 from tacit.client.letters import History, Letters, Spoken
+from tacit.client.sharing import Sharing
 from tacit.client.transport import Transport
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId
+from tacit.designs.standard_scheme.synchronised import Store
 from tacit.errors import ConfigError, PrivacyError
 
 
@@ -34,9 +37,14 @@ class Sent:
 class Client:
     """One person's device and one service.
 
-    account, memory: a memory belongs to one account. Devices that share both take turns and keep
-    the limits together; a device with the account alone takes the memory as lost.
-    limits: for sketches. Further settings are those of `Transport`.
+    account, memory: a memory belongs to one account. Programs that share both files take turns and
+    keep the limits together. A device that got the account from elsewhere, and no memory with it,
+    decides and sends nothing in letters.
+    limits: for sketches.
+    store: for letters of several devices; a folder that all of them open, or any
+    `synchronised.Store`, and never at the service. OutputError where it cannot be used. It is read
+    and written when a letter is due. One device has the right to send.
+    Further settings are those of `Transport`.
 
     Every method raises ServiceError where the service fails, PrivacyError where the device refuses
     (nothing was sent then), and ConfigError for stars or values that do not fit what is asked.
@@ -50,11 +58,12 @@ class Client:
         account: Account,
         memory: Memory,
         limits: sketches.Limits | None = None,
+        store: Store | str | PathLike[str] | None = None,
         **settings: Any,
     ) -> None:
         self._service = Transport(url, key, **settings)
         self._public = Public(self._service)
-        self._letters = Letters(self._service, account, memory)
+        self._letters = Letters(self._service, account, memory, Sharing(store))
         self._account = account
         self._memory = memory
         self._limits = limits
@@ -74,6 +83,7 @@ class Client:
         campaign = self.campaign(name, digest=digest)
         catalogue = self._public.catalogue(name, campaign.catalogue)
         with _refusing(), self._memory.turn() as kept:
+            self._letters.check(kept)
             device = sketches.Device(self._account.secret, kept.reports, self._limits)
             report = device.report(campaign, catalogue, history)
         data = report.encode()
@@ -139,14 +149,15 @@ class Client:
         """
         return self._letters.at_device(name, history, n, now)
 
-    def forget(self, user: str, now: int | None = None) -> Any:
+    def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
         """Have the service delete all that it keeps about this account; its receipt.
 
-        user: the name that the key is for. Before that the memory drops everything but the ids of
-        the items that were decided: a next account with this memory never decides them. This
-        account is not used again.
+        user: the name that the key is for. history: all present ratings, or their items. Before
+        that the memory, and the store, drop everything but the ids of the items that are rated or
+        were decided: a next account with this memory never decides them. This account sends
+        nothing more but this wish, which may be repeated, also by a new `Client`.
         """
-        return self._service.json(self._letters.forget(user, now))
+        return self._service.json(self._letters.forget(user, history, now))
 
 
 @contextmanager

@@ -38,6 +38,7 @@ class Kept:
     forgotten here. tried: the second of the last attempt to speak.
     settled: the last epoch whose letter the service took or refused, -1 at first.
     tables: the disclosure that was followed last. answer: a letter's disclosure, and its scores.
+    device: names this device in a synchronised store.
     """
 
     account: str | None = None
@@ -50,6 +51,7 @@ class Kept:
     settled: int = -1
     tables: bytes = b""
     answer: tuple[bytes, bytes] = (b"", b"")
+    device: str = ""
 
 
 class Memory(Protocol):
@@ -124,6 +126,7 @@ def _encoded(kept: Kept) -> bytes:
         "settled": kept.settled,
         "tables": kept.tables.decode(),
         "answer": [part.decode() for part in kept.answer],
+        "device": kept.device,
     }
     return json.dumps(content, separators=(",", ":")).encode()
 
@@ -159,6 +162,7 @@ def _of_version_2(content: dict[str, Any]) -> Kept:
         settled=_whole(content["settled"]),
         tables=content["tables"].encode(),
         answer=(tables.encode(), scores.encode()),
+        device=_text(content["device"]) or "",
     )
 
 

@@ -7,20 +7,22 @@ file is not at home yet: never because of a rating, and never because of a list.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import floor
 
 from tacit.client.account import Account, mark_of
 from tacit.client.device_memory import Kept, Memory
 from tacit.client.fetching import Public, decoded, quoted
+from tacit.client.sharing import Sharing
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import epochs
 from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.item_table import ItemTable
-from tacit.designs.standard_scheme.memory import State, forgotten, lost, opened
+from tacit.designs.standard_scheme.memory import State, forgotten, opened
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release, Scores
+from tacit.designs.standard_scheme.refusing import Refused
 from tacit.errors import ConfigError, PrivacyError
 
 PAUSE = 600
@@ -46,8 +48,15 @@ class Spoken:
 class Letters:
     """One account's letters to one service."""
 
-    def __init__(self, service: Transport, account: Account, memory: Memory) -> None:
+    def __init__(
+        self,
+        service: Transport,
+        account: Account,
+        memory: Memory,
+        sharing: Sharing | None = None,
+    ) -> None:
         self._service = service
+        self._sharing = sharing or Sharing(None)
         self._public = Public(service)
         self._account = account
         self._memory = memory
@@ -76,16 +85,20 @@ class Letters:
             log = ()
             notices.append("The service shows a disclosure that is not the expected one.")
         with self._memory.turn() as kept:
-            state = self._state(kept, history, now, disclosure)
-            account = scheme.Account(
-                *(state, disclosure, log, values, self._account.secret),
-                keep=lambda _: None,  # kept by the end of this turn
-                tell=notices.append,
-            )
+            kept.state = self._state(kept, history, now, disclosure)
+
+            def account(found: State, keep: Callable[[State], None]) -> scheme.Account:
+                length = disclosure.epoch_length
+                return scheme.Account(
+                    opened(found, self._account.spoken, history, now, length),
+                    *(disclosure, log, values, self._account.secret, keep, notices.append),
+                )
+
             try:
-                letter = account.speak(history, entered, now)
-            except ValueError as error:
-                raise ConfigError(f"{error}. Nothing was sent.") from None
+                letter = self._sharing.speak(kept, account, history, entered, now)
+            except Refused as refused:
+                raise PrivacyError(f"The device does not speak: {refused}.") from None
+            state = kept.state
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
                 kept.tables = disclosure.encode()
             kept.name = name
@@ -95,7 +108,7 @@ class Letters:
             self._send(name, letter, tables, shown=disclosure.digest)
         with self._memory.turn() as kept:
             due = _due(kept, self._account.secret, now)
-        return Spoken(letter, due, " ".join(notices))
+        return Spoken(letter, due, " ".join(dict.fromkeys(notices)))
 
     def recommended(self, name: str, history: History, n: int) -> list[ItemId]:
         """See `Client.recommend_from_letter`."""
@@ -128,31 +141,38 @@ class Letters:
         except ValueError as error:
             raise ConfigError(f"{error}.") from None
 
-    def forget(self, user: str, now: int | None = None) -> bytes:
+    def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> bytes:
         """See `Client.forget`."""
-        now = int(time.time()) if now is None else now
+        now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
         with self._memory.turn() as kept:
-            if kept.account == mark_of(self._account.secret):
-                state = kept.state or State(created=now)
-                fresh = Kept(account="", forgotten=kept.account, state=forgotten(state, (), now))
-                vars(kept).update(vars(fresh))
-        return self._service.delete(f"/api/users/{quoted(user)}", mark_of(self._account.secret))
+            if kept.account == mark:
+                left = self._sharing.forget(kept, lambda s: forgotten(s, history, now), now)
+                vars(kept).update(vars(Kept(account="", forgotten=mark, state=left)))
+        return self._service.delete(f"/api/users/{quoted(user)}", mark)
+
+    def check(self, kept: Kept) -> None:
+        """PrivacyError once the account is forgotten."""
+        if kept.account != mark_of(self._account.secret):
+            raise PrivacyError(
+                "This account was forgotten. Make a new one, in another file, under another name "
+                "at the service. Nothing was sent."
+            )
 
     def _open(self) -> None:
-        """Bind the memory to the account, the first time; PrivacyError for another account's."""
+        """Bind the memory to the account, the first time; PrivacyError for another account's.
+
+        An account that was made elsewhere may have another memory, which decides; so nothing is
+        decided here. With a memory of version 1, it was made here."""
         mark = mark_of(self._account.secret)
         with self._memory.turn() as kept:
-            if kept.forgotten == mark:
-                raise PrivacyError(
-                    "This account was forgotten. Make a new one, in another file, under another "
-                    "name at the service."
-                )
-            if kept.account not in (None, "", mark):
+            if mark in (kept.account, kept.forgotten):
+                return
+            if kept.account not in (None, ""):
                 raise PrivacyError("This memory is another account's. Nothing was sent.")
-            kept.lost = kept.lost or (kept.account is None and not self._account.fresh)
-            if kept.account == "" and kept.forgotten and kept.state is not None:
-                kept.state.created = self._account.created
-            kept.account = mark
+            version_1 = kept.account == "" and kept.forgotten is None
+            kept.account, kept.lost = mark, not (self._account.fresh or version_1)
+            if kept.state is not None and not version_1:
+                kept.state.created, kept.state.closed = self._account.created, kept.lost
 
     def _begin(
         self, name: str, history: History, entered: Mapping[ItemId, int], now: int
@@ -161,7 +181,7 @@ class Letters:
         with self._memory.turn() as kept:
             self._check_own(kept, name)
             if kept.state is not None:
-                for item in filter(kept.state.undecided, history):
+                for item in filter(kept.state.undecided, renamed(history, kept.state)):
                     kept.state.arrivals.setdefault(item, min(now, entered.get(item, now)))
             due = _due(kept, self._account.secret, now)
             if due > now:
@@ -172,8 +192,7 @@ class Letters:
             return None
 
     def _check_own(self, kept: Kept, name: str) -> None:
-        if kept.account != mark_of(self._account.secret):
-            raise PrivacyError("This memory is not this account's any more. Nothing was sent.")
+        self.check(kept)
         if kept.name not in (None, name):
             raise PrivacyError(
                 f"This account answers the disclosure '{kept.name}'. Another one needs another "
@@ -181,16 +200,11 @@ class Letters:
             )
 
     def _state(self, kept: Kept, history: History, now: int, shown: Disclosure) -> State:
-        """The state to go on with. A secret that spoke and has no memory, or an older one, may
-        have decided anything that is rated now."""
-        spoken, length = self._account.spoken, shown.epoch_length
-        if kept.state is not None:
-            kept.state = opened(kept.state, spoken, history, now, length)
-        elif kept.lost or spoken > -1:
-            kept.state = lost(history, now, length, spoken)
-        else:
-            kept.state = State(created=self._account.created or now)
-        return kept.state
+        """The state to go on with."""
+        spoken = None if kept.lost else self._account.spoken
+        if kept.state is None and spoken == -1:
+            return State(created=self._account.created or now)
+        return opened(kept.state, spoken, history, now, shown.epoch_length)
 
     def _send(self, name: str, letter: bytes, tables: bytes, *, shown: str) -> None:
         """The memory holds the letter already; the account's file is next, and then it leaves.
@@ -207,15 +221,20 @@ class Letters:
         except ServiceError as error:
             old = error.status == 422 and content.disclosure != shown
             if old or error.status == 409:  # it will not be accepted later either
-                self._settle(epoch)
+                self._settle(epoch, closed=error.status == 409)
             raise
         scores = decoded(Scores.decode, answer)
         _check_scores(Disclosure.decode(tables), scores)
         self._settle(epoch, (tables, answer))
 
-    def _settle(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
-        """This epoch's letter does not leave again."""
+    def _settle(
+        self, epoch: int, answer: tuple[bytes, bytes] | None = None, *, closed: bool = False
+    ) -> None:
+        """This epoch's letter does not leave again. closed: the service had another one, so that
+        another memory of this account decides somewhere."""
         with self._memory.turn() as kept:
+            if kept.state is not None and closed:
+                kept.state.closed = True
             kept.settled = max(kept.settled, epoch)
             kept.answer = kept.answer if answer is None else answer
 
@@ -252,7 +271,7 @@ def _due(kept: Kept, secret: bytes, now: int) -> int:
     state = kept.state
     if state is None or not kept.tables or _unanswered(kept):
         return now
-    length = Disclosure.decode(kept.tables).epoch_length
+    length = state.epoch_length or Disclosure.decode(kept.tables).epoch_length
     ended = epochs.latest_ended(state.created, now, length)
     if ended is None or ended <= state.last_epoch:
         first, second = (epochs.end(label, state.created, length) for label in (0, 1))

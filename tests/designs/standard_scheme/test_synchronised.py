@@ -6,8 +6,9 @@ import pytest
 
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.epochs import calendar, start
-from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.memory import Record, State, forgotten
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
+from tacit.designs.standard_scheme.refusing import Refused
 from tacit.designs.standard_scheme.synchronised import (
     LEASE,
     LEAST_BYTES,
@@ -15,6 +16,7 @@ from tacit.designs.standard_scheme.synchronised import (
     PassingStore,
     Rating,
     Shared,
+    forget,
     speak,
 )
 
@@ -30,23 +32,26 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def turn(disclose):
-    """Let a device have its turn at a store."""
+    """Let a device have its turn at a store; it comes back with its letter and all stars."""
     shown = disclose()
     log = ((FIRST, shown.digest),)
 
-    def make(store, device, changes, now):
-        def account(state, keep):
+    def make(store, device, stars, now, account="ann", entered=None):
+        def made(state, keep):
             return Account(state, shown, log, {"gender": "F"}, bytes(32), keep)
 
-        begin = State(created=CREATED)
-        letter, history = speak(store, device, begin, account, changes, now)
-        return letter and Release.decode(letter), history
+        def bring(shared):
+            shared.bring(device, stars, entered or dict.fromkeys(stars, CREATED), now)
+
+        begin = Shared(account, State(created=CREATED))
+        letter, shared = speak(store, device, begin, made, bring, now)
+        return letter and Release.decode(letter), shared.rated()[0]
 
     return make
 
 
-def rated(*numbers, stars=4.0, at=CREATED):
-    return {f"item {number}": Rating(stars, at, at) for number in numbers}
+def rated(*numbers, stars=4.0):
+    return {f"item {number}": stars for number in numbers}
 
 
 def test_one_device_speaks(store, turn):
@@ -54,8 +59,8 @@ def test_one_device_speaks(store, turn):
     letter, _ = turn(store, "one", rated(0, 1), LETTER)
     assert letter.epoch == FIRST
     assert turn(store, "two", rated(2), LETTER + 1) == (None, rated(0, 1, 2))
-    assert turn(store, "two", {}, LETTER + WEEK)[0] is None
-    later, history = turn(store, "one", {}, LETTER + WEEK)
+    assert turn(store, "two", rated(2), LETTER + WEEK)[0] is None
+    later, history = turn(store, "one", rated(0, 1), LETTER + WEEK)
     assert set(history) == {"item 0", "item 1", "item 2"}
     assert set(letter.ratings) <= set(later.ratings)
     shared = Shared.decode(store.read()[1])
@@ -68,52 +73,100 @@ def test_a_lease_ends(store, turn):
     second, _ = turn(store, "two", rated(3), LETTER + LEASE)
     assert second.epoch > first.epoch
     assert set(first.ratings) <= set(second.ratings)
-    assert turn(store, "one", {}, LETTER + LEASE + 1)[0] is None
+    assert turn(store, "one", rated(0, 1, 2), LETTER + LEASE + 1)[0] is None
 
 
 def test_the_letter_is_in_the_store_before_it_leaves(store, turn):
     """A device that asks again gets the same bytes from there."""
     letter, _ = turn(store, "one", rated(0, 1), LETTER)
     assert Shared.decode(store.read()[1]).state.letter == letter.encode()
-    assert turn(store, "one", {}, LETTER + 5)[0] == letter
+    assert turn(store, "one", rated(0, 1), LETTER + 5)[0] == letter
 
 
 def test_the_later_change_of_an_item_counts(store, turn):
-    """Deletions are changes, and an older one does not undo a newer one."""
-    turn(store, "one", rated(0, 1, at=CREATED + 5), LETTER)
-    gone = {"item 0": Rating(None, CREATED, CREATED + 9), "item 1": Rating(1.0, CREATED, CREATED)}
-    _, history = turn(store, "one", gone, LETTER + WEEK)
-    assert history["item 0"].stars is None
-    assert history["item 1"].stars == 4.0
+    """What a device has no more is deleted for all; a star that did not change undoes nothing."""
+    turn(store, "one", rated(0, 1), LETTER)
+    turn(store, "two", rated(0, 1, 2, stars=2.0), LETTER + 1)
+    _, history = turn(store, "one", rated(1), LETTER + WEEK)
+    assert history == rated(1, 2, stars=2.0)
+    assert "item 0" not in Shared.decode(store.read()[1]).state.shown()
+    assert turn(store, "one", rated(1, stars=5.0), LETTER + WEEK + 1)[1]["item 1"] == 5.0
+
+
+def test_another_accounts_store_is_refused(store, turn):
+    """The records of one account are not another's."""
+    turn(store, "one", rated(0), LETTER)
+    before = store.read()
+    with pytest.raises(Refused, match="another account's"):
+        turn(store, "one", rated(0), LETTER + WEEK, account="bob")
+    assert store.read() == before
+
+
+def test_forgetting_leaves_frozen_ids(store, turn):
+    """No star, level or letter is left in the store, and a next account decides none of it."""
+    turn(store, "one", rated(0, 1), LETTER)
+    turn(store, "two", rated(2), LETTER + 1)
+    begin = Shared("ann", State(created=CREATED))
+    left = forget(store, begin, lambda state: forgotten(state, ["item 3"], LETTER + 2))
+    everything = {f"item {number}" for number in range(4)}
+    assert left.frozen == everything
+    shared = Shared.decode(store.read()[1])
+    assert (shared.account, shared.history, shared.state) == ("", {}, left)
+    turn(store, "one", rated(0, 1, 2, 3, 4), LETTER + WEEK, account="bob")
     state = Shared.decode(store.read()[1]).state
-    assert "item 0" not in state.shown()
+    assert (state.frozen, set(state.records)) == (everything, {"item 4"})
 
 
 class Overtaking(PassingStore):
     """Another device writes between a read and the next write, a few times."""
 
-    def __init__(self, turn, times):
+    def __init__(self, times):
         super().__init__()
-        self.turn, self.times = turn, times
+        self.times = times
 
     def swap(self, number, data):
         if self.times:
             self.times -= 1
-            other = Shared.decode(self._held[1]) if self._held[1] else Shared(State(CREATED))
-            other.merge(rated(5, at=CREATED + self.times))
+            kept = self._held[1]
+            other = Shared.decode(kept) if kept else Shared("ann", State(CREATED))
+            other.bring("two", rated(5), {}, CREATED + self.times)
             super().swap(self._held[0], other.encode())
         return super().swap(number, data)
 
 
 def test_of_two_that_write_at_once_one_begins_again(turn):
     """What the other wrote is not lost: the letter is made from it."""
-    store = Overtaking(turn, 2)
+    store = Overtaking(2)
     letter, history = turn(store, "one", rated(0), LETTER)
     assert letter is not None
     assert set(history) == {"item 0", "item 5"}
     assert set(Shared.decode(store.read()[1]).state.records) == {"item 0", "item 5"}
     with pytest.raises(RuntimeError, match="all the time"):
-        turn(Overtaking(turn, 99), "one", rated(0), LETTER)
+        turn(Overtaking(99), "one", rated(0), LETTER)
+    with pytest.raises(RuntimeError, match="all the time"):
+        forget(Overtaking(99), Shared("ann", State(CREATED)), lambda state: state)
+
+
+def test_the_stores_record_wins(turn):
+    """A decision that another device wrote first stands, whatever this one would have decided."""
+    store = Overtaking(0)
+    turn(store, "one", {}, LETTER)
+    number, data = store.read()
+    shared = Shared.decode(data)
+    shared.state.records["item 0"] = Record(None, "", FIRST)
+    store.swap(number, shared.encode())
+    letter, _ = turn(store, "one", rated(0), LETTER + WEEK)
+    assert letter.ratings == ()
+    assert Shared.decode(store.read()[1]).state.records["item 0"].level is None
+
+
+@pytest.mark.parametrize("stars", [float("nan"), float("inf"), -float("inf")])
+def test_a_star_that_is_no_number_stops_nothing(store, turn, stars):
+    """It cannot be written down, and counts neither as a rating nor as a deletion."""
+    turn(store, "one", rated(0), LETTER)
+    letter, history = turn(store, "one", {"item 0": stars, "item 1": stars}, LETTER + WEEK)
+    assert letter is not None
+    assert history == rated(0)
 
 
 def test_sizes_do_not_tell_how_much_is_rated(store, turn):
@@ -123,6 +176,7 @@ def test_sizes_do_not_tell_how_much_is_rated(store, turn):
         turn(store, "one", rated(*range(count)), LETTER + count * WEEK)
         sizes.add(len(store.read()[1]))
     assert sizes == {LEAST_BYTES}
-    large = Shared(State(CREATED), {number: Rating(3.0, 0, 0) for number in range(20_000)})
+    many = {number: Rating(3.0, 0, 0) for number in range(20_000)}
+    large = Shared("ann", State(CREATED), {"one": many})
     assert len(large.encode()) == 1 << 19
     assert Shared.decode(large.encode()) == large

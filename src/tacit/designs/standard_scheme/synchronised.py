@@ -13,13 +13,16 @@ import fcntl
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
+from tacit.designs.standard_scheme.device import History
 from tacit.designs.standard_scheme.memory import State, in_order
 from tacit.designs.standard_scheme.messages import VERSION, WEEK, ItemId
+from tacit.designs.standard_scheme.refusing import Refused
 
 LEAST_BYTES = 1 << 16
 LEASE = 2 * WEEK
@@ -41,7 +44,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class Rating:
-    """One entry of a history that several devices change.
+    """One entry of one device's history.
 
     stars     None for a deleted one
     entered   the second at which the item was first rated; changed: of the last change
@@ -54,27 +57,45 @@ class Rating:
 
 @dataclass
 class Shared:
-    """What the store holds. The lease says which device speaks, and until which second."""
+    """What the store holds.
 
+    account   names the account that it belongs to; "" after that was forgotten
+    history   of each device, by the name of the device
+    holder    the device that speaks, until a second; "" for none
+    """
+
+    account: str
     state: State
-    history: dict[ItemId, Rating] = field(default_factory=dict)
+    history: dict[str, dict[ItemId, Rating]] = field(default_factory=dict)
     holder: str = ""
     until: int = 0
 
     def __post_init__(self) -> None:
-        held = type(self.holder) is str and is_integer(self.until, 0)
-        require(held, "a lease has a holder and an end")
-        for item, rating in self.history.items():
+        held = type(self.holder) is type(self.account) is str and is_integer(self.until, 0)
+        require(held, "an account, and a lease with a holder and an end")
+        for item, rating in (row for rows in self.history.values() for row in rows.items()):
             star = rating.stars is None or type(rating.stars) in (int, float)
             times = is_integer(rating.entered) and is_integer(rating.changed)
             require(is_id(item) and star and times, "an item, its stars and two seconds")
 
-    def merge(self, other: Mapping[ItemId, Rating]) -> None:
-        """Take over another device's changes; the later one of an item counts."""
-        for item, rating in other.items():
-            mine = self.history.get(item)
-            if mine is None or rating.changed > mine.changed:
-                self.history[item] = rating
+    def bring(self, device: str, stars: History, entered: Mapping[ItemId, int], now: int) -> None:
+        """This device's history as it is now: what it had and has no more is deleted."""
+        mine = self.history.setdefault(device, {})
+        for item in mine.keys() - stars.keys():
+            if mine[item].stars is not None:
+                mine[item] = Rating(None, mine[item].entered, now)
+        for item, star in stars.items():
+            if isfinite(star) and (item not in mine or mine[item].stars != star):
+                mine[item] = Rating(float(star), min(now, entered.get(item, now)), now)
+
+    def rated(self) -> tuple[dict[ItemId, float], dict[ItemId, int]]:
+        """The present stars of all devices, the latest of each item, and when it was entered."""
+        latest: dict[ItemId, Rating] = {}
+        for item, rating in (row for rows in self.history.values() for row in rows.items()):
+            if item not in latest or rating.changed > latest[item].changed:
+                latest[item] = rating
+        stars = {item: each.stars for item, each in latest.items() if each.stars is not None}
+        return stars, {item: latest[item].entered for item in stars}
 
     def encode(self) -> bytes:
         """Canonical JSON, and spaces up to a power of two."""
@@ -82,11 +103,15 @@ class Shared:
             {
                 "version": VERSION,
                 "message": "shared memory",
+                "account": self.account,
                 "state": self.state.encode().decode(),
-                "history": [
-                    [item, rating.stars, rating.entered, rating.changed]
-                    for item, rating in in_order(self.history.items())
-                ],
+                "history": {
+                    device: [
+                        [item, rating.stars, rating.entered, rating.changed]
+                        for item, rating in in_order(rows.items())
+                    ]
+                    for device, rows in self.history.items()
+                },
                 "holder": self.holder,
                 "until": self.until,
             }
@@ -100,8 +125,12 @@ class Shared:
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Shared:
         return cls(
+            account=content["account"],
             state=State.decode(content["state"].encode()),
-            history={item: Rating(*rest) for item, *rest in content["history"]},
+            history={
+                device: {item: Rating(*rest) for item, *rest in rows}
+                for device, rows in content["history"].items()
+            },
             holder=content["holder"],
             until=content["until"],
         )
@@ -117,22 +146,21 @@ class _Overtaken(Exception):
 def speak(
     store: Store,
     device: str,
-    begin: State,
+    begin: Shared,
     account: Callable[[State, Keep], Account],
-    changes: Mapping[ItemId, Rating],
+    bring: Callable[[Shared], None],
     now: int,
-) -> tuple[bytes | None, dict[ItemId, Rating]]:
-    """The letter that is due, and the history of all devices.
+) -> tuple[bytes | None, Shared]:
+    """The letter that is due, and what the store holds now.
 
     To be called when a letter is due and at no other time. device: names this one in the lease.
-    begin: the state where the store is empty; account: made from a state and from what keeps it;
-    changes: this device's ratings and deletions. A device without the lease brings its changes in
-    and gets no letter. RuntimeError if others write all the time.
+    begin: what an empty store holds; account: made from a state and from what keeps it; bring:
+    puts this device's ratings and deletions in. A device without the lease brings them in and gets
+    no letter. Refused for a store of another account; RuntimeError if others write all the time.
     """
     for _ in range(_ATTEMPTS):
-        number, data = store.read()
-        shared = Shared.decode(data) if data else Shared(begin)
-        shared.merge(changes)
+        number, shared = held(store, begin)
+        bring(shared)
         speaks = shared.holder in ("", device) or now >= shared.until
         try:
             letter = _letter(store, number, shared, device, account, now) if speaks else None
@@ -140,8 +168,24 @@ def speak(
                 _swap(store, number, shared)
         except _Overtaken:
             continue
-        return letter, shared.history
+        return letter, shared
     raise RuntimeError("other devices write to the synchronised store all the time")
+
+
+def held(store: Store, begin: Shared) -> tuple[int, Shared]:
+    """The number and the content; `begin` where it is empty, or where its account was forgotten.
+
+    Then what the account may have decided stays frozen.
+    """
+    number, data = store.read()
+    found = Shared.decode(data) if data else begin
+    if found.account not in ("", begin.account):
+        raise Refused("the synchronised store is another account's")
+    if found.account == "":
+        begin.state.frozen |= found.state.frozen
+        begin.state.aliases = found.state.aliases
+        found = begin
+    return number, found
 
 
 def _letter(
@@ -153,17 +197,24 @@ def _letter(
     now: int,
 ) -> bytes | None:
     shared.holder, shared.until = device, now + LEASE
-    rated = {item: each for item, each in shared.history.items() if each.stars is not None}
-    return account(shared.state, lambda _: _swap(store, number, shared)).speak(
-        {item: each.stars for item, each in rated.items() if each.stars is not None},
-        {item: each.entered for item, each in rated.items()},
-        now,
-    )
+    speaking = account(shared.state, lambda _: _swap(store, number, shared))
+    return speaking.speak(*shared.rated(), now)
 
 
 def _swap(store: Store, number: int, shared: Shared) -> None:
     if not store.swap(number, shared.encode()):
         raise _Overtaken
+
+
+def forget(store: Store, begin: Shared, state: Callable[[State], State]) -> State:
+    """Leave only what `state` makes of the shared one. RuntimeError as for `speak`."""
+    for _ in range(_ATTEMPTS):
+        number, shared = held(store, begin)
+        shared.state.frozen |= {item for rows in shared.history.values() for item in rows}
+        left = state(shared.state)
+        if store.swap(number, Shared("", left).encode()):
+            return left
+    raise RuntimeError("other devices write to the synchronised store all the time")
 
 
 class PassingStore:
