@@ -61,11 +61,11 @@ def main() -> None:
 
 
 def measure(peer: str, people: int) -> dict[str, object]:
-    from tacit.designs.sketches.campaigns import design
+    from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.server import Server
 
     theta = SHARE * RATED
-    campaign = design(range(ITEMS), rated=RATED, epsilon=EPSILON, theta=theta, seed=bytes(16))
+    campaign = new_campaign(range(ITEMS), rated=RATED, epsilon=EPSILON, theta=theta, seed=bytes(16))
     agree = agrees(campaign)  # also compiles and warms up
     other = start_peer(peer)
     server, seconds, their_seconds = Server(campaign), [], []

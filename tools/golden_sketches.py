@@ -8,7 +8,7 @@ from typing import Any
 from golden_vectors import answer, readable, recommendation, tagged
 
 from tacit.designs.sketches import sensing
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import explain
 from tacit.designs.sketches.messages import (
     METHODS,
@@ -48,7 +48,7 @@ LIMITS: dict[str, Any] = {"epsilon": 20.0, "lifetime": 40.0, "units": UNITS, "ra
 def asked(items: list[Any], **wanted: Any) -> Campaign:
     """A campaign about these items; small enough for the shortest list."""
     fields: dict[str, Any] = {"rated": 6, "epsilon": 1.0, "theta": 0.9, "seed": SEED}
-    return design(items, **(fields | {"closes": 2_000_000_000} | wanted))
+    return new_campaign(items, **(fields | {"closes": 2_000_000_000} | wanted))
 
 
 def stars(items: list[Any], every: int) -> dict[Any, float]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from dataclasses import MISSING
 from importlib import resources
 
 import jsonschema
@@ -10,6 +11,7 @@ import pytest
 from tacit.auditing import shipped
 from tacit.cli import output
 from tacit.cli.app import main
+from tacit.design import design, names, options_of
 from tacit.mechanisms import guarantees
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
@@ -116,14 +118,10 @@ def test_a_lifetime_is_shown_where_it_is_bounded(capsys, monkeypatch):
         (["gaussian", "--epsilon", "1"], "give it a delta"),
         (["laplace", "--epsilon", "inf"], "finite"),
         (["laplace", "--epsilon", "-1"], "epsilon is a number of at least"),
-        (
-            ["nothing"],
-            "Designs: private, standard-scheme, xmap, sketches, prec, pdap. Mechanisms",
-        ),
-        (
-            ["standard-scheme", "--epsilon", "1"],
-            "--epsilon and --delta are for private, xmap, prec and mechanisms",
-        ),
+        (["nothing"], "Designs: private, standard-scheme, xmap, sketches, prec, pdap. Mechanisms:"),
+        (["standard-scheme", "--epsilon", "1"], "Its options: --variant, --release."),
+        (["laplace", "--epsilon", "1", "--peers", "3"], "--peers is no option of laplace."),
+        (["prec", "--epsilon", "1", "--voters", "0"], "--voters of prec is at least 1; got 0."),
     ],
 )
 def test_refusals(capsys, arguments, said):
@@ -132,3 +130,18 @@ def test_refusals(capsys, arguments, said):
     complaint = capsys.readouterr().err
     assert said in complaint
     assert "Traceback" not in complaint
+
+
+def test_every_design_has_cards_and_a_next_step(capsys):
+    """Each design of the registry, with a number for what has no default."""
+    for name in names():
+        needed = [
+            word
+            for key, field in options_of(design(name).card_settings).items()
+            if field.default in (MISSING, None)
+            for word in (f"--{key}", "60" if key == "peers" else "1")
+        ]
+        assert main(["guarantee", name, *needed]) == 0
+        shown = capsys.readouterr()
+        assert "It holds if" in shown.out
+        assert design(name).after_cards.split("  ")[0] in " ".join(shown.out.split())

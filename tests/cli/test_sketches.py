@@ -11,7 +11,7 @@ import pytest
 from tacit.auditing.verdicts import Audit
 from tacit.cli import app as cli
 from tacit.designs.sketches.audit import bench
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.planner import plan
 
 
@@ -248,7 +248,7 @@ def test_a_device_refuses_too_much(tacit):
 @pytest.mark.parametrize("ids", [[7, 12, 30, 31], ["a", "b b", "c", "7"]])
 def test_explain_a_campaign_of_ones_own(as_json, tmp_path, ids):
     """A campaign's bytes, its items and a history, each from a file; ids are texts or integers."""
-    made = design(ids, rated=2, epsilon=0.5, theta=0.5, seed=bytes(16))
+    made = new_campaign(ids, rated=2, epsilon=0.5, theta=0.5, seed=bytes(16))
     (tmp_path / "campaign").write_bytes(made.encode())
     (tmp_path / "items").write_text("\n".join(map(str, ids)))
     (tmp_path / "mine.csv").write_text(f"item,rating\n{ids[0]},5\n{ids[1]},2\n")
@@ -292,7 +292,7 @@ def test_the_cards_of_sketches(as_json, tacit):
     [
         ((), "add --epsilon"),
         (("--epsilon", "inf"), "finite"),
-        (("--epsilon", 1, "--delta", 1e-6), "--epsilon alone for sketches"),
+        (("--epsilon", 1, "--delta", 1e-6), "--delta is no option of sketches"),
         (("--epsilon", 1, "--method", "guess"), "--method is one of multi-maxsense"),
         (("--epsilon", 1, "--unit", "day"), "--unit is one of user"),
         (("--epsilon", 1, "--questions", 0), "at least 1"),

@@ -18,8 +18,8 @@ from tacit.designs.sketches import (
     Device,
     Report,
     Server,
-    design,
     item_counts,
+    new_campaign,
     new_secret,
     pair_counts,
     publish,
@@ -75,7 +75,7 @@ def counted(campaign: Campaign, reports: list[bytes]) -> Server:
 def made(folder, **settings) -> ServedCampaign:
     """A campaign about 12 items, served from a folder."""
     items = list(range(1, 13))
-    campaign = design(items, rated=4, **{"epsilon": 1.0, **settings})
+    campaign = new_campaign(items, rated=4, **{"epsilon": 1.0, **settings})
     (folder / "c").write_bytes(campaign.encode())
     (folder / "i").write_text(json.dumps(items))
     return ServedCampaign.from_section(Section("t", "x", folder, {"campaign": "c", "items": "i"}))
@@ -166,7 +166,7 @@ def test_earlier_counts_of_something_else(tmp_path, content):
     """Counts that are no checkpoint, or one of another campaign, are refused in a sentence."""
     made(tmp_path)
     if content is None:
-        Server(design([1, 2, 3], rated=1, epsilon=1.0)).save(tmp_path / "n")
+        Server(new_campaign([1, 2, 3], rated=1, epsilon=1.0)).save(tmp_path / "n")
     else:
         (tmp_path / "n").write_bytes(content)
     section = Section("t", "x", tmp_path, {"campaign": "c", "items": "i", "counts": "n"})
@@ -208,7 +208,7 @@ def test_cut_short(shop, served):
 def test_what_is_checked_is_what_counts(data):
     """Bytes are let in if and only if the library's server would count them."""
     items = tuple(range(20))
-    campaign = design(items, rated=4, epsilon=2.0, questions=2, seed=bytes(16))
+    campaign = new_campaign(items, rated=4, epsilon=2.0, questions=2, seed=bytes(16))
     served = ServedCampaign("t", "x", campaign, items)
     good = Report(campaign.id, 5, 3).encode()
     place = data.draw(st.integers(0, len(good)))
@@ -254,7 +254,7 @@ def test_two_workers(demo, shop, shops, served):
 def test_a_late_report(shop, served, monkeypatch):
     """After its time a campaign takes no reports; the clock set back does not change an answer."""
     items = served.items
-    late = design(items, rated=20, epsilon=1.0, closes=1000)
+    late = new_campaign(items, rated=20, epsilon=1.0, closes=1000)
     object.__setattr__(served, "campaign", late)
     (report,) = reports_of(late, items, 1)
     assert send(shop, "ann", report).status_code == 409

@@ -84,13 +84,13 @@ def explain(
 def _campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    from tacit.designs.sketches import Campaign, MessageError, design
+    from tacit.designs.sketches import Campaign, MessageError, new_campaign
 
     if path is None:
         if catalogue is not None:
             raise ConfigError("--catalogue belongs to a campaign: name one with --campaign FILE.")
         items: list[Any] = [f"film {number}" for number in range(1, _ITEMS + 1)]
-        return design(items, rated=_RATED, epsilon=epsilon, questions=questions), items
+        return new_campaign(items, rated=_RATED, epsilon=epsilon, questions=questions), items
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
     try:

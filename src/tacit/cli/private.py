@@ -174,7 +174,6 @@ def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Cont
     """Private lists and private popularity at each epsilon, and the usual methods without."""
     from tacit.designs.private import Private
     from tacit.evaluation.list_runs import Contender
-    from tacit.recommenders.files import KINDS
 
     for epsilon in epsilons:
         _ = Private(epsilon, **given).settings  # refuses bad ones before anything is read
@@ -185,7 +184,7 @@ def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Cont
         Contender("private-popularity", of_popularity | {"epsilon": each}, each) for each in popular
     ]
     plain = ["item-item", *(["als"] if find_spec("implicit") else [])]
-    return [each for each in (*found, *map(Contender, plain)) if each.model in KINDS]
+    return [*found, *map(Contender, plain)]
 
 
 def _written(epsilon: float | None) -> float | str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from tacit.evaluation.intervals import mean_interval
 from tacit.evaluation.lists import ListFigures, judge_lists, list_trial
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.recommenders.base import Recommender
-from tacit.recommenders.files import KINDS
+from tacit.recommenders.files import model_kinds, model_reader
 
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
 LEAST_SEEDS = 6
@@ -45,10 +44,9 @@ class Contender:
 
     def variants(self) -> tuple[Recommender, ...]:
         """One unfitted recommender for each of `several`."""
-        if self.model not in KINDS:
-            raise ConfigError(f"No recommender '{self.model}'. Known: {', '.join(KINDS)}.")
-        module, name = KINDS[self.model]
-        kind = getattr(import_module(module), name)
+        kind = model_reader(self.model)
+        if kind is None:
+            raise ConfigError(f"No recommender '{self.model}'. Known: {', '.join(model_kinds())}.")
         return tuple(kind(**{**self.settings, **each}) for each in self.several)
 
 

@@ -12,42 +12,51 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings
+from tacit.design import design, model_class, names
 from tacit.errors import ModelFileError, TacitError
 
-KINDS = {
-    "standard-scheme": ("tacit.designs.standard_scheme", "StandardScheme"),
-    "private": ("tacit.designs.private", "Private"),
-    "xmap": ("tacit.designs.xmap", "XMap"),
-    "popularity": ("tacit.recommenders.baselines", "Popularity"),
-    "item-mean": ("tacit.recommenders.baselines", "ItemMean"),
-    "matrix-factorization": ("tacit.recommenders.baselines", "MatrixFactorization"),
-    "user-average": ("tacit.recommenders.baselines", "UserAverage"),
-    "user-item-mean": ("tacit.recommenders.baselines", "UserItemMean"),
-    "item-knn": ("tacit.recommenders.baselines", "ItemKNN"),
-    "remote-user": ("tacit.recommenders.baselines", "RemoteUser"),
-    "ease": ("tacit.recommenders.baselines", "EASE"),
-    "item-item": ("tacit.recommenders.baselines", "ItemItem"),
-    "als": ("tacit.recommenders.baselines", "ALS"),
-    "private-popularity": ("tacit.recommenders.baselines", "PrivatePopularity"),
-    "ridge": ("tacit.recommenders.baselines", "Ridge"),
-    "x-map": ("tacit.designs.xmap", "XMap"),
+BASELINES = {
+    "popularity": "Popularity",
+    "item-mean": "ItemMean",
+    "matrix-factorization": "MatrixFactorization",
+    "user-average": "UserAverage",
+    "user-item-mean": "UserItemMean",
+    "item-knn": "ItemKNN",
+    "remote-user": "RemoteUser",
+    "ease": "EASE",
+    "item-item": "ItemItem",
+    "als": "ALS",
+    "private-popularity": "PrivatePopularity",
+    "ridge": "Ridge",
 }
-"""Recommender name in a model file: where its class lives. Only these are ever loaded."""
+"""Name in a model file, and the class. Others are the designs' own; no other class is loaded."""
 
 
 def load_model(path: str | Path) -> Any:
     """The fitted recommender in a model file. Loading runs no code from the file."""
     header, arrays = container.read(path)
     kind = header.get("recommender")
-    if not isinstance(kind, str) or kind not in KINDS:
+    reader = model_reader(kind) if isinstance(kind, str) else None
+    if reader is None:
         raise ModelFileError(f"{path}: holds a recommender this tacit does not know ({kind!r}).")
-    module, name = KINDS[kind]
     try:
-        return getattr(import_module(module), name).from_parts(header, arrays)
+        return reader.from_parts(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
         raise ModelFileError(
             f"{path}: its content cannot be used ({error}). Fit it again."
         ) from None
+
+
+def model_reader(kind: str) -> Any:
+    """The class that reads files of this name; None if there is none."""
+    if kind in BASELINES:
+        return getattr(import_module("tacit.recommenders.baselines"), BASELINES[kind])
+    return model_class(kind)
+
+
+def model_kinds() -> tuple[str, ...]:
+    """Names in model files that can be read."""
+    return (*BASELINES, *(kind for name in names() for kind in design(name).models))
 
 
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 
 SEED = bytes(range(16))
 
@@ -15,6 +15,6 @@ def campaign():
 
     def build(items=40, **wanted):
         fields = {"rated": 4, "epsilon": 1.0, "theta": 1.0, "seed": SEED}
-        return design(list(range(items)), **(fields | wanted))
+        return new_campaign(list(range(items)), **(fields | wanted))
 
     return build

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.auditing.empirical import audit
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits, new_secret
 from tacit.designs.sketches.messages import UNITS
 
@@ -28,7 +28,7 @@ def releases(made, history):
 
 def found(unit, questions):
     """Lower bound for somebody who likes everything against somebody who likes nothing."""
-    made = design(
+    made = new_campaign(
         ITEMS, rated=24, theta=7.0, questions=questions, epsilon=1.0, unit=unit, seed=bytes(16)
     )
     all_liked, none = dict.fromkeys(ITEMS, 5.0), dict.fromkeys(ITEMS, 1.0)

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.designs.sketches import device as device_module
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits, Refused, explain, new_secret
 from tacit.designs.sketches.messages import UNITS, Clusters, catalogue_digest
 from tacit.designs.sketches.sensing import pairs, sensed_sets
@@ -285,7 +285,7 @@ def test_limits_are_limits(wrong):
 @example(0.29)
 def test_a_limit_is_reached_and_no_more(epsilon):
     """A campaign for the very number that is allowed is answered, one millionth more is not."""
-    made = design(ITEMS, rated=4, epsilon=epsilon)
+    made = new_campaign(ITEMS, rated=4, epsilon=epsilon)
     limits = Limits(epsilon=epsilon, lifetime=epsilon)
     assert Device(SECRET, {}, limits).report(made, ITEMS, HISTORY).campaign == made.id
     above = replace(made, epsilon=made.epsilon + 1)
@@ -332,11 +332,11 @@ def test_questions_do_not_depend_on_the_answer(campaign):
 
 def test_likes_are_capped_for_a_person(campaign):
     """Under unit user at most `rated` likes count; under rating all do."""
-    made = design(ITEMS, rated=2, theta=0.05, questions=32, epsilon=32, seed=bytes(16))
+    made = new_campaign(ITEMS, rated=2, theta=0.05, questions=32, epsilon=32, seed=bytes(16))
     everything = dict.fromkeys(ITEMS, 5.0)
     capped = Device(SECRET, {}, ANY, honest).report(made, ITEMS, everything).bits
     assert 1 <= capped.bit_count() <= 2
-    free = design(
+    free = new_campaign(
         ITEMS, rated=2, theta=0.05, questions=32, epsilon=1, seed=bytes(16), unit="rating"
     )
     assert Device(SECRET, {}, ANY, honest).report(free, ITEMS, everything).bits.bit_count() > 28

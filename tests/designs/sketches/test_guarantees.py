@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from tacit.auditing import exact
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.guarantees import bit_loss, cards, changed_bits, stated_epsilon
 from tacit.designs.sketches.messages import UNITS, WHOLE
@@ -74,7 +74,7 @@ def worst(made, unit):
 
 def made_for(unit, questions, rated, method="multi-maxsense"):
     """Sets of one place each."""
-    return design(
+    return new_campaign(
         range(N),
         rated=rated,
         theta=rated / 5,
@@ -157,10 +157,10 @@ def test_only_questions_of_chance_are_said_not_to_depend_on_you():
 
 def test_bit_loss():
     """The loss of one bit is that of its chance, and inf without noise has no card."""
-    made = design(range(N), rated=2, epsilon=math.log(3), theta=0.4)
+    made = new_campaign(range(N), rated=2, epsilon=math.log(3), theta=0.4)
     assert bit_loss(made) == pytest.approx(math.log(3), abs=1e-6)
     with pytest.raises(ConfigError):
-        cards(design(range(N), rated=2, epsilon=math.inf, theta=0.4))
+        cards(new_campaign(range(N), rated=2, epsilon=math.inf, theta=0.4))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.clustering import publish, score_clusters
 from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.server import Server, item_counts
@@ -35,7 +35,7 @@ def published(server):
 def test_a_process_killed_between_checkpoints(tmp_path):
     """Killed after three of six batches, everything is sent again: the same counts, the same
     published bytes, and nobody counts twice."""
-    made = design(range(40), rated=4, epsilon=1.0, seed=bytes(16))
+    made = new_campaign(range(40), rated=4, epsilon=1.0, seed=bytes(16))
     (tmp_path / "campaign").write_bytes(made.encode())
     rng = np.random.default_rng(0)
     alone = Server(made)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.messages import (
     MICRO,
     NO_NOISE,
@@ -85,7 +85,7 @@ def test_a_catalogue_names_items_once():
     """A design with an item twice is refused, and 1 is the same item as True."""
     for twice in (["a", "b", "a"], [1, True, 2]):
         with pytest.raises(ConfigError, match="once"):
-            design(twice, rated=1, epsilon=1.0)
+            new_campaign(twice, rated=1, epsilon=1.0)
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
@@ -158,7 +158,7 @@ def test_impossible_campaigns_are_refused(wrong):
 )
 def test_designs_keep_epsilon(epsilon, questions, unit, rated):
     """The loss of all exposed bits is at most the stated epsilon, and hardly less, in decimals."""
-    made = design(
+    made = new_campaign(
         range(2000), rated=rated, theta=0.5 / 32, epsilon=epsilon, questions=questions, unit=unit
     )
     bits = exposed_bits("multi-maxsense", unit, questions, rated)
@@ -173,7 +173,7 @@ def test_keeping_epsilon_is_decided_exactly(digits):
     """A chance that is too high by a millionth is seen, whatever digits the caller works with."""
     with localcontext() as context:
         context.prec = digits
-        made = design(range(40), rated=4, epsilon=1.000001)
+        made = new_campaign(range(40), rated=4, epsilon=1.000001)
         with pytest.raises(MessageError, match="higher than epsilon allows"):
             replace(made, epsilon=1_000_000)
         assert replace(made, epsilon=1_000_002).truth == made.truth
@@ -181,7 +181,7 @@ def test_keeping_epsilon_is_decided_exactly(digits):
 
 def test_twin_without_noise():
     """An infinite epsilon is its own campaign: every bit as it is."""
-    made = design(range(40), rated=4, epsilon=math.inf)
+    made = new_campaign(range(40), rated=4, epsilon=math.inf)
     assert (made.truth, made.epsilon) == (WHOLE, NO_NOISE)
 
 
@@ -208,7 +208,7 @@ def test_twin_without_noise():
 def test_impossible_designs_are_refused(wrong):
     """What no campaign can be made of is a configuration error."""
     with pytest.raises(ConfigError):
-        design(range(40), **({"rated": 4, "epsilon": 1.0} | wrong))
+        new_campaign(range(40), **({"rated": 4, "epsilon": 1.0} | wrong))
 
 
 @pytest.mark.parametrize(

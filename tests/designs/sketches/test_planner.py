@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.data.synthetic_blocks import Blocks, example
 from tacit.designs.sketches import theory
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.planner import bit_epsilon, plan
 from tacit.errors import ConfigError
 
@@ -164,7 +164,7 @@ def test_what_is_planned_can_be_asked(sizes, epsilon, unit):
     for row in found.methods:
         if row.theta is None or math.isinf(row.users_clt):
             continue
-        made = design(
+        made = new_campaign(
             range(items),
             rated=rated,
             epsilon=epsilon,

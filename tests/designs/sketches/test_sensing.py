@@ -40,9 +40,11 @@ def test_golden_questions(campaign):
 @given(tickets)
 def test_sets_are_disjoint(ticket):
     """No item lies in two sets of a person, and only items do."""
-    from tacit.designs.sketches.campaigns import design
+    from tacit.designs.sketches.campaigns import new_campaign
 
-    made = design(range(40), rated=8, epsilon=1.0, questions=8, theta=0.9, seed=b"0123456789abcdef")
+    made = new_campaign(
+        range(40), rated=8, epsilon=1.0, questions=8, theta=0.9, seed=b"0123456789abcdef"
+    )
     sets = sensing.sensed_sets(made, ticket)
     members = [item for one in sets for item in one]
     assert len(set(members)) == len(members)

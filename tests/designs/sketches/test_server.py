@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit import container
 from tacit.designs.sketches import sensing
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.seen import Seen
@@ -112,7 +112,7 @@ def bad(made):
     }
 
 
-@pytest.mark.parametrize("name", bad(design(range(4), rated=1, epsilon=1.0)))
+@pytest.mark.parametrize("name", bad(new_campaign(range(4), rated=1, epsilon=1.0)))
 def test_bad_reports_are_refused_with_a_reason(campaign, name):
     """A report that does not count says why, is counted as such, and changes no count."""
     made = campaign()
@@ -187,7 +187,7 @@ def test_duplicates_within_a_batch(campaign):
 @given(st.lists(st.integers(1, 40), max_size=60), st.integers(1, 7))
 def test_how_reports_are_batched_does_not_matter(tickets, size):
     """Any batches of the same stream give the same counts and the same refusals."""
-    made = design(range(40), rated=4, epsilon=1.0, seed=bytes(16))
+    made = new_campaign(range(40), rated=4, epsilon=1.0, seed=bytes(16))
     sent = [Report(made.id, ticket, ticket % 2).encode() for ticket in tickets]
     whole, parts = Server(made), Server(made)
     whole.fold(b"".join(sent), now=NOW)
@@ -333,7 +333,7 @@ def damaged(path, *, header=None, arrays=None):
     container.write(path, old_header | (header or {}), old_arrays | (arrays or {}))
 
 
-HUGE = design(range(4), rated=4, epsilon=1.0, seed=bytes(16))
+HUGE = new_campaign(range(4), rated=4, epsilon=1.0, seed=bytes(16))
 object.__setattr__(HUGE, "items", 2**31 - 1)
 
 

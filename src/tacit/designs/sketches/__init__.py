@@ -31,7 +31,7 @@ from tacit.designs.sketches.device import Device, Limits, Refused, explain, new_
 from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, Report
 
 if TYPE_CHECKING:
-    from tacit.designs.sketches.campaigns import design
+    from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.clustering import Clustering, pair_clusters, publish, score_clusters
     from tacit.designs.sketches.guarantees import cards
     from tacit.designs.sketches.manipulation import inspect, manipulation
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.server import Receipt, Server, item_counts, pair_counts
 
 _HOMES = {
-    "campaigns": ("design",),
+    "campaigns": ("new_campaign",),
     "clustering": ("Clustering", "pair_clusters", "publish", "score_clusters"),
     "guarantees": ("cards",),
     "manipulation": ("inspect", "manipulation"),
@@ -61,11 +61,11 @@ __all__ = [
     "Report",
     "Server",
     "cards",
-    "design",
     "explain",
     "inspect",
     "item_counts",
     "manipulation",
+    "new_campaign",
     "new_secret",
     "pair_clusters",
     "pair_counts",

@@ -26,7 +26,7 @@ NEVER = WHOLE
 """A campaign that stays open."""
 
 
-def design(
+def new_campaign(
     items: Sequence[ItemId],
     *,
     rated: int,

@@ -29,7 +29,7 @@ class Baseline(ItemRecommender):
     """A subclass names itself and its constructor's settings, and says what its file holds."""
 
     kind: ClassVar[str]
-    """As `tacit.recommenders.files.KINDS` has it."""
+    """As `tacit.recommenders.files.BASELINES` has it."""
     settings: ClassVar[tuple[str, ...]] = ()
 
     def _learn_items(self, ratings: Ratings) -> None:

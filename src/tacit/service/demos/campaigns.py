@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.ratings import Ratings
-from tacit.designs.sketches import Campaign, Server, design
+from tacit.designs.sketches import Campaign, Server, new_campaign
 from tacit.designs.sketches.population import answer
 from tacit.randomness import secure
 from tacit.service.demos.films import population
@@ -25,7 +25,7 @@ def make_demo(folder: Path) -> str:
     """Writes the campaign, its catalogue and the counts so far."""
     people = population()
     items = people.item_ids.tolist()
-    campaign = design(items, rated=RATED, epsilon=1.0, liked_from=LIKED)
+    campaign = new_campaign(items, rated=RATED, epsilon=1.0, liked_from=LIKED)
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
     _reported(campaign, people).save(folder / "taste.counts")

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from tacit.data.synthetic import generate
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
 from tacit.designs.sketches.experiment.on_device import lists_at_home
 from tacit.designs.sketches.experiment.populations import drawn, hit_chances, reported
@@ -34,7 +34,7 @@ def likes() -> sparse.csr_array:
 
 def campaign(**wanted):
     fields = {"rated": 10, "theta": 1.0, "questions": 2, "epsilon": 2.0, "seed": bytes(16)}
-    return design(range(ITEMS), **(fields | wanted))
+    return new_campaign(range(ITEMS), **(fields | wanted))
 
 
 @pytest.mark.parametrize("unit", ["user", "rating"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.data.synthetic_blocks import Blocks, draw
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.population import answer
@@ -154,7 +154,7 @@ def test_scores_are_as_the_formula_has_them(items):
     normal distribution's own tail, and not by what a report tells.
     """
     rated, theta, people = 20, 0.9, 200_000
-    campaign = design(range(items), rated=rated, epsilon=4.0, theta=theta, seed=bytes(16))
+    campaign = new_campaign(range(items), rated=rated, epsilon=4.0, theta=theta, seed=bytes(16))
     labels = np.random.default_rng(5).permutation(ONE_CLASS.labels(items))
     server = Server(campaign, keep_tickets=False)
     with simulation():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.bench import Chances, Pair, Subject
 from tacit.designs.sketches.audit.exact import ANY, small, worst
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
 from tacit.designs.sketches.messages import WHOLE, Campaign, ItemId
 from tacit.designs.sketches.sensing import sensed_sets
@@ -35,7 +35,7 @@ _NOT_ASKED = -1
 
 def sensing(questions: int, epsilon: float, unit: str) -> Subject:
     """MaxSense where there is one question, and Multi-MaxSense."""
-    campaign = design(
+    campaign = new_campaign(
         range(_ITEMS),
         rated=_ITEMS,
         theta=_THETA / questions,
@@ -53,7 +53,7 @@ def sensing(questions: int, epsilon: float, unit: str) -> Subject:
 def random_pairs(questions: int, epsilon: float) -> Subject:
     """Pairwise-Preference about pairs that nobody chose."""
     method = "pairwise-preference"
-    campaign = design(
+    campaign = new_campaign(
         range(_ITEMS), rated=_ITEMS, questions=questions, epsilon=epsilon, method=method
     )
     loss = worst(small("user", questions, 4, epsilon, method), "user")
@@ -63,7 +63,9 @@ def random_pairs(questions: int, epsilon: float) -> Subject:
 
 def rated_pair(epsilon: float) -> Subject:
     """The pair that a device chooses among its rated items: the stars alone are protected."""
-    campaign = design(range(_ITEMS), rated=2, questions=1, epsilon=epsilon, method="pairwise-rated")
+    campaign = new_campaign(
+        range(_ITEMS), rated=2, questions=1, epsilon=epsilon, method="pairwise-rated"
+    )
     loss = worst(small("user", 1, 4, epsilon, "pairwise-rated"), "user")
     return Subject(
         "pairwise-rated", "stars", "the same items rated", epsilon, _whole(campaign, loss)[:1]

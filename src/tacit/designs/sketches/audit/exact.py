@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from fractions import Fraction
 
 from tacit.auditing import exact
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign, ItemId
 from tacit.designs.sketches.sensing import pairs, sensed_sets
@@ -25,7 +25,7 @@ def small(
     unit: str, questions: int, rated: int, epsilon: float, method: str = "multi-maxsense"
 ) -> Campaign:
     """A campaign about four items, with sets of one place each."""
-    return design(
+    return new_campaign(
         range(ITEMS),
         rated=rated,
         theta=rated / 5,

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.clustering import Clustering, publish, score_clusters
 from tacit.designs.sketches.experiment.on_device import lists_at_home
 from tacit.designs.sketches.experiment.populations import drawn, hit_chances, reported
@@ -211,7 +211,7 @@ def _campaign(
     trial: _Trial, advice: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
     own = _own(advice)
-    return design(
+    return new_campaign(
         trial.catalogue,
         rated=advice.rated,
         epsilon=epsilon,
@@ -247,7 +247,7 @@ def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[RatingsRow]:
     liked = np.asarray(trial.likes.sum(axis=0)).ravel()
     labels = spectral_coclusters(trial.likes, clusters, seed=seed)
     # Published and used at home exactly as learned clusters are.
-    campaign = design(trial.catalogue, rated=1, epsilon=math.inf, seed=bytes(16), theta=1.0)
+    campaign = new_campaign(trial.catalogue, rated=1, epsilon=math.inf, seed=bytes(16), theta=1.0)
     spectral = trial.at_home(campaign, Clustering(labels, liked, np.ones(len(labels))))
     similar = _similar(trial.likes)
     lists = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.synthetic_blocks import Blocks, draw, example
-from tacit.designs.sketches.campaigns import design
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.designs.sketches.messages import Campaign
 from tacit.designs.sketches.planner import plan
@@ -128,7 +128,7 @@ def _campaign(
         own = next(row for row in advice.methods if row.method == method)
         theta = own.theta if theta is None else theta
         questions = own.questions if questions is None else questions
-    return design(
+    return new_campaign(
         range(items),
         rated=rated,
         epsilon=epsilon,

@@ -1,0 +1,57 @@
+"""p-REC as the registry knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.design import Design, option
+from tacit.errors import ConfigError
+from tacit.privacy import Guarantee
+
+
+@dataclass(frozen=True)
+class CardSettings:
+    """What the cards depend on."""
+
+    epsilon: float | None = option("For what --clients clients see.", default=None)
+    delta: float = option("A chance.", default=1e-6)
+    objects: int = option("Of a round.", default=2, least=2)
+    rounds: int = option("Of one client.", default=1000, least=1)
+    voters: int = option("A bound on them.", default=5000, least=1)
+    peers: int | None = option("Voters that the gate keeps, or that are promised.", default=None)
+    clients: int = option("Clients whom epsilon is for, all together.", default=1, least=1)
+    variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
+
+
+def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
+    """Of a run with these settings; ConfigError unless epsilon or peers are given."""
+    from tacit.designs.prec import PRecSettings
+    from tacit.designs.prec import cards as cards_of
+
+    if settings.epsilon is None and settings.peers is None:
+        raise ConfigError(
+            "What prec promises depends on its epsilon: add --epsilon, such as 1, or --peers."
+        )
+    return cards_of(
+        PRecSettings(
+            settings.rounds,
+            settings.objects,
+            settings.voters,
+            settings.peers,
+            variant=settings.variant,  # type: ignore[arg-type]  # checked there
+            epsilon=settings.epsilon,
+            delta=settings.delta,
+            clients_together=settings.clients,
+        )
+    )
+
+
+DESIGN = Design(
+    "prec",
+    "p-REC",
+    "Gilbert, Liu, Yu: On differentially private online collaborative recommendation (2015)",
+    {},
+    CardSettings,
+    cards,
+    "tacit plan prec --help  says how many voters it takes.",
+)
