@@ -12,7 +12,7 @@ from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.experiment import experiment as hiding_experiment
-from tacit.designs.standard_scheme.experiment import fold
+from tacit.designs.standard_scheme.experiment import fold, releases
 from tacit.designs.standard_scheme.experiment.experiment import (
     DEFAULT_RELEASE,
     JUDGED,
@@ -168,7 +168,7 @@ def test_a_lost_item_is_counted_and_tells(ratings, monkeypatch):
         )
         return made, at_entries(made, epochs)
 
-    monkeypatch.setattr(fold, "refitted", anew)
+    monkeypatch.setattr(releases, "refitted", anew)
     made = evaluate_hiding(
         ratings, "gender", **SMALL | {"attacks": ("logistic-svd",), "schedules": (ONE_REFIT,)}
     )
