@@ -13,9 +13,7 @@ from tacit.designs.standard_scheme.server import Profiles, Server
 ITEMS = ("a", "b", 3, "rare")
 DIGEST = "0123456789abcdef"
 PROFILES = Profiles(np.array([2.0, 3.0, 1.0, 4.0]), np.array([[1.0], [-1.0], [0.5], [0.0]]), 1.0)
-WEIGHTS = np.array(
-    [[0, 20_000, 5_000, 0], [20_000, 0, -9_000, 0], [5_000, -9_000, 0, 0], [0, 0, 0, 0]]
-)
+WEIGHTS = np.array([[0, 200, 50, 0], [200, 0, -90, 0], [50, -90, 0, 0], [0, 0, 0, 0]])
 EASE = Ease(sparse.csc_array(WEIGHTS), np.array([1, 0, 2, 3]), 5)
 
 
