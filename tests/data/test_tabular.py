@@ -265,7 +265,7 @@ def test_an_empty_file_is_refused(write: Any) -> None:
 
 def test_a_header_alone_is_refused(write: Any) -> None:
     """A header without rows holds no ratings."""
-    assert refusal(write("user,item,rating\n")) == ": the file has a header but no ratings."
+    assert refusal(write("user,item,rating\n")) == ": the file has a header but no rows."
 
 
 def test_a_missing_column_lists_what_there_is(write: Any) -> None:

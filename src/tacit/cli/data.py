@@ -166,12 +166,14 @@ def _date(seconds: int) -> str:
 
 
 def _show(found: dict[str, Any]) -> None:
+    from tacit.data.scales import EVENTS
+
     facts = [
         ("people", f"{found['users']:,}"),
         ("items", f"{found['items']:,}"),
         ("ratings", f"{found['ratings']:,}"),
         ("density", f"{found['density']:.3%}"),
-        ("scale", found["scale"]),
+        ("scale", "events" if found["scale"] == str(EVENTS) else found["scale"]),
         ("mean", f"{found['mean']:.3f}"),
         ("from", found["first"] or "no times"),
         ("to", found["last"] or "no times"),

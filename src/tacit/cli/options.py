@@ -89,6 +89,16 @@ _COLUMNS = {
     "user": Annotated[str | None, typer.Option(help="Column of the person's id.")],
     "item": Annotated[str | None, typer.Option(help="Column of the item's id.")],
     "rating": Annotated[str | None, typer.Option(help="Column of the stars.")],
+    "plays": Annotated[
+        str | None, typer.Option(help="Column of numbers of plays, read in place of stars.")
+    ],
+    "least_plays": Annotated[
+        float | None, typer.Option(help="So many plays and more are a like; 1 if left out.")
+    ],
+    "events": Annotated[
+        bool | None,
+        typer.Option("--events", help="Every row is an event, and so a like; no stars are read."),
+    ],
     "time": Annotated[str | None, typer.Option(help="Column of the time.")],
     "domain": Annotated[
         str | None,

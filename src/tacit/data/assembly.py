@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.data.cells import TIME, plausible
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
+from tacit.data.scales import EVENTS
 from tacit.errors import DataError
 
 _ROOMY = 4  # a table of this many places per row is cheaper than sorting the ids
@@ -31,13 +32,15 @@ def assemble(
         raise DataError(
             "no such rule for duplicates", found=duplicates, expected="error, last, mean"
         )
+    user_ids, user_numbers = number_ids(users, "user")
+    item_ids, item_numbers = number_ids(items, "item")
+    if values is None:
+        values, scale = np.ones(len(user_numbers)), scale or EVENTS
     stars = _stars(values, scale)
     # Averaging may turn steps into a continuous scale, which tells that somebody rated twice.
     given = scale is not None and not (duplicates == "mean" and scale.discrete)
     scale = scale or RatingScale.detect(stars)
     times = None if timestamps is None else _times(timestamps)
-    user_ids, user_numbers = number_ids(users, "user")
-    item_ids, item_numbers = number_ids(items, "item")
     lengths = {len(user_numbers), len(item_numbers), len(stars)}
     if len(lengths | ({len(times)} if times is not None else set())) != 1:
         raise DataError("users, items, ratings and times must have the same length")

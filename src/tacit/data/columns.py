@@ -5,17 +5,18 @@ Headers compare without case, and a type suffix as in `user_id:token` or `rating
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from tacit.errors import DataError
 
-Role = Literal["user", "item", "rating", "time", "domain"]
+Role = Literal["user", "item", "rating", "plays", "time", "domain"]
 
 KNOWN_HEADERS: dict[Role, tuple[str, ...]] = {
     "user": ("user_id", "userid", "user", "uid"),
     "item": ("item_id", "itemid", "item", "movie_id", "movieid", "movie", "iid"),
     "rating": ("rating", "stars", "score"),
+    "plays": ("plays", "play_count", "playcount", "listens", "count", "quantity"),
     "time": ("timestamp", "time", "ts"),
     "domain": (),  # read only where it is asked for
 }
@@ -62,11 +63,25 @@ def choose(
 
 
 def choose_all(
-    headers: Sequence[str], asked: Mapping[Role, str | None], *, path: object = None
+    headers: Sequence[str],
+    asked: Mapping[Role, str | None],
+    *,
+    path: object = None,
+    needed: Collection[Role] = ("user", "item"),
+    events: bool = False,
 ) -> dict[Role, int]:
-    """Position of every role's column that there is; only time and domain may be missing."""
+    """Position of every role's column that there is; those in `needed` must be there.
+
+    Stars come before numbers of plays, unless the latter are asked for by name. Without either the
+    rows are events. events: they are, whatever columns there are.
+    """
     found = {
-        role: choose(role, headers, name, path=path, required=role not in ("time", "domain"))
+        role: choose(role, headers, name, path=path, required=role in needed)
         for role, name in asked.items()
     }
+    counted = asked.get("plays") is not None
+    if events or counted:
+        found["rating"] = None
+    if not counted and (events or found.get("rating") is not None):
+        found["plays"] = None
     return {role: position for role, position in found.items() if position is not None}

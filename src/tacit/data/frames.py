@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from tacit.data import cells
 from tacit.data.assembly import located
 from tacit.data.columns import Role, choose_all
 from tacit.data.domains import DOMAIN, by_item
+from tacit.data.plays import PLAYS, settle
 from tacit.data.ratings import Duplicates, Ratings, RatingScale
+from tacit.data.scales import EVENTS
 from tacit.errors import DataError
 
 
@@ -24,6 +26,9 @@ def from_frame(
     rating: str | None = None,
     time: str | None = None,
     domain: str | None = None,
+    plays: str | None = None,
+    least_plays: float = 1,
+    events: bool = False,
     scale: RatingScale | None = None,
     duplicates: Duplicates = "last",
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
@@ -33,8 +38,9 @@ def from_frame(
     """Build from any eager frame narwhals knows; columns are found as `read_ratings` finds them.
 
     Ids keep the type they have in the frame. Times may be numbers (seconds), dates, date-times or
-    ISO text. domain: the column of the item's domain, read only if named. An error names the
-    record, counted from 1, and `path` if the frame came from a file.
+    ISO text. domain: the column of the item's domain, read only if named. plays, least_plays,
+    events: as in `read_ratings`. An error names the record, counted from 1, and `path` if the frame
+    came from a file.
     """
     import narwhals as nw
 
@@ -48,10 +54,12 @@ def from_frame(
         "user": user,
         "item": item,
         "rating": rating,
+        "plays": plays,
         "time": time,
         "domain": domain,
     }
-    places = choose_all(table.columns, asked, path=path)
+    needed: tuple[Role, ...] = ("user", "item") if scale is None else ("user", "item", "rating")
+    places = choose_all(table.columns, asked, path=path, needed=needed, events=events)
     found = {role: table[table.columns[position]] for role, position in places.items()}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     items = _ids(found["item"], path)
@@ -60,11 +68,18 @@ def from_frame(
             metadata[DOMAIN] = by_item(
                 items, _domains(found["domain"], path), column=found["domain"].name
             )
+        read: dict[str, Any] = {"user": _ids(found["user"], path), "item": items}
+        read |= {"time": _times(found["time"], path)} if "time" in found else {}
+        if "plays" in found:
+            read["plays"] = _numbers(found["plays"], path, PLAYS, lambda plays: plays >= 0)
+            read, scale = settle(read, least_plays), EVENTS
+        elif "rating" in found:
+            read["rating"] = _stars(found["rating"], scale, path)
         return Ratings.from_arrays(
-            _ids(found["user"], path),
-            items,
-            _stars(found["rating"], scale, path),
-            _times(found["time"], path) if "time" in found else None,
+            read["user"],
+            read["item"],
+            read.get("rating"),
+            read.get("time"),
             scale=scale,
             duplicates=duplicates,
             user_attributes=user_attributes,
@@ -88,6 +103,14 @@ def _ids(column: Any, path: object) -> Any:
 
 
 def _stars(column: Any, scale: RatingScale | None, path: object) -> NDArray[np.float64]:
+    if scale is None:
+        return _numbers(column, path, cells.NUMBER, np.isfinite)
+    return _numbers(column, path, f"a rating on the scale {scale}", scale.holds)
+
+
+def _numbers(
+    column: Any, path: object, expected: str, good: Callable[[NDArray[np.float64]], Any]
+) -> NDArray[np.float64]:
     import narwhals as nw
 
     if not column.dtype.is_numeric():
@@ -95,19 +118,19 @@ def _stars(column: Any, scale: RatingScale | None, path: object) -> NDArray[np.f
             "a rating is a number", path=path, column=column.name, found=str(column.dtype)
         )
     _refuse_null(column, path, cells.NUMBER)
-    stars = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    good = np.isfinite(stars) if scale is None else scale.holds(stars)
-    if not good.all():
-        row = int(np.argmin(good))
+    numbers = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    fits = np.isfinite(numbers) & good(numbers)
+    if not fits.all():
+        row = int(np.argmin(fits))
         raise DataError(
             "not a valid rating",
             path=path,
             row=row + 1,
             column=column.name,
-            found=float(stars[row]),
-            expected=cells.NUMBER if scale is None else f"a rating on the scale {scale}",
+            found=float(numbers[row]),
+            expected=expected,
         )
-    return stars
+    return numbers
 
 
 def _times(column: Any, path: object) -> Any:

@@ -11,7 +11,8 @@ from tacit.data.tabular import read_ratings
 from tacit.errors import DataError
 
 _OPTIONS = (
-    "--user, --item, --rating, --time, --domain-column, --delimiter, --scale, --users and --items"
+    "--user, --item, --rating, --plays, --least-plays, --time, --domain-column, --delimiter, "
+    "--scale, --users and --items"
 )
 
 
@@ -42,6 +43,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
             fix="Name the file of ratings itself.",
         )
     given.pop("duplicates", None)
+    events = given.pop("events", False)
     if given:
         raise DataError(
             "a MovieLens folder names its own columns, scale and users",
@@ -49,7 +51,8 @@ def load(path: str | Path, **options: Any) -> Ratings:
             found=", ".join(sorted(given)),
             fix=f"Leave out {_OPTIONS}, or name the file of ratings itself.",
         )
-    return read_movielens(path)
+    ratings = read_movielens(path)
+    return ratings.as_events() if events else ratings
 
 
 def items_beside(path: Path) -> Path | None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tacit.data.scales import EVENTS
 from tacit.data.scales import RatingScale as RatingScale
 from tacit.errors import DataError
 
@@ -34,7 +35,7 @@ class Ratings:
     Every array is read-only from then on, the caller's too where it was passed in as it is.
 
     users, items   (n,) int32 numbers into user_ids and item_ids, sorted by user, then item
-    values         (n,) float64 stars on `scale`
+    values         (n,) float64 stars on `scale`; on `EVENTS` 1 for a like, else 0
     timestamps     (n,) int64 seconds since 1970, or None
     user_ids, item_ids   int64 or object (str), sorted, no repeats
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
@@ -61,7 +62,7 @@ class Ratings:
         cls,
         users: ArrayLike | Sequence[Any],
         items: ArrayLike | Sequence[Any],
-        values: ArrayLike,
+        values: ArrayLike | None = None,
         timestamps: ArrayLike | None = None,
         *,
         scale: RatingScale | None = None,
@@ -69,7 +70,7 @@ class Ratings:
         user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
         item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
     ) -> Ratings:
-        """Build from parallel columns of external ids and stars.
+        """Build from parallel columns of external ids and stars; without stars, of events.
 
         duplicates: when a person rated an item twice, `"last"` keeps the later one (by time, else
         by row), `"mean"` averages (means between the steps make the scale continuous, so a scale
@@ -175,6 +176,10 @@ class Ratings:
         """(n,) which ratings are likes: `RatingScale.liked_from` or more."""
         liked: NDArray[np.bool_] = self.values >= self.scale.liked_from
         return liked
+
+    def as_events(self) -> Ratings:
+        """The same rows without stars: each is an event, and so a like."""
+        return replace(self, values=np.ones(len(self)), scale=EVENTS, scale_given=True)
 
     def attribute(self, name: str) -> Column:
         """One private or public attribute per person."""

@@ -6,8 +6,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings
+from tacit.data.scales import EVENTS
 from tacit.errors import ConfigError
 from tacit.writing import write_whole
 
@@ -19,24 +22,23 @@ _ENDINGS = (".csv", ".tsv", ".parquet")
 
 
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
-    """Write user_id, item_id, rating and, where known, timestamp and domain.
+    """Write user_id, item_id, rating (not of events) and, where known, timestamp and domain.
 
     The name's ending says how: .csv, .tsv or .parquet; another ending is refused.
     """
-    import polars as pl
-
     columns: dict[str, Any] = {
         "user_id": ratings.user_ids[ratings.users],
         "item_id": ratings.item_ids[ratings.items],
-        "rating": ratings.values,
     }
+    if ratings.scale != EVENTS or not ratings.likes.all():
+        columns["rating"] = ratings.values
     if ratings.timestamps is not None:
         columns["timestamp"] = ratings.timestamps
     if DOMAIN in ratings.item_metadata:
         columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
-    frame = pl.DataFrame({name: _series(column) for name, column in columns.items()})
-    whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
-    _write(frame.with_columns(pl.col("rating").cast(pl.Int64)) if whole else frame, Path(path))
+    if ratings.scale.discrete and bool((ratings.values % 1 == 0).all()) and "rating" in columns:
+        columns["rating"] = ratings.values.astype(np.int64)
+    _write_columns(columns, path)
 
 
 def write_users(ratings: Ratings, path: PathLike) -> None:

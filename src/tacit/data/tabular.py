@@ -22,10 +22,11 @@ from tacit.data.columns import Role, choose, choose_all, find
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.frames import from_frame
 from tacit.data.parquet import is_parquet, read_parquet
+from tacit.data.plays import check_least
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
 from tacit.data.tables_by_id import by_id, matched, table_of
 from tacit.data.text_ratings import read_text
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 
 PathLike = str | Path
 
@@ -38,25 +39,36 @@ def read_ratings(
     rating: str | None = None,
     time: str | None = None,
     domain: str | None = None,
+    plays: str | None = None,
+    least_plays: float = 1,
+    events: bool = False,
     delimiter: str | None = None,
     scale: RatingScale | None = None,
     duplicates: Duplicates = "last",
     users: PathLike | None = None,
     items: PathLike | None = None,
 ) -> Ratings:
-    """Read one file of ratings.
+    """Read one file of ratings, or of events: it is one if it has no rating column.
 
     user, item, rating, time   column names; by default well-known headers in any case, such as
                                user_id, movieId, rating, timestamp or user_id:token
     domain                     name of the column that says which domain an item is of, in this file
                                or else in `items`; it becomes the item metadata 'domain'
+    plays, least_plays         name of a column with numbers of plays, read by a well-known header
+                               where there are no ratings; from least_plays on an event is a like,
+                               and a row of 0 plays is no event
+    events                     every row is an event and so a like, whatever columns there are
     delimiter                  sniffed among comma, tab, semicolon, pipe and `::` unless given
     scale                      ratings off it are refused; without it the scale is detected
     duplicates                 as in `Ratings.from_arrays`
     users, items               files of user attributes and item metadata, as `read_users` reads
     """
     path = Path(path)
-    named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "time": time}
+    check_least(least_plays)
+    if scale is not None and (events or plays is not None):
+        raise ConfigError("Events and plays have no stars, so a scale has no meaning for them.")
+    named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "plays": plays}
+    named["time"] = time
     if is_parquet(path):
         frame = read_parquet(path)
         ratings = from_frame(
@@ -66,6 +78,9 @@ def read_ratings(
             rating=rating,
             time=time,
             domain=_own_domain(frame.columns, domain, items),
+            plays=plays,
+            least_plays=least_plays,
+            events=events,
             scale=scale,
             duplicates=duplicates,
             path=path,
@@ -73,8 +88,11 @@ def read_ratings(
     else:
         dialect = delimited.sniff(path, delimiter, (*named.values(), domain))
         named["domain"] = _own_domain(dialect.headers, domain, items)
-        columns = choose_all(dialect.headers, named, path=path)
-        ratings = read_text(path, dialect, columns, scale=scale, duplicates=duplicates)
+        needed: tuple[Role, ...] = ("user", "item") if scale is None else ("user", "item", "rating")
+        columns = choose_all(dialect.headers, named, path=path, needed=needed, events=events)
+        ratings = read_text(
+            path, dialect, columns, scale=scale, duplicates=duplicates, least_plays=least_plays
+        )
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
     if items is not None:
@@ -166,27 +184,32 @@ def read_history(
     delimiter: str | None = None,
     scale: RatingScale | None = None,
     item_ids: Column | None = None,
+    events: bool = False,
 ) -> dict[Any, float]:
     """One person's own ratings, item id -> stars; of an item rated twice the last row counts.
 
     item_ids: the ids a model knows. An id of the file that is written like one of them becomes that
-    one, so that a file with items 7 and 8 serves a model whose ids are strings.
+    one, so that a file with items 7 and 8 serves a model whose ids are strings. events: items alone
+    are enough, and each is a 1.
     """
     path = Path(path)
     if is_parquet(path):
         frame = read_parquet(path)
+        choose("rating", frame.columns, rating, path=path, required=not events)
         ratings = from_frame(
             frame.with_columns(user=0),
             user="user",
             item=item,
             rating=rating,
+            events=events,
             scale=scale,
             path=path,
         )
     else:
         dialect = delimited.sniff(path, delimiter, (item, rating))
         names: dict[Role, str | None] = {"item": item, "rating": rating}
-        columns = choose_all(dialect.headers, names, path=path)
+        needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
+        columns = choose_all(dialect.headers, names, path=path, needed=needed, events=events)
         ratings = read_text(path, dialect, columns, scale=scale, user=0)
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
     return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}

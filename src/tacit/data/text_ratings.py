@@ -20,7 +20,9 @@ from tacit.data.assembly import located
 from tacit.data.columns import Role
 from tacit.data.delimited import Dialect
 from tacit.data.domains import DOMAIN, by_item
+from tacit.data.plays import PLAYS, number_of_plays, settle
 from tacit.data.ratings import Duplicates, Ratings, RatingScale
+from tacit.data.scales import EVENTS
 from tacit.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,24 +38,30 @@ def read_text(
     scale: RatingScale | None = None,
     duplicates: Duplicates = "last",
     user: int | None = None,
+    least_plays: float = 1,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
-    """Ratings from the chosen column positions of a delimited file; `user` if all are of one."""
+    """Ratings from the chosen column positions of a delimited file; `user` if all are of one.
+
+    Without a rating's column, events: with numbers of plays, a like has `least_plays` or more.
+    """
     read = _fast(path, dialect, columns, scale) or _careful(path, dialect, columns, scale)
-    if not len(read["rating"]):
-        raise DataError("the file has a header but no ratings", path=path)
-    given = scale is not None
-    if scale is None:
+    if not len(read["item"]):
+        raise DataError("the file has a header but no rows", path=path)
+    given = scale is not None or "rating" not in columns
+    if "plays" in columns:
+        read, scale = settle(read, least_plays), EVENTS
+    elif scale is None and "rating" in columns:
         scale = _detect(path, dialect, columns, np.asarray(read["rating"], dtype=np.float64))
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     if "domain" in read:
         metadata[DOMAIN] = read["domain"]
     try:
         made = Ratings.from_arrays(
-            read["user"] if user is None else np.full(len(read["rating"]), user),
+            read["user"] if user is None else np.full(len(read["item"]), user),
             read["item"],
-            read["rating"],
+            read.get("rating"),
             read.get("time"),
             scale=scale,
             duplicates=duplicates,
@@ -80,12 +88,17 @@ def _fast(
     # A null in the last column may be a short row, whose other cells then sit in wrong columns.
     if sum(frame.null_count().row(0)):
         return None
-    stars = frame["rating"].cast(pl.Float64, strict=False)
-    if stars.null_count() or not stars.is_finite().all():
+    read: dict[str, Any] = {}
+    for role in ("rating", "plays"):
+        if role in columns:
+            numbers = frame[role].cast(pl.Float64, strict=False)
+            if numbers.null_count() or not numbers.is_finite().all():
+                return None
+            read[role] = numbers.to_numpy()
+    if "rating" in read and scale is not None and not scale.holds(read["rating"]).all():
         return None
-    if scale is not None and not scale.holds(stars.to_numpy()).all():
+    if "plays" in read and read["plays"].min(initial=0) < 0:
         return None
-    read: dict[str, Any] = {"rating": stars.to_numpy()}
     read |= {role: _ids(frame[role]) for role in ("user", "item") if role in columns}
     if "time" in columns:
         times = _fast_times(frame["time"])
@@ -232,6 +245,11 @@ def _value(role: Role, text: str, scale: RatingScale | None) -> str | float | in
         if scale is not None and not scale.holds(np.array([stars])).all():
             raise ValueError(f"a rating on the scale {scale}")
         return stars
+    if role == "plays":
+        plays = number_of_plays(text)
+        if plays is None:
+            raise ValueError(PLAYS)
+        return plays
     if role == "time":
         moment = cells.seconds(text)
         if moment is None:
