@@ -66,6 +66,7 @@ def test_declared_is_imported():
     extras = PROJECT["optional-dependencies"]
     optional = {
         "accounting": {Requirement(line).name for line in extras["accounting"]},
+        "als": {"implicit"},
         "dev": {"hypothesis"},
         "ledger": {"sqlalchemy"},
         "postgres": {"psycopg"},
