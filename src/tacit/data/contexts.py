@@ -23,7 +23,7 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, DataError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Log:
     """Who saw what, and clicked or not; a row for each rating of one of the videos.
 
@@ -39,6 +39,12 @@ class Log:
 
     def __len__(self) -> int:
         return len(self.arms)
+
+    def __repr__(self) -> str:
+        """Sizes. No person's row."""
+        return (
+            f"Log({len(self):,} rows of {len(self.contexts):,} people, {len(self.videos)} videos)"
+        )
 
     def chances(self) -> NDArray[np.float64]:
         """(videos,) how often each is in the log: of a logger who looks at nobody."""

@@ -84,6 +84,13 @@ class Ratings:
             users, items, values, timestamps, scale, duplicates, user_attributes, item_metadata
         )
 
+    def __repr__(self) -> str:
+        """Sizes and the scale. No id, no rating."""
+        return (
+            f"Ratings({len(self):,} ratings of {self.n_users:,} people for {self.n_items:,} items, "
+            f"{self.scale})"
+        )
+
     def __post_init__(self) -> None:
         self._refuse_disorder()
         object.__setattr__(self, "user_attributes", MappingProxyType(dict(self.user_attributes)))

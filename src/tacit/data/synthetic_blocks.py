@@ -72,7 +72,7 @@ def example(clusters: int) -> Blocks:
     return Blocks(shares, shares, np.minimum(likes, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Likes:
     """What people like. items[starts[u]:starts[u + 1]]: item numbers of person u, in no order.
 
@@ -85,6 +85,10 @@ class Likes:
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def __repr__(self) -> str:
+        """Sizes. No person's likes."""
+        return f"Likes({len(self.items):,} likes of {len(self):,} people)"
 
 
 def draw(

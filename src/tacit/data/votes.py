@@ -34,7 +34,7 @@ _HEADERS = {
 _ANSWERS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VoteRound:
     """name: as the file has it. voters, chosen: aligned, who votes for which of the candidates."""
 
@@ -42,6 +42,10 @@ class VoteRound:
     candidates: tuple[Id, ...]
     voters: Column
     chosen: Column
+
+    def __repr__(self) -> str:
+        """Sizes. No voter, no vote."""
+        return f"VoteRound({len(self.voters):,} votes for {len(self.candidates)} candidates)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +89,37 @@ class Recommender(Protocol):
     def save(self, path: str | Path) -> None: ...
 
 
-class ItemRecommender:
+class Parameters:
+    """The constructor's arguments as scikit-learn has them. Each is an attribute of that name."""
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = inspect.signature(cls).parameters.values()
+        return {each.name: each.default for each in parameters}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Name and value of each; deep has no effect."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change some of them for the next `fit`; ConfigError for another name."""
+        for name, value in parameters.items():
+            if name not in self._defaults():
+                known = ", ".join(self._defaults())
+                raise ConfigError(
+                    f"{type(self).__name__} has no parameter '{name}'. It has {known}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """What differs from the defaults; nothing that was learned."""
+        usual = self._defaults()
+        given = {name: value for name, value in self.get_params().items() if value != usual[name]}
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given.items())})"
+
+
+class ItemRecommender(Parameters):
     """Shared by recommenders that score all items for one history at a time.
 
     A subclass sets `item_ids_` in `fit`, may set `people_` (ratings of known people), and

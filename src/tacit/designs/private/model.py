@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from tacit.designs.private.settings import Mode, Settings
 from tacit.designs.private.sides import sides_of
 from tacit.designs.private.tastes import Features
 from tacit.engine.profile_sums_compiled import Profiles
-from tacit.errors import ConfigError, DataError
+from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import (
     Floats,
@@ -42,7 +41,6 @@ from tacit.recommenders.public import TAKEN, taken_for_public
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
-_PARAMETERS = ("epsilon", "delta", "source", "target", "domain", "features", "mode", "like_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +87,6 @@ class Private(ItemRecommender):
     def settings(self) -> Settings:
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(self.epsilon, self.delta, self.mode, self.like_at)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments, as scikit-learn asks for them."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **parameters: Any) -> Private:
-        """Change some of them; the next `fit` uses them."""
-        for name, value in parameters.items():
-            if name not in _PARAMETERS:
-                raise ConfigError(f"Private has no parameter '{name}'; it has {_PARAMETERS}.")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        usual = {name: p.default for name, p in inspect.signature(Private).parameters.items()}
-        given = {name: value for name, value in self.get_params().items() if value != usual[name]}
-        return f"Private({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def fit(self, ratings: Ratings, y: None = None) -> Private:
         """Learn from everybody. y: not used, as scikit-learn has it."""

@@ -102,6 +102,7 @@ class XMap(ItemRecommender):
         rho: float = 0.1,
         engine: Engine | None = None,
     ) -> None:
+        self.source, self.target = source, target
         self.routes = routes(source, target)
         self.settings = Settings(
             domain=domain,
@@ -118,6 +119,21 @@ class XMap(ItemRecommender):
             rho=rho,
         )
         self.engine = engine
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Name and value of each of the constructor's arguments; deep has no effect."""
+        own = {"source": self.source, "target": self.target, "engine": self.engine}
+        return {
+            name: own[name] if name in own else getattr(self.settings, name)
+            for name in self._defaults()
+        }
+
+    def set_params(self, **parameters: Any) -> XMap:
+        """Change some of them for the next `fit`; they are checked together."""
+        known = self.get_params()
+        super().set_params(**dict.fromkeys(parameters.keys() - known.keys()))
+        XMap.__init__(self, **known | parameters)
+        return self
 
     def fit(self, ratings: Ratings, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published and constant variants draw from; by

@@ -1,0 +1,65 @@
+"""What is printed of an object in a notebook or a log holds no person's id and no rating."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import clone
+
+from tacit import Ratings, generate
+from tacit.data.contexts import Log, contexts_of
+from tacit.data.votes import VoteRound
+from tacit.designs.private import Private
+from tacit.designs.xmap import XMap
+from tacit.errors import ConfigError
+from tacit.recommenders.baselines import ItemKNN, MatrixFactorization, Popularity
+
+RATINGS = Ratings.from_arrays(["c4n4ry-u", "other"], ["c4n4ry-i", "item"], [4.5, 1.0])
+MODELS = (
+    MatrixFactorization(factors=7),
+    ItemKNN(),
+    Popularity(),
+    XMap(target="films", epsilon=2.0),
+    Private(epsilon=2.0),
+)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        RATINGS,
+        VoteRound("r", ("a", "b"), RATINGS.user_ids, RATINGS.item_ids),
+        Popularity().fit(RATINGS),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_no_repr_names_a_person(shown):
+    """Neither an id nor a rating, and a line that fits a terminal."""
+    assert "c4n4ry" not in repr(shown)
+    assert "4.5" not in repr(shown)
+    assert len(repr(shown)) < 100
+
+
+def test_a_repr_says_how_large_it_is():
+    """Sizes and the scale of ratings; rows and people of a log."""
+    assert (
+        repr(generate(users=20, items=10, ratings=60, seed=1)) == "Ratings(60 ratings of 20 people for 10 items, 1:5:1)"
+    )
+    ratings = generate(users=20, items=10, ratings=60, seed=1)
+    log = Log(contexts_of(ratings, 2), ratings.users, ratings.items, ratings.values, (1, 2))
+    assert repr(log) == "Log(60 rows of 20 people, 2 videos)"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__name__)
+def test_models_have_parameters_as_scikit_learn_asks(model):
+    """get_params, set_params and clone; repr names what is not the default."""
+    copied = clone(model)
+    assert copied.get_params() == model.get_params()
+    assert repr(copied) == repr(model)
+    with pytest.raises(ConfigError, match="has no parameter 'nothing'"):
+        model.set_params(nothing=1)
+
+
+def test_a_changed_parameter_is_shown():
+    """set_params changes what the next fit uses, and what repr says."""
+    assert repr(MatrixFactorization().set_params(factors=3)) == "MatrixFactorization(factors=3)"
+    assert repr(XMap(target="films").set_params(epsilon=2.0)) == "XMap(target='films', epsilon=2.0)"
