@@ -41,10 +41,8 @@ def test_no_repr_names_a_person(shown):
 
 def test_a_repr_says_how_large_it_is():
     """Sizes and the scale of ratings; rows and people of a log."""
-    assert (
-        repr(generate(users=20, items=10, ratings=60, seed=1)) == "Ratings(60 ratings of 20 people for 10 items, 1:5:1)"
-    )
     ratings = generate(users=20, items=10, ratings=60, seed=1)
+    assert repr(ratings) == "Ratings(60 ratings of 20 people for 10 items, 1:5:1)"
     log = Log(contexts_of(ratings, 2), ratings.users, ratings.items, ratings.values, (1, 2))
     assert repr(log) == "Log(60 rows of 20 people, 2 videos)"
 
