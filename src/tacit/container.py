@@ -22,7 +22,7 @@ from tacit.writing import write_whole
 
 MAGIC = b"tacit\x00\x01\n"
 FORMAT = 1
-_DTYPES = ("<f8", "<i8", "<i4", "|u1")
+_DTYPES = ("<f8", "<i8", "<i4", "<i2", "|u1")
 _MOST_HEADER = 1 << 28
 _MOST_EXTENT = 1 << 31
 _HASH = 32

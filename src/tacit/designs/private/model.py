@@ -14,6 +14,7 @@ from scipy import sparse
 from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.private import guarantees, lists, storing
+from tacit.designs.private.device_file import at_device, device_file
 from tacit.designs.private.features import features
 from tacit.designs.private.fitting import release
 from tacit.designs.private.people import like_threshold, one, profiles
@@ -131,6 +132,27 @@ class Private(ItemRecommender):
             self._score(own), self.item_ids_,
             n=n, user=user, left_out={*own, *exclude}, candidates=candidates,
         )  # fmt: skip
+
+    def device_file(self) -> bytes:
+        """What devices need to make lists at home, for anybody: all of it is released or public.
+
+        Numbers have 16 bits, so scores differ a little from `recommend`'s.
+        """
+        card = self.guarantees()[0]
+        said = items_to_header(self.item_ids_, self.titles_) | {
+            "context": None if self.joint_ else list(self.context_ids_.tolist()),
+            "scale": [self.scale_.minimum, self.scale_.maximum],
+            "liked_from": self.threshold_ - 1e-9,
+            "card": card.to_dict(),
+        }
+        return device_file(self.released_, self.context_features_, self.settings_, said)
+
+    def recommend_at_device(self, history: Likes, *, n: int = 10, **given: Any) -> Recommendations:
+        """The list as a device makes it at home from `device_file`: nothing leaves it.
+
+        given: `exclude` and `candidates`, as of `recommend`.
+        """
+        return at_device(self.device_file(), self._own(None, history), n, **given)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""

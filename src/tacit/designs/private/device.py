@@ -1,0 +1,307 @@
+"""Lists at home from the released model: a person's own stars stay where they are.
+
+Runs at     the person's own device. Standard library only.
+Sees        the person's true stars and the published file, the same for everybody.
+Releases    nothing.
+Guarantee   the file's own: (epsilon, delta) for each person whose ratings it was learned from.
+
+Layout of the file: a tacit container (magic, length and text of a JSON header, arrays, SHA-256 of
+all that precedes), whose arrays hold whole numbers of 16 or 32 bits, little endian. Every number
+is `units[name]` times a whole one, of a column where there are several. Sums run in the order of
+the item numbers, so that two languages find the same scores to the last bit: only +, *, / and
+square roots are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tacit.errors import ConfigError, ModelFileError
+
+MAGIC = b"tacit\x00\x01\n"
+MESSAGE, VERSION = "private-lists", 1
+_HASH = 32
+_CODES = {"<i2": "h", "<i4": "i"}
+_MOST = 1 << 28  # bytes of a file
+
+ItemId = int | str
+Floats = list[float]
+
+
+@dataclass(frozen=True)
+class Tastes:
+    """damping: of each context item. offsets, columns: its features, all of one row alike. mean:
+    (f,) an average profile. directions: (f, k); items: (targets, k)."""
+
+    damping: Floats
+    offsets: Sequence[int]
+    columns: Sequence[int]
+    mean: Floats
+    directions: list[Floats]
+    items: list[Floats]
+
+
+@dataclass(frozen=True)
+class TopItems:
+    """context, targets: item numbers. weights: (context, targets) of a unit row."""
+
+    context: Sequence[int]
+    targets: Sequence[int]
+    weights: list[Floats]
+
+
+@dataclass(frozen=True)
+class DeviceLists:
+    """What a device needs to make lists.
+
+    items: ids that lists hold. context: ids that a history is read for. scale: least and most
+    stars. liked_from: the fewest stars of a like; low: what another rating counts for. means: of
+    the items. beside: what they count for beside personal lists. clip: how long tastes may be.
+    header: all that the file says, with `titles` and the `card` of the model.
+    digest: SHA-256 of the file, in hex.
+    """
+
+    items: Sequence[ItemId]
+    context: Sequence[ItemId]
+    scale: tuple[float, float]
+    liked_from: float
+    low: float
+    beside: float
+    clip: float
+    means: Floats
+    found: Tastes | TopItems | None
+    header: Mapping[str, Any]
+    digest: str
+
+    @property
+    def joint(self) -> bool:
+        """Whether lists are made of the items that a history is read for."""
+        return self.header["context"] is None
+
+    @classmethod
+    def decode(cls, data: bytes) -> DeviceLists:
+        """ModelFileError for bytes that are not such a file, or do not fit together."""
+        header, arrays = _unpack(data)
+        try:
+            return _lists(header, arrays, data[-_HASH:].hex())
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+            raise ModelFileError("These lists do not fit together. Fetch them again.") from None
+
+    def rank(
+        self,
+        history: Mapping[ItemId, float],
+        *,
+        n: int = 10,
+        exclude: Collection[ItemId] = (),
+        candidates: Collection[ItemId] | None = None,
+    ) -> list[tuple[ItemId, float]]:
+        """The n best items that are not in the history or `exclude`, with their scores.
+
+        Ties in the order of the items. ConfigError for stars off the scale.
+        """
+        if n < 1:
+            raise ConfigError(f"A list has at least one entry; got n={n}.")
+        scores = self.scores(history)
+        left_out = {*history, *exclude}
+        allowed = None if candidates is None else set(candidates)
+        order = sorted(
+            (
+                place
+                for place, item in enumerate(self.items)
+                if item not in left_out and (allowed is None or item in allowed)
+            ),
+            key=lambda place: -scores[place],
+        )
+        return [(self.items[place], scores[place]) for place in order[:n]]
+
+    def scores(self, history: Mapping[ItemId, float]) -> Floats:
+        """Of every item, for somebody with this history."""
+        low, high = self.scale
+        if not all(low <= stars <= high for stars in history.values()):
+            raise ConfigError(f"Stars lie between {low:g} and {high:g}.")
+        own = [
+            (place, history[item] >= self.liked_from)
+            for place, item in enumerate(self.context)
+            if item in history
+        ]
+        if isinstance(self.found, Tastes):
+            return _by_tastes(self.found, own, self.low, self.clip, self.means)
+        if isinstance(self.found, TopItems):
+            means = [self.beside * mean for mean in self.means]
+            return _by_top_items(self.found, own, self.low, self.joint, means)
+        return list(self.means)
+
+
+def _by_tastes(
+    found: Tastes, own: list[tuple[int, bool]], low: float, clip: float, means: Floats
+) -> Floats:
+    taste = _taste(found, own, low)
+    length = math.sqrt(_dot(taste, taste))
+    most = clip * math.sqrt(float(len(taste)))
+    cut = most / length if length > most else 1.0
+    taste = [value * cut for value in taste]
+    return [mean + _dot(taste, row) for mean, row in zip(means, found.items, strict=True)]
+
+
+def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
+    """(k,) the mean features of the own items less the average ones, in k directions."""
+    total, shares = 0.0, [0.0] * len(found.mean)
+    for place, liked in own:
+        weight = (1.0 if liked else low) * found.damping[place]
+        total += weight
+        row = found.columns[found.offsets[place] : found.offsets[place + 1]]
+        for column in row:
+            shares[column] += weight / math.sqrt(float(len(row)))
+    taste = [0.0] * len(found.directions[0])
+    if total <= 0.0:
+        return taste
+    for share, mean, direction in zip(shares, found.mean, found.directions, strict=True):
+        apart = share / total - mean
+        taste = [value + apart * each for value, each in zip(taste, direction, strict=True)]
+    return taste
+
+
+def _by_top_items(
+    found: TopItems, own: list[tuple[int, bool]], low: float, joint: bool, means: Floats
+) -> Floats:
+    """joint: then likes alone count."""
+    weight = {place: 1.0 if liked else 0.0 if joint else low for place, liked in own}
+    row = [weight.get(place, 0.0) for place in found.context]
+    length = math.sqrt(_dot(row, row))
+    scores = list(means)
+    if length == 0.0:
+        return scores
+    added = [0.0] * len(found.targets)
+    for value, weights in zip(row, found.weights, strict=True):
+        if value:
+            added = [sum_ + value * each for sum_, each in zip(added, weights, strict=True)]
+    for place, value in zip(found.targets, added, strict=True):
+        scores[place] += value / length
+    return scores
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    """From left to right; `sum` and `math.sumprod` round otherwise."""
+    total = 0.0
+    for left, right in zip(one, other, strict=True):
+        total += left * right
+    return total
+
+
+def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], array[int]]]]:
+    """The header, and shape and numbers of each array, of a file that is whole."""
+    start = len(MAGIC) + 8
+    if not data.startswith(MAGIC) or len(data) < start + _HASH or len(data) > _MOST:
+        raise ModelFileError("These bytes are no lists of tacit. Fetch them again.")
+    body = data[:-_HASH]
+    if hashlib.sha256(body).digest() != data[-_HASH:]:
+        raise ModelFileError("These lists are damaged: their SHA-256 is another. Fetch them again.")
+    at = start + int.from_bytes(body[len(MAGIC) : start], "little")
+    try:
+        content = json.loads(body[start:at])
+        header, arrays = content["header"], {}
+        if (header["message"], header["version"]) != (MESSAGE, VERSION):
+            raise ValueError("another message")
+        for entry in content["arrays"]:
+            numbers = array(_CODES[entry["dtype"]])
+            size = numbers.itemsize * math.prod(entry["shape"])
+            if at + size > len(body):
+                raise ValueError("cut short")
+            numbers.frombytes(body[at : at + size])
+            if sys.byteorder == "big":
+                numbers.byteswap()
+            arrays[entry["name"]] = (entry["shape"], numbers)
+            at += size
+        if at != len(body):
+            raise ValueError("more bytes than numbers")
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise ModelFileError("These lists are of a form that is not known here.") from None
+    return header, arrays
+
+
+def _lists(
+    header: dict[str, Any], arrays: dict[str, tuple[list[int], array[int]]], digest: str
+) -> DeviceLists:
+    items, context = header["items"], header["context"]
+    known = items if context is None else context
+    for ids in (items, known):
+        if not all(type(each) in (int, str) for each in ids) or len(set(ids)) < len(ids):
+            raise ValueError("ids")
+    means = _column(header, arrays, "means", len(items))
+    found: Tastes | TopItems | None = None
+    if header["mode"] == "taste":
+        found = _read_tastes(header, arrays, len(known), len(items))
+    elif header["mode"] == "top-items":
+        found = _read_top_items(header, arrays, len(known), len(items))
+    elif header["mode"] != "popularity":
+        raise ValueError("mode")
+    low, high = map(_finite, header["scale"])
+    return DeviceLists(
+        items=items,
+        context=known,
+        scale=(low, high),
+        liked_from=_finite(header["liked_from"]),
+        low=_finite(header["low"]),
+        beside=_finite(header["beside"]),
+        clip=_finite(header["clip"]),
+        means=means,
+        found=found,
+        header=header,
+        digest=digest,
+    )
+
+
+def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
+    mean = _column(header, arrays, "mean", None)
+    offsets, columns = arrays["offsets"][1].tolist(), arrays["columns"][1].tolist()
+    rises = all(one <= other for one, other in pairwise(offsets))
+    if len(offsets) != known + 1 or not rises or (offsets[0], offsets[-1]) != (0, len(columns)):
+        raise ValueError("features")
+    if not all(0 <= column < len(mean) for column in columns):
+        raise ValueError("features")
+    directions = _table(header, arrays, "directions", len(mean), None)
+    rows = _table(header, arrays, "items", items, len(directions[0]))
+    damping = _column(header, arrays, "damping", known)
+    return Tastes(damping, offsets, columns, mean, directions, rows)
+
+
+def _read_top_items(header: Any, arrays: Any, known: int, items: int) -> TopItems:
+    rows, columns = arrays["context"][1].tolist(), arrays["targets"][1].tolist()
+    for places, below in ((rows, known), (columns, items)):
+        if not all(0 <= place < below for place in places) or len(set(places)) < len(places):
+            raise ValueError("places")
+    weights = _table(header, arrays, "weights", len(rows), len(columns))
+    return TopItems(rows, columns, weights)
+
+
+def _column(header: Any, arrays: Any, name: str, length: int | None) -> Floats:
+    (size,), numbers = arrays[name]
+    unit = _finite(header["units"][name])
+    if length not in (None, size):
+        raise ValueError(name)
+    return [unit * number for number in numbers]
+
+
+def _table(header: Any, arrays: Any, name: str, rows: int, width: int | None) -> list[Floats]:
+    (height, wide), numbers = arrays[name]
+    units = [_finite(unit) for unit in header["units"][name]]
+    if height != rows or len(units) != wide or width not in (None, wide) or not wide or not height:
+        raise ValueError(name)
+    return [
+        [unit * number for unit, number in zip(units, numbers[at : at + wide], strict=True)]
+        for at in range(0, rows * wide, wide)
+    ]
+
+
+def _finite(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError("number")
+    return float(value)

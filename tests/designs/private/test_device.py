@@ -1,0 +1,158 @@
+"""Lists at a device: the released model's own, from a file that is checked before it is used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.data import Ratings
+from tacit.designs.private import Private
+from tacit.designs.private.device import DeviceLists, Tastes, TopItems
+from tacit.errors import ConfigError, ModelFileError
+
+MODES = [
+    ("one domain, tastes", "taste", {}, Tastes),
+    ("one domain, top items", "top-items", {}, TopItems),
+    ("two domains, tastes", "taste", {"source": "s", "target": "t"}, Tastes),
+    ("two domains, top items", "top-items", {"source": "s", "target": "t"}, TopItems),
+]
+
+
+def fitted(ratings: Ratings, mode: str, epsilon: float = math.inf, **settings: Any) -> Private:
+    return Private(epsilon, mode=mode, **settings).fit(ratings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "mode", "settings", "kind"), MODES, ids=[m[0] for m in MODES])
+def test_scores_are_the_models(
+    world: Ratings, two_domains: Ratings, name: str, mode: str, settings: Any, kind: type
+) -> None:
+    """Up to the rounding to 16 bits, for people with many, one and no ratings."""
+    ratings = two_domains if settings else world
+    model = fitted(ratings, mode, **settings)
+    lists = DeviceLists.decode(model.device_file())
+    assert isinstance(lists.found, kind)
+    assert list(lists.items) == model.item_ids_.tolist()
+    for history in (ratings.history(0), ratings.history(7), {2: 5.0}, {2: 1.0}, {}):
+        exact = model.predict(list(lists.items), history=history)
+        assert lists.scores(history) == pytest.approx(exact, abs=1e-3 * np.abs(exact).max())
+
+
+def test_popularity_is_served_alike(world: Ratings) -> None:
+    """Forty people are too few at epsilon 1: everybody gets the noisy counts, also at home."""
+    model = fitted(world, "auto", epsilon=1.0)
+    lists = DeviceLists.decode(model.device_file())
+    assert lists.found is None
+    ids = model.recommend(history={}, n=24).item_ids
+    noise = np.abs(model.released_.means).max() / 2**15
+    assert lists.scores({2: 5.0}) == pytest.approx(model.released_.means, abs=noise)
+    assert {item for item, _ in lists.rank({}, n=24)} == set(ids)
+
+
+def test_lists_leave_out_what_is_asked(world: Ratings) -> None:
+    """Rated and excluded items never come, candidates alone do, best first, ties by number."""
+    model = fitted(world, "taste")
+    lists = DeviceLists.decode(model.device_file())
+    history = world.history(0)
+    plain = lists.rank(history, n=100)
+    assert {item for item, _ in plain} == set(lists.items) - set(history)
+    scores = [score for _, score in plain]
+    assert scores == sorted(scores, reverse=True)
+    items = [item for item, _ in plain]
+    assert [item for item, _ in lists.rank(history, exclude=items[:2], n=100)] == items[2:]
+    chosen = lists.rank(history, candidates=items[1:6:2], n=100)
+    assert [item for item, _ in chosen] == items[1:6:2]
+
+
+def test_the_recommender_lists_as_its_devices(world: Ratings) -> None:
+    """`recommend_at_device` is the file's list, and nearly that of `recommend`."""
+    model = fitted(world, "taste")
+    history = world.history(3)
+    at_home = model.recommend_at_device(history, n=5)
+    ranked = DeviceLists.decode(model.device_file()).rank(history, n=5)
+    assert [(row.item_id, row.score) for row in at_home] == ranked
+    assert at_home.item_ids == model.recommend(history=history, n=5).item_ids
+
+
+def test_the_file_says_what_it_promises(world: Ratings) -> None:
+    """It holds the model's card, its digest is that of the bytes, and no person is in it."""
+    model = fitted(world, "taste")
+    data = model.device_file()
+    lists = DeviceLists.decode(data)
+    assert lists.digest == hashlib.sha256(data[:-32]).hexdigest()
+    assert lists.header["card"] == json.loads(json.dumps(model.guarantees()[0].to_dict()))
+    assert fitted(world, "taste").device_file() == data
+
+
+def test_a_file_is_small(two_domains: Ratings) -> None:
+    """Numbers have 16 bits: tastes of 24 items in two directions are a few kilobytes."""
+    assert len(fitted(two_domains, "taste", source="s", target="t").device_file()) < 8_000
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:],
+        lambda data: b"other" + data,
+    ],
+)
+def test_damaged_files_are_refused(world: Ratings, damage: Any) -> None:
+    """Cut short, with a bit changed, or no such file at all: nothing of it is used."""
+    with pytest.raises(ModelFileError):
+        DeviceLists.decode(damage(fitted(world, "taste").device_file()))
+
+
+def forged(data: bytes, change: Any) -> bytes:
+    """The same file with another header and a digest that fits it."""
+    size = int.from_bytes(data[8:16], "little")
+    content = json.loads(data[16 : 16 + size])
+    change(content)
+    text = json.dumps(content).encode()
+    body = data[:8] + len(text).to_bytes(8, "little") + text + data[16 + size : -32]
+    return body + hashlib.sha256(body).digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c["header"].update(message="other"),
+        lambda c: c["header"].update(version=2),
+        lambda c: c["header"].update(mode="best"),
+        lambda c: c["header"]["items"].pop(),
+        lambda c: c["header"].update(items=[1] * 24),
+        lambda c: c["header"].update(items=[True] * 24),
+        lambda c: c["header"]["units"].pop("means"),
+        lambda c: c["header"]["units"].update(means="1"),
+        lambda c: c["header"]["units"]["items"].pop(),
+        lambda c: c["header"].update(clip=float("nan")),
+        lambda c: c["arrays"].pop(),
+        lambda c: c["arrays"].append({"name": "more", "dtype": "<i2", "shape": [1]}),
+        lambda c: c["arrays"][0].update(shape=[25]),
+        lambda c: c["arrays"][0].update(shape=[2**40]),
+        lambda c: c["arrays"][0].update(shape=[-1]),
+        lambda c: c["arrays"][0].update(dtype="<f8"),
+        lambda c: c.pop("header"),
+    ],
+)
+def test_forged_files_are_refused(world: Ratings, change: Any) -> None:
+    """A digest anybody can make: what does not fit together is refused all the same."""
+    data = fitted(world, "taste").device_file()
+    DeviceLists.decode(forged(data, lambda content: None))
+    with pytest.raises(ModelFileError):
+        DeviceLists.decode(forged(data, change))
+
+
+def test_odd_questions_are_refused(world: Ratings) -> None:
+    """Stars off the scale, and a list of nothing."""
+    lists = DeviceLists.decode(fitted(world, "taste").device_file())
+    for stars in (0.0, 6.0, math.nan):
+        with pytest.raises(ConfigError, match="between 1 and 5"):
+            lists.rank({1: stars})
+    with pytest.raises(ConfigError, match="at least one"):
+        lists.rank({}, n=0)
