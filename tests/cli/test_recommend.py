@@ -221,7 +221,7 @@ def test_a_stranger_gets_a_list_without_what_was_rated(folder, as_json, mine):
     items = [entry["item_id"] for entry in result["items"]]
     assert len(items) == 7
     assert not {1, 2, 3, 4, 5} & set(items)
-    assert result["computed"] == "at home"
+    assert result["computed"] == "here"
     assert result["release"] is None
 
 

@@ -204,14 +204,14 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
 
 
 def test_evaluate_says_it_in_words(ratings, tacit, tmp_path):
-    """For people: a table with endless reports, how many people it takes, and a plot."""
+    """For people: a table with infinitely many reports, how many people it takes, and a plot."""
     plot = tmp_path / "lists.svg"
     code, out, _ = tacit("evaluate", "sketches", ratings, *EVALUATE, "--plot", plot)
     drawn = " ".join(ET.parse(plot).getroot().itertext())
     for words in ("epsilon 1", "no noise", "popularity", "item-knn", "NDCG@10"):
         assert words in drawn
     assert code == 0
-    assert "endless" in out
+    assert "infinite" in out
     assert "nobody can put all of 40 items" in out
     assert "Next:" in out
 
@@ -232,7 +232,7 @@ def test_explain_says_what_stays_at_home(tacit):
     """For people: what is asked, what she rated, what leaves, and what to read next."""
     code, out, _ = tacit("device", "explain")
     assert code == 0
-    assert "At home, and never sent: film 3: 5" in out
+    assert "On the device, and never sent: film 3: 5" in out
     assert "22 bytes" in out
     assert "tacit guarantee sketches --epsilon 1" in out
 

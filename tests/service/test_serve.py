@@ -131,7 +131,7 @@ def test_settings_travel_to_workers(folder):
 
 def test_visitors_are_warned_of(folder, capsys, monkeypatch):
     """Where a name has a budget and visitors take names, that is said; in --json in the object."""
-    said = "whoever takes a new name has a new budget"
+    said = "each new name has a new budget"
     for flags, warned in (("--visitors", True), ("--no-visitors", False)):
         monkeypatch.setattr("tacit.service.serving.serve", lambda _, ready: ready("http://here"))
         assert main(["serve", str(folder), flags]) == 0

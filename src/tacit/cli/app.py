@@ -21,21 +21,21 @@ from typer.main import get_command
 from tacit.errors import TacitError
 
 COMMANDS = {
-    "demo": "Watch the whole story on generated data.",
+    "demo": "See a design work from end to end on generated data.",
     "fit": "Fit a recommender to ratings and write its model file.",
     "recommend": "Recommend items to one person from a model file.",
     "evaluate": "Measure accuracy and attacks, release by release.",
     "attack": "Try to read a hidden attribute from what is released.",
     "audit": "Look for violations of what the mechanisms claim.",
-    "guarantee": "Read what a model promises, to whom, and on what evidence.",
-    "plan": "Say how many people a design needs.",
+    "guarantee": "Show what a model guarantees, to whom, and on what evidence.",
+    "plan": "Compute how many people a design needs.",
     "simulate": "Try a design on generated people.",
-    "replay": "Run a design on recorded data, as it would have run.",
+    "replay": "Run a design on recorded data.",
     "device": "Show what a device sends, and what it means.",
     "data": "Describe, download or generate ratings.",
-    "serve": "Serve recommendations over HTTP, with budgets that survive.",
-    "keys": "Give and take back the keys of a service.",
-    "ledger": "Say what privacy may be spent, and see what was.",
+    "serve": "Serve recommendations over HTTP, with stored budgets.",
+    "keys": "Issue and revoke the keys of a service.",
+    "ledger": "Set privacy budgets, and show what was spent.",
     "doctor": "Check that everything tacit needs works on this machine.",
 }
 

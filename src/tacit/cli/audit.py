@@ -1,4 +1,4 @@
-"""`tacit audit`: are the mechanisms as private as they claim, as far as anybody can tell?"""
+"""`tacit audit`: search for violations of what the mechanisms claim."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def audit(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All of them, one after the other.")
+        bool, typer.Option("--all", help="Run all audits, one after the other.")
     ] = False,
     samples: Annotated[
         int | None,
@@ -52,17 +52,17 @@ def audit(
         typer.Option(help="Of prec and pdap: published or sound. By default both."),
     ] = None,
     planted: Annotated[
-        bool, typer.Option("--planted", help="Show that planted bugs are caught, too.")
+        bool, typer.Option("--planted", help="Also show that planted bugs are caught.")
     ] = False,
     as_json: JSON = False,
 ) -> None:
     """Audit the shipped mechanisms by exact computation and by samples of the running code.
 
-    Exit code 1 if a violation was found, a planted bug was missed or its clean twin was not, or an
-    audit was weak although --samples was not below its default. Of xmap the published lines are
-    to be refuted, and it is a failure if one is not; membership is guessed, too. Sketches are
-    audited through the code of the device. Of prec the published line is to be refuted, too, and
-    transcripts and whole views are computed. Of pdap the published lines are to be refuted.
+    Exit code 1 if a violation was found, a planted bug was missed, correct code raised an alarm, or
+    an audit was weak although --samples was not below its default. The published claims of xmap,
+    prec and pdap are expected to be refuted: it is a failure if one is not. For xmap, membership
+    is guessed as well. Sketches are audited through the code of the device. For prec, transcripts
+    and whole views are computed.
     """
     from tacit.cli import audit_pdap, audit_prec
 
@@ -174,7 +174,7 @@ def _run(
                 found.append(examine(bug))
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
-            result["clean"] = [asdict(twin) for _, twin in found]
+            result["clean"] = [asdict(clean) for _, clean in found]
     short = samples < enough
     output.emit(result, as_json=as_json, render=lambda result: _show(result, short, what))
     if not _well(result, short):
@@ -186,7 +186,7 @@ def _well(result: dict[str, Any], short: bool) -> bool:
         all(audit.verdict != "violation" for audit in result["audits"])
         and (short or not _weak(result))
         and all(bug["caught"] for bug in result.get("planted", []))
-        and not any(twin["alarm"] for twin in result.get("clean", []))
+        and not any(clean["alarm"] for clean in result.get("clean", []))
     )
 
 
@@ -235,10 +235,10 @@ def _show(result: dict[str, Any], short: bool, what: str) -> None:
             bug["by"],
             bug["lower_bound"],
             {True: "yes", False: "no", None: None}[bug["rules"]],
-            "ALARM" if twin["alarm"] else "quiet",
+            "ALARM" if clean["alarm"] else "quiet",
         )
-        for bug, twin in zip(result["planted"], result["clean"], strict=True)
+        for bug, clean in zip(result["planted"], result["clean"], strict=True)
     ]
-    output.table("", ("planted bug", "result", "by", "bound", "rules", "clean twin"), rows)
+    output.table("", ("planted bug", "result", "by", "bound", "rules", "without it"), rows)
     design = "sketches --epsilon 1" if what == SKETCHES else "standard-scheme"
     output.next_step(f"Next:  tacit guarantee {design}  reads what a design promises.")

@@ -52,7 +52,7 @@ def audit_prec(samples: int | None, variant: str | None, *, planted: bool, as_js
                 found.append(examine(bug))
                 step(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
-            result["clean"] = [asdict(twin) for _, twin in found]
+            result["clean"] = [asdict(clean) for _, clean in found]
     wrong += [
         f"{one['check']}: {one['verdict']}"
         for one in result["computed"]

@@ -34,27 +34,27 @@ def lines(result: Mapping[str, Any], *columns: str) -> None:
 
 
 def planted(result: Mapping[str, Any]) -> None:
-    """Each planted bug and its clean twin, if they were tried."""
+    """Each planted bug and the same code without it, if they were tried."""
     if "planted" not in result:
         return
     output.table(
         "",
-        ("planted bug", "result", "by", "bound", "clean twin"),
+        ("planted bug", "result", "by", "bound", "without it"),
         [
             (
                 bug["bug"],
                 "caught" if bug["caught"] else "MISSED",
                 bug["by"],
                 bug["lower_bound"],
-                "ALARM" if twin["alarm"] else "quiet",
+                "ALARM" if clean["alarm"] else "quiet",
             )
-            for bug, twin in zip(result["planted"], result["clean"], strict=True)
+            for bug, clean in zip(result["planted"], result["clean"], strict=True)
         ],
     )
 
 
 def complaints(result: Mapping[str, Any]) -> list[str]:
-    """Planted bugs that were missed, and clean twins that raised an alarm."""
+    """Planted bugs that were missed, and correct code that raised an alarm."""
     missed = [f"{bug['bug']}: missed" for bug in result.get("planted", []) if not bug["caught"]]
-    alarms = [f"{twin['mechanism']}: alarm" for twin in result.get("clean", []) if twin["alarm"]]
+    alarms = [f"{clean['mechanism']}: alarm" for clean in result.get("clean", []) if clean["alarm"]]
     return missed + alarms

@@ -46,7 +46,7 @@ def audit_xmap(samples: int | None, *, planted: bool, as_json: bool) -> None:
                 found.append(examine(bug))
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
-            result["clean"] = [asdict(twin) for _, twin in found]
+            result["clean"] = [asdict(clean) for _, clean in found]
     wrong += audit_tables.complaints(result)
     wrong += [
         f"{row.method}, {row.attack}: membership guessed beyond the claim"

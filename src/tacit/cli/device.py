@@ -20,7 +20,7 @@ app = typer.Typer(help="Show what a device sends, and what it means.", no_args_i
 
 _SHOWN = (
     ("method", "how it asks"),
-    ("unit", "what epsilon is for: 'user' is everything she rated"),
+    ("unit", "what epsilon is for: 'user' is everything a person rated"),
     ("items", "items of the catalogue"),
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
@@ -47,14 +47,14 @@ def explain(
     ] = None,
     epsilon: Annotated[float, typer.Option(help="Nats that the made-up campaign asks for.")] = 1.0,
     questions: Annotated[int, typer.Option(help="Questions of the made-up campaign.")] = 1,
-    limit: Annotated[float, typer.Option(help="Nats that her device gives to one campaign.")] = 1.0,
+    limit: Annotated[float, typer.Option(help="Nats that the device gives to one campaign.")] = 1.0,
     as_json: JSON = False,
 ) -> None:
-    """Say what every byte of a sketch means.
+    """Explain every byte of a sketch.
 
-    A device answers a campaign, and what it would send is explained.
+    A device answers a campaign, and the command explains what it would send.
 
-    The device is a new one, with a secret of its own, that forgets the answer: nothing is sent.
+    The device is new, has its own secret and forgets the answer. Nothing is sent.
     Exit code 5 if it refuses.
     """
     from tacit.designs.sketches import Device, Limits, Refused, new_secret
@@ -115,7 +115,7 @@ def _items(asked: Campaign, catalogue: Path) -> list[Any]:
 def _history(path: Path | None, items: list[Any], *, made_up: bool) -> dict[Any, float]:
     if path is None:
         if not made_up:
-            raise ConfigError("The device needs her own ratings: add --history FILE.")
+            raise ConfigError("The device needs the person's own ratings: add --history FILE.")
         return _HISTORY
     import numpy as np
 
@@ -156,7 +156,9 @@ def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
 
     rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
     more = f" and {len(own) - 8} more" if len(own) > 8 else ""
-    output.console.print(f"At home, and never sent: {rated}{more}.", soft_wrap=True, markup=False)
+    output.console.print(
+        f"On the device, and never sent: {rated}{more}.", soft_wrap=True, markup=False
+    )
     output.table(
         f"All that leaves the device: {result['size']} bytes",
         ("bytes", "what they mean"),

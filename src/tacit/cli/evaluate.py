@@ -1,4 +1,4 @@
-"""`tacit evaluate`: how well something is hidden, how good the lists are, and what both cost."""
+"""`tacit evaluate`: measure how well a design hides, how good its lists are, and the cost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def xmap(
     generated_users: Annotated[
         str | None,
         typer.Option(
-            help="Measure the price of privacy on so many generated people; 0: not at all. "
+            help="Measure the cost of privacy on this many generated people; 0: not at all. "
             "Default: 5000,20000 with --report, if the sound variant is measured."
         ),
     ] = None,
@@ -73,8 +73,8 @@ def xmap(
 ) -> None:
     """Predict stars in a domain new to a person.
 
-    X-Map with and without privacy, and its competitors, on the same people: error by k, overlap,
-    profile size and budget.
+    Compares X-Map with and without privacy and its competitors on the same people: error by k,
+    overlap, profile size and budget.
     """
     from tacit.designs.xmap.experiment.experiment import (
         DEFAULT_VARIANTS,
@@ -154,25 +154,27 @@ def xmap(
 def sketches(
     source: options.Source,
     users_curve: Annotated[
-        str, typer.Option(help="Sizes of crowds; the planner's own number is added.")
+        str, typer.Option(help="Sizes of populations; the planner's own number is added.")
     ] = "1000,10000,100000,1000000,10000000",
     epsilon: Annotated[str, typer.Option(help="Nats for a report, with commas.")] = "1,inf",
     rated: Annotated[
-        int, typer.Option(min=1, help="Items a person is taken to have rated; caps her likes.")
+        int, typer.Option(min=1, help="Items a person is assumed to have rated; caps their likes.")
     ] = 50,
     clusters: Clusters = 2,
-    liked_from: Annotated[float, typer.Option(help="So many stars and more are a like.")] = 4.0,
+    liked_from: Annotated[float, typer.Option(help="This many stars or more are a like.")] = 4.0,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 5,
-    plot: Annotated[Path | None, typer.Option(help="Write an SVG: lists by crowd.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write an SVG: lists by population size.")
+    ] = None,
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
     """Learn item clusters from private bits.
 
-    Crowds of these people answer, and devices recommend from the clusters at home.
+    Populations drawn from these people answer, and their devices recommend from the clusters.
 
-    Lists by crowd and epsilon, beside spectral co-clustering, popularity and item kNN in the
-    clear. People are drawn with putting back, as many as are asked for.
+    Shows lists by population and epsilon, next to spectral co-clustering, popularity and item kNN
+    without privacy. People are drawn with replacement.
     """
     from tacit.designs.sketches.experiment.ratings import evaluate_ratings, steps
     from tacit.evaluation.manifest import manifest
@@ -213,7 +215,7 @@ def baselines(
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
-    """Measure the yardsticks, which have no privacy.
+    """Measure the baselines, which have no privacy.
 
     They are popularity, item means and matrix factorisation.
     """
@@ -281,7 +283,7 @@ def _show_sketches(result: dict[str, Any]) -> None:
 def _crowd(users: float | None) -> str | None:
     if users is None:
         return None
-    return "endless" if math.isinf(users) else f"{users:,.0f}"
+    return "infinite" if math.isinf(users) else f"{users:,.0f}"
 
 
 def _show_baselines(result: dict[str, Any]) -> None:

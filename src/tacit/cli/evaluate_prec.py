@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 def prec(
     source: options.Source,
     objects: Annotated[int, typer.Option(min=2, help="Items of each round.")] = 2,
-    rated_by: Annotated[int, typer.Option(min=1, help="Only items with so many ratings.")] = 50,
-    liked_from: Annotated[float, typer.Option(help="So many stars and more are a like.")] = 4.0,
+    rated_by: Annotated[
+        int, typer.Option(min=1, help="Only items with at least this many ratings.")
+    ] = 50,
+    liked_from: Annotated[float, typer.Option(help="This many stars or more are a like.")] = 4.0,
     clients: Annotated[int, typer.Option(min=1, help="People served, who do not vote.")] = 64,
     epsilon: Annotated[float, typer.Option(help="Nats for each client's view.")] = 1.0,
     delta: Annotated[float, typer.Option(help="A chance, such as 1e-6.")] = 1e-6,
@@ -42,7 +44,7 @@ def prec(
 ) -> None:
     """Recommend from other people's votes.
 
-    Items come up in the order of time, a few a round; everybody votes for the one she gave most
+    Items come up in the order of time, a few a round; each voter votes for the one they gave most
     stars. Clients take part where they rated all items of a round, and liked some but not all.
     """
     from tacit.designs.prec.experiment.methods import METHODS

@@ -119,7 +119,7 @@ def popularity(
     out: Out,
     as_json: JSON = False,
 ) -> None:
-    """Recommend what most people rated. No privacy: a yardstick."""
+    """Recommend what most people rated. No privacy: a baseline."""
     from tacit.recommenders.baselines import Popularity
 
     fit_baseline("popularity", Popularity(), source, out, as_json)
@@ -133,7 +133,7 @@ def item_mean(
     damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of the mean.")] = 5.0,
     as_json: JSON = False,
 ) -> None:
-    """Recommend what is rated highly on average. No privacy: a yardstick."""
+    """Recommend what is rated highly on average. No privacy: a baseline."""
     from tacit.recommenders.baselines import ItemMean
 
     fit_baseline("item-mean", ItemMean(damping=damping), source, out, as_json)
@@ -149,7 +149,7 @@ def matrix_factorization(
     seed: options.Seed = 0,
     as_json: JSON = False,
 ) -> None:
-    """Factorise centred ratings. No privacy: a yardstick."""
+    """Factorise centred ratings. No privacy: a baseline."""
     from tacit.recommenders.baselines import MatrixFactorization
 
     model = MatrixFactorization(factors=factors, regularization=regularization, random_state=seed)
@@ -159,7 +159,7 @@ def matrix_factorization(
 @app.command("user-average")
 @options.reads_ratings
 def user_average(source: options.Source, out: Out, as_json: JSON = False) -> None:
-    """Predict everybody's own mean. No privacy: a yardstick."""
+    """Predict everybody's own mean. No privacy: a baseline."""
     from tacit.recommenders.baselines import UserAverage
 
     fit_baseline("user-average", UserAverage(), source, out, as_json)
@@ -174,7 +174,7 @@ def user_item_mean(
     user_damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of a person.")] = 10.0,
     as_json: JSON = False,
 ) -> None:
-    """Predict from the item's mean and the person's. No privacy: a yardstick."""
+    """Predict from the item's mean and the person's. No privacy: a baseline."""
     from tacit.recommenders.baselines import UserItemMean
 
     model = UserItemMean(item_damping=item_damping, user_damping=user_damping)
@@ -195,7 +195,7 @@ def item_knn(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Predict from similar items, of one domain or of all. No privacy: a yardstick."""
+    """Predict from similar items, of one domain or of all. No privacy: a baseline."""
     from tacit.recommenders.baselines import ItemKNN
 
     model = ItemKNN(k=k, significance=significance, domain=of_domain)
@@ -212,7 +212,7 @@ def remote_user(
     k: options.K = 50,
     as_json: JSON = False,
 ) -> None:
-    """Ask people alike in one domain about another. No privacy: the model file holds ratings."""
+    """Predict from similar people in another domain. No privacy: the model file holds ratings."""
     from tacit.recommenders.baselines import RemoteUser
 
     model = RemoteUser(source=from_domain, target=to_domain, k=k)

@@ -69,7 +69,9 @@ def standard_scheme(
         bool,
         typer.Option(
             "--item-table",
-            help="The training people agreed that the item table is published, for lists at home.",
+            help=(
+                "The training people agreed that the item table is published, for lists on devices."
+            ),
         ),
     ] = False,
     previous: Annotated[

@@ -119,7 +119,7 @@ def accuracy(rows: Sequence[AccuracyRow]) -> None:
     base = next((row.rmse for row in rows if row.release == "none"), None)
     output.table(
         "Error in stars, lists of 10, and how much is shown",
-        ("release", "RMSE", "change", "at home", "NDCG", "recall", "shown"),
+        ("release", "RMSE", "change", "on device", "NDCG", "recall", "shown"),
         [
             (
                 row.release,

@@ -196,7 +196,7 @@ def _show_created(result: dict[str, Any], where: str) -> None:
     if result["new_key"]:
         output.console.print(
             f"The operator's key is in {result['operator_key']}. Keep a copy away from this "
-            "machine: without it no epoch begins, and whoever has it can begin any.",
+            "machine: without it no epoch can begin, and anyone who has it can begin one.",
             soft_wrap=True,
         )
     output.next_step(

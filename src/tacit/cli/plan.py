@@ -188,16 +188,16 @@ def _show(_: dict[str, Any], *, planned: Plan, plot: Path | None) -> None:
 
 
 def voters_advice(planned: Forecast) -> str:
-    """In two or three sentences: what is told, what it rests on, and how many voters it takes."""
+    """In two or three sentences: what is revealed, the assumption, and how many voters it takes."""
     gate, promise = planned.proven["floor"], planned.proven["promise"]
     credited = planned.diversity + planned.radius > 0
     kept = f"{'the credits of ' if credited else ''}{planned.peers:,} voters"
     said = (
         f"A gate that keeps {kept} in play limits what "
-        f"{planned.rounds:,} recommendations tell about any one of {planned.voters:,} to "
+        f"{planned.rounds:,} recommendations reveal about any one of {planned.voters:,} to "
         f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is "
         f"{promise:.3f} nats if {planned.peers:,} voters agree with the client throughout, which "
-        "nobody can check, and no useful limit otherwise."
+        "cannot be checked; otherwise there is no useful limit."
     )
     if planned.needed is None:
         return said

@@ -1,4 +1,4 @@
-"""`tacit recommend`: a list for one person, from a model file and her own ratings."""
+"""`tacit recommend`: a list for one person, from a model file and their own ratings."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def recommend(
 ) -> None:
     """Recommend items to a person who need not have been in training; rated items are left out.
 
-    With --at-device the list is made as a device makes it at home, and nothing leaves it: the first
-    choice wherever the model's item table may be published. With --about, it is made from an
-    obfuscated release, as a recommender far away would make it. Without either, it is computed here
+    With --at-device the list is made as a device makes it, and nothing leaves the device: the best
+    choice if the model's item table may be published. With --about, it is made from an
+    obfuscated release, as a remote recommender would make it. Without either, it is computed here
     from the true stars and the model file, and nothing is sent anywhere.
     """
     from tacit.designs.private import Private
@@ -92,7 +92,7 @@ def recommend(
         "candidates": _known(fitted, options.ids_in(candidates)) if candidates else None,
         **({} if target is None else {"target": target}),
     }
-    sent: dict[str, Any] = {"computed": "at home"}
+    sent: dict[str, Any] = {"computed": "here"}
     if about:
         values = options.pairs(about, "--about")
         found, sent = _from_letter(fitted, own, values, memory or _beside(history), at, wanted)
@@ -244,14 +244,18 @@ def _show(result: dict[str, Any]) -> None:
     )
     if explained and any(a["stars"] < b["stars"] for a, b in pairwise(rows)):
         output.console.print(
-            "The order is not that of stars: it counts, too, how many come across an item at all."
+            "The order is not that of stars: it also depends on how many people rate an "
+            "item at all."
         )
     if not result["personal"]:
-        output.console.print("Everybody gets this list: too few people were fitted to for more.")
+        output.console.print(
+            "Everyone gets this list: the model was fitted to too few people for personal lists."
+        )
     if explained and not all(entry["because"] for entry in rows):
         output.console.print(
-            "Where a reason is empty, nothing you liked adds to the predicted stars: they rest on "
-            "the item's own mean and on what you disliked."
+            "Where a reason is empty, nothing you liked adds to the predicted stars: "
+            "they come from "
+            "the item's own mean and from what you disliked."
         )
     if result["unknown_items"]:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
@@ -259,7 +263,8 @@ def _show(result: dict[str, Any]) -> None:
         output.console.print(result["notice"])
     if result["computed"] == "before the first letter":
         output.console.print(
-            "What most people like: no letter has left this device yet. The first one is due at "
+            "This is what most people like: this device has sent no letter yet. The "
+            "first one is due at "
             f"{result['due']}, whatever is rated until then."
         )
         output.next_step(f"Next:  --as-of {result['due'][:19]} --show-release  shows it now.")
@@ -270,8 +275,8 @@ def _show(result: dict[str, Any]) -> None:
             "anywhere."
         )
         if any("because" in entry for entry in result["items"]):
-            output.next_step(f"Next:  tacit guarantee {result['model']}  says who is protected.")
-        if result["item_table"] and result["computed"] == "at home":
+            output.next_step(f"Next:  tacit guarantee {result['model']}  shows who is protected.")
+        if result["item_table"] and result["computed"] == "here":
             output.next_step("Next:  --at-device makes the list as a device does: nothing leaves.")
         elif result["hides"]:
             output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
@@ -284,4 +289,4 @@ def _show(result: dict[str, Any]) -> None:
         return
     output.console.print("The letter, byte for byte:")
     output.console.print(result["release"], soft_wrap=True, markup=False)
-    output.next_step(f"Next:  tacit guarantee {result['model']}  says what they hide.")
+    output.next_step(f"Next:  tacit guarantee {result['model']}  shows what they hide.")

@@ -1,4 +1,4 @@
-"""`tacit replay`: a design on recorded data, as it would have run."""
+"""`tacit replay`: run a design on recorded data."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def prec(
 ) -> None:
     """Serve clients from a file of votes, round after round.
 
-    Prints what each was recommended, how often she disliked it, and when her gate shut. Noise and
-    draws are the system's: another call gives other recommendations, and costs epsilon again.
+    Prints what each was recommended, how often they disliked it, and when their gate closed. Noise
+    and draws are the system's: another call gives other recommendations, and costs epsilon again.
     """
     from tacit.data.votes import read_votes
 

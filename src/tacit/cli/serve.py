@@ -118,14 +118,14 @@ def _warnings(settings: Settings) -> Iterator[str]:
         )
     if settings.open_to_others:
         yield (
-            "keys travel in the clear to whoever listens beyond this machine. Put a proxy that "
+            "keys travel unencrypted, and anyone on the network can read them. Put a proxy that "
             "speaks TLS in front and say --behind-tls, or listen on 127.0.0.1."
         )
     if settings.visitors and (counted := charged_by_name(settings.folder)):
         yield (
-            "visitors are let in, and whoever takes a new name has a new budget: what is promised "
+            "visitors are let in, and each new name has a new budget: what is promised "
             f"to a person by {', '.join(counted)} holds for each name. Let visitors into a "
-            "demonstration; elsewhere give keys out yourself and say --no-visitors."
+            "demonstration only; otherwise issue keys yourself and use --no-visitors."
         )
 
 

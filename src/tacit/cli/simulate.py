@@ -49,8 +49,9 @@ def sketches(
         bool,
         typer.Option(
             "--scaling",
-            help="Grow crowds until all labels are right, at each of several --items, --rated or "
-            "--epsilon, and fit the slope; with two of --method and one setting, compare them.",
+            help="Grow the population until all labels are right, at each of several --items, "
+            "--rated or --epsilon, and fit the slope; with two of --method and one setting, "
+            "compare them.",
         ),
     ] = False,
     clusters: Clusters = 2,
@@ -92,8 +93,8 @@ def sketches(
             "tacit plan sketches  says how many it takes."
         )
     asked = {"blocks": world, "unit": unit, "theta": theta, "questions": questions}
-    crowds = numbers.integers(users, "--users")
-    rows = _simulated(settings, methods, crowds, seeds or _SEEDS, asked, quiet=as_json)
+    populations = numbers.integers(users, "--users")
+    rows = _simulated(settings, methods, populations, seeds or _SEEDS, asked, quiet=as_json)
     output.emit({"rows": rows}, as_json=as_json, render=_show_rows)
 
 
@@ -139,7 +140,7 @@ def _scaled(
     }
     values = settings[VARIED.index(varied)]
     found: list[Scaling] = []
-    with output.progress("Growing crowds", len(methods), quiet=quiet) as advance:
+    with output.progress("Growing populations", len(methods), quiet=quiet) as advance:
         for name in methods:
             found.append(scaling(name, varied, values, **kept, seeds=seeds, blocks=world))
             advance(1)
@@ -155,7 +156,7 @@ def _compared(
     from tacit.designs.sketches.experiment.scaling import compare
 
     (items,), (rated,), (epsilon,) = settings
-    with output.progress("Growing crowds", 1, quiet=quiet) as advance:
+    with output.progress("Growing populations", 1, quiet=quiet) as advance:
         found = compare(
             (methods[0], methods[1]),
             items=items,
@@ -202,7 +203,7 @@ def _show_scaling(result: dict[str, Any]) -> None:
         output.console.print(
             f"Slope {found['slope']:.2f} (95 %: {found['low']:.2f} to {found['high']:.2f}): people "
             f"grow as {found['varied']} to this power. By the formula "
-            f"{found['formula_slope']:.2f}; the mean crowd {found['mean_slope']:.2f}.",
+            f"{found['formula_slope']:.2f}; the mean population {found['mean_slope']:.2f}.",
             soft_wrap=True,
         )
     if "comparison" in result:

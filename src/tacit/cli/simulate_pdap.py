@@ -49,7 +49,10 @@ def pdap(
         typer.Option(help="L: how steeply clicks change with the context; policies know it."),
     ] = 1.0,
     groups: Annotated[
-        int, typer.Option(min=0, help="Crowds that contexts come in, of unequal size; 0: uniform.")
+        int,
+        typer.Option(
+            min=0, help="Clusters that contexts are drawn from, of unequal size; 0: uniform."
+        ),
     ] = 0,
     test: Annotated[
         int, typer.Option(min=0, help="Visits after learning, of which nothing is learned.")

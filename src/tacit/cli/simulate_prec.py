@@ -110,9 +110,10 @@ def _show(_: dict[str, Any], *, found: list[Point], report: Path | None) -> None
     (_show_moved if moved else _show_methods)(found, moved)
     some = found[0].row
     output.console.print(
-        "Disliked recommendations, means over runs. Bound: on what is expected of p-rec, if the "
-        "client has her peers. Shut: runs whose gate did, and "
-        "all was uniform then.",
+        "Disliked recommendations, means over runs. Bound: on the expected number for "
+        "p-rec, if the "
+        "client has peers as assumed. Shut: runs whose gate closed, after which "
+        "recommendations were uniform.",
         style="dim",
         soft_wrap=True,
     )

@@ -108,7 +108,7 @@ def _accuracy(model: Any, askers: Ratings, generator: np.random.Generator) -> di
     """RMSE on a third of everybody's ratings, predicted from the others: as released, and exact.
 
     The exact prediction takes out the person's own offsets and adds them again, but rounds nothing
-    and holds nothing back; it could only be made at home.
+    and holds nothing back; it could only be made on the device.
     """
     from tacit.designs.standard_scheme import RELEASES, Device, Server, State
     from tacit.evaluation.accuracy import rmse
@@ -156,7 +156,7 @@ def show(result: dict[str, Any]) -> None:
         ],
     )
     say(
-        f"She rated {result['rated']} items. Her device sent {result['n_bytes']} bytes about "
+        f"They rated {result['rated']} items. Their device sent {result['n_bytes']} bytes about "
         f"{result['shown']} of them (stars counted from 0, in millionths). These, exactly:"
     )
     say(Text(result["bytes"], style="cyan"))
@@ -166,7 +166,7 @@ def show(result: dict[str, Any]) -> None:
         ("", "from true stars", "from what was sent"),
         [
             (
-                f"that person {result['person']} is a woman (she is)",
+                f"that person {result['person']} is a woman (true)",
                 f"{result['belief_before']:.0%}",
                 f"{result['belief_after']:.0%}",
             ),
@@ -183,8 +183,8 @@ def show(result: dict[str, Any]) -> None:
         ],
     )
     say(
-        "She was picked so that the attacker is surer about one woman in four, less sure of the "
-        "others. "
+        "This person was chosen so that the attacker is more certain about one woman in four and "
+        "less certain about the others. "
         f"Without any stars it believes {result['share_of_women']:.0%}. This is measured, not "
         "proved: tacit guarantee standard-scheme  says what it rests on.",
         style="dim",

@@ -62,7 +62,8 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         assumptions=(
             _fixed(setting),
             _released(setting),
-            "which arms can be shown at a visit, and when arms join or leave, is public",
+            "which arms can be shown at a visit is public",
+            "when arms join or leave is public",
             "every choice is made from the visitor's own context and from released sums",
             "a reward enters within its public range; one from a neighbour is noised again",
         ),
