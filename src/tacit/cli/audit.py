@@ -24,7 +24,7 @@ app = typer.Typer()
 
 ALL = "mechanisms"
 SKETCHES = "sketches"
-EVERYTHING = (ALL, "sizes", SKETCHES, "prec", "pdap", "xmap")
+EVERYTHING = (ALL, "sizes", SKETCHES, "prec", "pdap", "xmap", "private")
 
 
 @app.command()
@@ -32,8 +32,8 @@ def audit(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="'mechanisms' for all, the name of one, a design (xmap, sketches, prec, pdap), or "
-            "'sizes': every released artefact at random sizes."
+            help="'mechanisms' for all, the name of one, a design (private, xmap, sketches, prec, "
+            "pdap), or 'sizes': every released artefact at random sizes."
         ),
     ] = None,
     everything: Annotated[
@@ -43,7 +43,7 @@ def audit(
         int | None,
         typer.Option(
             help="Releases of each neighbour; slow ones get a share. "
-            "By default 1,000,000, xmap 200,000, sketches and prec 10,000, pdap 5,000. "
+            "By default 1,000,000, xmap and private 200,000, sketches and prec 10,000, pdap 5,000. "
             "Of sizes: cases of each artefact."
         ),
     ] = None,
@@ -113,7 +113,7 @@ def _show_all(result: dict[str, Any]) -> None:
 def _audit(
     what: str, samples: int | None, variant: str | None, *, planted: bool, as_json: bool
 ) -> None:
-    from tacit.cli import audit_pdap, audit_prec, audit_sizes, audit_xmap
+    from tacit.cli import audit_pdap, audit_prec, audit_private, audit_sizes, audit_xmap
 
     if what == audit_prec.NAME:
         audit_prec.audit_prec(samples, variant, planted=planted, as_json=as_json)
@@ -121,6 +121,8 @@ def _audit(
         audit_pdap.audit_pdap(samples, variant, planted=planted, as_json=as_json)
     elif what == audit_xmap.NAME:
         audit_xmap.audit_xmap(samples, planted=planted, as_json=as_json)
+    elif what == audit_private.NAME:
+        audit_private.audit_private(samples, planted=planted, as_json=as_json)
     elif what == audit_sizes.NAME:
         audit_sizes.audit_sizes(samples, planted=planted, as_json=as_json)
     elif what == SKETCHES:

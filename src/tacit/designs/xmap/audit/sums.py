@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.auditing import replays as generic
 from tacit.auditing.claims import Check, Line
-from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
-from tacit.auditing.sampler_spy import Asked
-from tacit.auditing.transcripts import Compared, Transcript, compared, recorded
+from tacit.auditing.gaussian import audit_gaussian, epsilon_of
+from tacit.auditing.replays import Replay
+from tacit.auditing.transcripts import compared, recorded
 from tacit.auditing.verdicts import Checked
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import XMap
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, Tables, ratings
-from tacit.mechanisms import samplers
 
 DELTA = 1e-6
-_TRANSCRIPTS = 2  # of each of the two tables
 
 PEOPLE: Mapping[str, Callable[[list[str]], Stars]] = {
     "rates everything, half of it 5, half 1": lambda items: {
@@ -55,63 +54,16 @@ def fit(epsilon: float) -> Callable[[Ratings], dict[str, NDArray[Any]]]:
     return fitted
 
 
-def replays(epsilon: float, tables: Tables) -> list[tuple[Transcript, Compared]]:
+def replays(epsilon: float, tables: Tables) -> list[Replay]:
     """Some transcripts of either table, replayed on the other one."""
-    found = []
-    for first, other in (tables, tables[::-1]):
-        for _ in range(_TRANSCRIPTS):
-            transcript = recorded(fit(epsilon), first)
-            found.append((transcript, compared(fit(epsilon), transcript, other)))
-    return found
+    return generic.replays(fit(epsilon), tables)
 
 
 def replay_check(name: str, epsilon: float, tables: Tables, *, entries: int, share: int) -> Check:
-    """The loss of whole fits, and samples of the noise of the fit in which she moves most.
-
-    entries: how many noisy numbers are sampled, those that she moves most; each takes time.
-    """
-
-    def check(samples: int, alpha: float) -> Checked:
-        transcript, moved = max(replays(epsilon, tables), key=lambda each: each[1].mu)
-        count = samples // share
-        if math.isinf(moved.mu):
-            return Checked(name, math.inf, None, 0.0, 0.0, count, moved.differences)
-        sampled = _Noises(transcript.asked, moved.steps, entries)
-        seen = audit_gaussian(
-            lambda n: sampled.ratios(n, 0),
-            lambda n: sampled.ratios(n, 1),
-            samples=count,
-            delta=DELTA,
-            alpha=alpha,
-            sigma_in_steps=sampled.finest,
-        )
-        ideal = ideal_gaussian(sampled.mu, samples=count, delta=DELTA, alpha=alpha)
-        return Checked(name, epsilon_of(moved.mu, DELTA), None, seen.lower_bound, ideal, count)
-
-    return check
-
-
-class _Noises:
-    """The largest moves of one replay, under noise of the shipped sampler at the fit's scales."""
-
-    def __init__(
-        self, asked: tuple[Asked, ...], steps: tuple[NDArray[np.int64], ...], entries: int
-    ) -> None:
-        scales = np.concatenate([np.full(one.values.size, one.scale) for one in asked])
-        moved = np.concatenate([step.ravel() for step in steps])
-        squares = (moved / scales) ** 2
-        kept = np.argsort(-squares, kind="stable")[:entries]
-        self._steps, self._scales = moved[kept], scales[kept]
-        self.mu = math.sqrt(float(squares[kept].sum()))
-        self.finest = float(self._scales.min())
-
-    def ratios(self, count: int, side: int) -> NDArray[np.float64]:
-        """(count,) log likelihood ratios of noise around the one side's sums or the other's."""
-        total = np.zeros(count)
-        for step, scale in zip(self._steps.tolist(), self._scales.tolist(), strict=True):
-            noise = samplers.discrete_gaussian(np.full(count, side * step), scale)
-            total += noise * (step / scale**2)
-        return total
+    """The loss of whole fits, and samples of the noise of the fit in which she moves most."""
+    return generic.replay_check(
+        name, fit(epsilon), tables, entries=entries, share=share, delta=DELTA
+    )
 
 
 def fits_check(name: str, epsilon: float, tables: Tables, share: int = 2_000) -> Check:
