@@ -73,7 +73,9 @@ export async function neverAgain(identity: Identity, rated: readonly ItemId[]): 
   const state = await accountFor(identity).state();
   if (state === undefined) return [...before];
   const decided = state.closed || state.spoken >= 0 || state.records.size > 0;
-  return [...new Set([...before, ...forgotten(state, decided ? rated : [], seconds()).frozen])];
+  const { frozen, aliases } = forgotten(state, decided ? rated : [], seconds());
+  const earlier = aliases.filter(([, now]) => frozen.has(now)).map(([old]) => old);
+  return [...new Set([...before, ...frozen, ...earlier])];
 }
 
 /** next: the second from which on the next letter may leave. waiting: one was made and not answered. */
@@ -82,11 +84,12 @@ export interface Plan {
   readonly waiting: boolean;
 }
 
-/** undefined before letters were ever allowed. */
+/** undefined before letters were ever allowed, and where none ever leaves. */
 export async function planOf({ name, disclosure }: Offer, identity: Identity): Promise<Plan | undefined> {
   const account = accountFor(identity);
   const [state, next] = [await account.state(), await account.next(seconds(), disclosure)];
-  if (state === undefined || next === undefined) return undefined;
+  const mute = state?.closed === true && state.letter === null;
+  if (state === undefined || next === undefined || mute) return undefined;
   const reckoning = reckoningOf(state, disclosure);
   const current = state.letter !== null && latestEnded(seconds(), reckoning) === state.lastEpoch;
   const waiting = current && !(await wasSent(releasePath(name), state.letter as Bytes));
