@@ -73,7 +73,7 @@ def test_without_an_item_table_the_list_comes_with_the_first_letter(visit, discl
     person.letters_are_written()
     person.send("stars")
     person.step("Your list")
-    assert person.page.locator(".list h2").count() == 10
+    person.page.locator(".by-letter .list h2").nth(9).wait_for()
 
 
 def without_table(route: Any) -> None:
@@ -423,9 +423,7 @@ def test_a_problem_of_the_service_is_shown_in_its_own_words(visit):
         ),
     )
     person.pass_by()
-    trouble = person.letter("stars").get_by_role("alert")
-    trouble.wait_for()
-    assert trouble.inner_text().startswith("Not while the sun shines.")
+    person.letter("stars").get_by_text("Not while the sun shines.").wait_for()
     person.letter("stars").get_by_text("was not taken").wait_for()
     person.complaints.clear()
     person.sent.clear()
@@ -469,7 +467,7 @@ def test_without_its_card_no_letter_can_be_allowed(visit):
 
 
 def test_another_browser_with_the_code_sends_no_letters(visit):
-    """The first one decides; the page of the second says so, and its list is made there."""
+    """The first one decides; the page of the second says so, and has no switch for letters."""
     person = visit()
     person.returning()
     person.step("Your list")
@@ -482,6 +480,7 @@ def test_another_browser_with_the_code_sends_no_letters(visit):
     said = other.letter("stars").get_by_role("alert")
     said.get_by_text("Nothing new is decided or sent: another memory").wait_for()
     assert other.letter("stars").locator(".balance").count() == 0
+    assert other.page.get_by_role("switch").count() == 0
 
 
 def test_a_memory_of_an_earlier_page_is_held_back(visit):

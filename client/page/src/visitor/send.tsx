@@ -70,7 +70,7 @@ function StarsLetter({ visit }: { visit: Visit }) {
         for good and some stars moved by chance, so that your {hiddenBy(offer.disclosure)} shows less
         in what is left. Each film is decided once, for ever.
       </p>
-      <Consent visit={visit} />
+      {identity.adopted === "" && <Consent visit={visit} />}
       <Drafted draft={draft}>
         {({ release, letter, silence, frozen }) => (
           <>

@@ -73,11 +73,9 @@ function CodePanel({ visit }: { visit: Visit }) {
     <div class="panel">
       <h3>Another device</h3>
       <p>
-        With your code, another browser is the same visitor. What was decided here stays here, so the
-        other browser takes its memory as lost: films rated there before it gets the code are never in
-        its letters. Send letters from one browser only, and do not rate the same films again in the
-        other. A person who has the code can undo the
-        disguise: keep it to yourself.
+        With your code, another browser is the same visitor. What was decided here is kept here alone,
+        so letters with disguised stars leave only from the browser that made the code. A person who has
+        the code can undo the disguise: keep it to yourself.
       </p>
       <p>
         <button type="button" class="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>
