@@ -76,3 +76,20 @@ def test_fields_in_range(fields):
     """A field that makes no sense is refused."""
     with pytest.raises(ConfigError):
         CosineRelease(*fields)
+
+
+@pytest.mark.parametrize(
+    ("bound", "halves", "said"),
+    [
+        (0, 500, "least 1 and at most 1024"),
+        (1025, 500, "1024"),
+        (4, 0, "1 and"),
+        (4, 65537, "65536"),
+    ],
+)
+def test_sizes_are_bounded(bound, halves, said):
+    """The largest sizes are taken, and one more is refused in a sentence with the bounds."""
+    CosineRelease(1.0, 1024, 65536)
+    CosineRelease(1.0, 1, 1)
+    with pytest.raises(ConfigError, match=said):
+        CosineRelease(1.0, bound, halves)

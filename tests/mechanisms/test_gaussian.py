@@ -99,3 +99,9 @@ def test_fields_in_range(fields):
     """A field that makes no sense is refused."""
     with pytest.raises(ConfigError):
         GaussianRelease(*fields)
+
+
+def test_neighbours_differ_in_an_entry_at_least():
+    """Neighbours that differ in no entry are refused in a sentence with the bounds."""
+    with pytest.raises(ConfigError, match=r"changes is a whole number, at least 1 and at most"):
+        GaussianRelease(1.0, 1.0, 0.0, 1.0, 0.5, 0)
