@@ -367,7 +367,7 @@ def letters(folder: Path) -> Callable[[int], Request]:
 
 
 def reports(folder: Path) -> Callable[[int], Request]:
-    """A report of somebody new each time: it charges her budget, for life."""
+    """A report of somebody new each time: it charges their budget, for life."""
     campaign = Campaign.decode((folder / "taste.campaign").read_bytes())
     items = json.loads((folder / "taste.items.json").read_text())
     path, kind = "/api/campaigns/taste/reports", "application/octet-stream"

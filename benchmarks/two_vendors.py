@@ -124,7 +124,7 @@ class Process:
             connection.close()
 
     def person(self, name: str) -> str:
-        """Her key."""
+        """Their key."""
         ring = KeyRing(
             self.folder / "keys.json", read_secret(self.folder / "service.secret"), TENANT
         )

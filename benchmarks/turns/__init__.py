@@ -113,7 +113,7 @@ def read(file: str) -> tuple[Any, Any, Any, tuple[int, int]]:
 
 
 def centre(data: Any, indptr: Any) -> None:
-    """Take each person's mean from her ratings, in place and in parts."""
+    """Take each person's mean from their ratings, in place and in parts."""
     import numpy as np
 
     for begin in range(0, len(indptr) - 1, 4096):

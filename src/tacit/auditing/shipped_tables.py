@@ -84,7 +84,7 @@ def sum_release(noise_multiplier: float = 1.0) -> Subject:
 
 
 def _blocks(table: NDArray[np.float64]) -> list[Contributions]:
-    """One block for each person, with the places to which she adds something."""
+    """One block for each person, with the places to which they add something."""
     found = []
     for person, entries in enumerate(table):
         places = np.flatnonzero(entries.any(axis=1))

@@ -1,4 +1,4 @@
-"""Contexts and clicks from ratings: who a person is, in a few numbers, and what she liked.
+"""Contexts and clicks from ratings: who a person is, in a few numbers, and what they liked.
 
 Context  the leading singular vectors of the people x items matrix of ratings, centred by person,
          each scaled by rank to [0, 1]: every feature is uniform, whatever the factors look like.

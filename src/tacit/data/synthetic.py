@@ -3,7 +3,7 @@
 Model    r = m_i + <v_i, x_u> + x0 g_i + noise, rounded to the scale and clipped, where x0 is +1 for
          the first of the two values, -1 for the second, and g_i is half the gap between the two.
          The first latent factor weighs the same on every item: how mild a person judges.
-Who rates what   Each person draws her items without replacement, an item's weight being
+Who rates what   Each person draws their items without replacement, an item's weight being
          exp(popularity + taste + x0 l_i / 2): l_i is the item's gap in log-odds.
 Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K
          (the sampling error taken off): gap in log-odds of sd 0.4 over the items, half gap in stars

@@ -2,7 +2,7 @@
 
 Model    Each person belongs to one class and each item to one cluster; a person has rated a random
          set of items, all sets of the size equally likely, and likes a rated item with a chance
-         that depends on her class and the item's cluster alone.
+         that depends on their class and the item's cluster alone.
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 2.
 Use      Experiments. A result on generated people is no evidence about people.
@@ -27,7 +27,7 @@ class Blocks:
     """A bipartite stochastic block model.
 
     people: (K,) shares of the classes of people. items: (L,) shares of the item clusters.
-    likes: (K, L) chances that a person likes an item that she rated.
+    likes: (K, L) chances that a person likes an item that they rated.
     """
 
     people: Floats

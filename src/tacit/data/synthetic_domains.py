@@ -4,7 +4,7 @@ Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one sta
          per factor, the same in both domains; q_i: Gaussian, the variance of factor f in proportion
          to f^-decay, all factors together `taste` stars (standard deviation); b_u: how mild a
          person judges.
-Who rates what   A person's number of ratings is 5 or more, log-normal above it. She draws items
+Who rates what   A person's number of ratings is 5 or more, log-normal above it. They draw items
          without replacement, an item's weight being (rank + shift)^-skew * exp(pull <k_i, x_u>),
          with ranks from 1 within each domain (Zipf-Mandelbrot) and k_i correlated with q_i: people
          rate what they like. Somebody of one domain only draws from that one.

@@ -4,7 +4,7 @@ Votes     round, voter, candidate. A row without a voter names a candidate, so t
           candidates is public. With such rows every round needs its list; without any, the
           candidates of a round are those that have votes, which no guarantee covers.
 Likes     client, round, candidate and, if wanted, liked (1, 0, yes, no, true or false; 1 if there
-          is no such column). A client takes part in the rounds that have a row of hers.
+          is no such column). A client takes part in the rounds that have a row of theirs.
 Order     Rounds that are whole numbers ascend; others are sorted as text, such as 2026-03-01.
 Ids       as in `text_ratings`: whole numbers if all of a column are written so, else text.
 """
@@ -62,7 +62,7 @@ class VoteRounds:
 
 
 Likes = Mapping[Id, Mapping[int, frozenset[Id]]]
-"""Client, number of the round from 0, the candidates she likes."""
+"""Client, number of the round from 0, the candidates they like."""
 
 
 def read_votes(path: str | Path) -> VoteRounds:

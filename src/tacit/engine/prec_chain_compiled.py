@@ -28,7 +28,7 @@ def _phi(votes: int, log_ratio: float, objects: int) -> Any:
 def _telling(others: int, objects: int) -> Any:
     """The fewest and the most votes of the others for b with which a round can tell anything.
 
-    With fewer, b is at or below rho with and without her; between two objects, with more the other
+    With fewer, b is at or below rho with and without them; between two objects, with more the other
     one is. Then both chances are alike, and what remains is worth no more than one voter leaving.
     """
     few = (others + 1) // (2 * objects)
@@ -41,7 +41,7 @@ def _leaks(
 ) -> None:
     """leaks[side, way, k]: the most that a round tells when k of the others vote for the outcome b.
 
-    side 0: by ln(p / p'), side 1: by ln(p' / p), p with the extra voter. way 0: she votes for b;
+    side 0: by ln(p / p'), side 1: by ln(p' / p), p with the extra voter. way 0: they vote for b;
     1: for another object; 2 and 3: the same with `peers` of the others at least on one object
     that is not b. -inf where there is no such round. The largest over all ways to spread the rest.
     Only those k are filled in that `_telling` names.
@@ -101,7 +101,7 @@ def worst(
 ) -> Any:
     """(2,) sup of the sum over rounds of ln(p / p') and of ln(p' / p).
 
-    least, most: of the others, while she survives. rounds: 0 for as many as one likes. promise:
+    least, most: of the others, while they survive. rounds: 0 for as many as one likes. promise:
     `least` of the others agree in every round on the only object that is liked; else any counts
     and any answers. Others may leave at any time.
     """
@@ -126,7 +126,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
     """(2,) the same for two objects and voters with three credits each; no limit of rounds.
 
     Who misses a liked object loses one; who votes for a disliked one loses one too, or all of them
-    if `fatal`. floor: on all credits, hers with them. most: of the others. A vote or an answer
+    if `fatal`. floor: on all credits, theirs with them. most: of the others. A vote or an answer
     leaves fewer with three credits, or as many and fewer with two, and so on: in that order, what
     comes after is known.
     """
@@ -135,7 +135,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
     leaks = np.zeros((size, 2, 4, size))
     for others in range(1, size):
         _leaks(others, log_ratio, gamma, 2, 0, 2, leaks[others, :, :, : others + 1])
-    for hers in range(1, 4):
+    for own in range(1, 4):
         for three in range(size):
             for two in range(size - three):
                 for one in range(size - three - two):
@@ -144,23 +144,23 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
                         table = worth[side]
                         best = 0.0
                         if one > 0:  # somebody left
-                            best = max(best, table[hers, three, two, one - 1])
+                            best = max(best, table[own, three, two, one - 1])
                         if two > 0:
-                            best = max(best, table[hers, three, two - 1, one])
+                            best = max(best, table[own, three, two - 1, one])
                         if three > 0:
-                            best = max(best, table[hers, three - 1, two, one])
-                        if others > 0 and one + 2 * two + 3 * three + hers >= floor:
+                            best = max(best, table[own, three - 1, two, one])
+                        if others > 0 and one + 2 * two + 3 * three + own >= floor:
                             told = leaks[others, side]
-                            best = max(best, _best_split(told, table, hers, three, two, one, fatal))
-                        table[hers, three, two, one] = best
+                            best = max(best, _best_split(told, table, own, three, two, one, fatal))
+                        table[own, three, two, one] = best
     return worth[:, 3, most, 0, 0].copy()
 
 
 @_compile
 def _best_split(
-    told: Any, table: Any, hers: int, three: int, two: int, one: int, fatal: bool
+    told: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
 ) -> Any:
-    """The most over who votes for the outcome b, over her vote and over the answer.
+    """The most over who votes for the outcome b, over their vote and over the answer.
 
     i of those with one credit vote for b, j of those with two, k of those with three.
     """
@@ -173,9 +173,9 @@ def _best_split(
                 disliked = (three - k, two - j, one - i)
                 if not fatal:
                     disliked = (three - k, two - j + k, one - i + j)
-                best = max(best, agrees + table[hers, liked[0], liked[1], liked[2]])
-                best = max(best, differs + table[hers - 1, liked[0], liked[1], liked[2]])
-                spared = 0 if fatal else hers - 1
+                best = max(best, agrees + table[own, liked[0], liked[1], liked[2]])
+                best = max(best, differs + table[own - 1, liked[0], liked[1], liked[2]])
+                spared = 0 if fatal else own - 1
                 best = max(best, agrees + table[spared, disliked[0], disliked[1], disliked[2]])
-                best = max(best, differs + table[hers, disliked[0], disliked[1], disliked[2]])
+                best = max(best, differs + table[own, disliked[0], disliked[1], disliked[2]])
     return best

@@ -153,7 +153,7 @@ def first_hits(
     inverses: Any,
     hits: Any,
 ) -> None:
-    """hits[n] uint32: bit q is set if one of person n's likes lies in her set q, without noise.
+    """hits[n] uint32: bit q is set if one of person n's likes lies in their set q, without noise.
 
     likes[starts[n]:starts[n + 1]]: item numbers, int64. inverses[a]: 1 / a modulo the modulus.
     """

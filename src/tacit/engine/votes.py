@@ -1,6 +1,6 @@
 """Votes counted for up to 64 clients at once, and charged after the feedback: the readable way.
 
-A client's state is one bit for each voter: whether he counts for her. The bits of a block of 64
+A client's state is one bit for each voter: whether the voter counts. The bits of a block of 64
 clients lie side by side in one 64-bit word per voter (bit c is client c's), so that one walk over
 the votes serves them all. `votes_compiled` has the same functions, fast; tests hold the two equal.
 
@@ -10,7 +10,7 @@ Shapes throughout: votes (n,) uint16 or int32, the number of the object each vot
 Source   the p-REC paper, its two algorithms. Without credits (D = R = 0) whoever voted against the
          client's answer counts no more. With them a voter has creditD = 2D and creditR = 2R + 1, a
          disliked object costs its voters one creditR, a liked one costs everybody else one creditD,
-         and he counts while creditR > 0 and creditD + creditR > 0.
+         and a voter counts while creditR > 0 and creditD + creditR > 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ Counts = NDArray[np.int64]
 class Credits:
     """What each voter still has with each client of a block; the arrays change in place.
 
-    alive: (n,), bit c set while he counts for client c. both, radius: (bits, n) words, where bit c
+    alive: (n,), bit c set while the voter counts for client c. both, radius: (bits, n) words,
+    where bit c
     of words k are bit k of creditD + creditR - 1 and of creditR - 1 with client c. They only fall
     together with the credits, and below 0 is the end: where the bit of alive is not set they mean
     nothing. diversity, radius_allowed: D and R, the same for all clients of a block.
@@ -108,7 +109,8 @@ def _put(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
 
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
-    """(64, objects): for each client, how many of those who count for her voted for each object."""
+    """(64, objects): for each client, how many of those who count for them voted for "
+    "each object."""
     check(votes, alive, np.uint64)
     _check_numbers(votes, objects)
     return np.stack(
@@ -173,7 +175,7 @@ def charge(votes: Votes, credit: Credits, diverse: Words, radius: Words) -> None
 
 
 def total_credit(credit: Credits) -> Counts:
-    """(64,): for each client the sum of creditD + creditR over the voters who count for her."""
+    """(64,): for each client the sum of creditD + creditR over the voters who count for them."""
     total = _ones(credit.alive)
     for k in range(len(credit.both)):
         total += _ones(credit.both[k] & credit.alive) << k

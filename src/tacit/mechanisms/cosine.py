@@ -4,8 +4,8 @@ Source       Nissim, Raskhodnikova, Smith: Smooth sensitivity and sampling in pr
              (STOC 2007), for noise by the data at hand; Asi and Duchi: Instance-optimality in
              differential privacy via approximate inverse sensitivity mechanisms (NeurIPS 2020),
              for the way used here, which needs no delta.
-Guarantee    epsilon for one cosine under add/remove of one person with both her ratings
-             (docs/mechanisms/cosine.md has the proof); replacing her costs twice that.
+Guarantee    epsilon for one cosine under add/remove of one person with both their ratings
+             (docs/mechanisms/cosine.md has the proof); replacing them costs twice that.
 Sensitivity  none is asked for: ratings are clamped to [-bound, bound]. If they are centred, then by
              the person's own or a public mean.
 Sampler      our own exponential mechanism, exact on integers.

@@ -39,7 +39,7 @@ class GramRelease:
     noise_multiplier: sigma / sensitivity, or 0 for the exact matrix of the rows as they are. norm:
     the largest L2 norm of a row; longer ones are scaled down. resolution: rows are rounded towards
     zero to multiples of it. replace: whether neighbours differ in the values of a person
-    (sensitivity sqrt(2) norm^2) or in her presence (norm^2).
+    (sensitivity sqrt(2) norm^2) or in their presence (norm^2).
     """
 
     noise_multiplier: float

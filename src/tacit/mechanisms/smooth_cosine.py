@@ -2,7 +2,7 @@
 
 Source       Nissim, Raskhodnikova, Smith: Smooth sensitivity and sampling in private data analysis
              (STOC 2007).
-Guarantee    (epsilon, delta) for one cosine under add/remove of one person with both her ratings
+Guarantee    (epsilon, delta) for one cosine under add/remove of one person with both their ratings
              (docs/mechanisms/smooth-cosine.md has the proof, for integers); no pure epsilon.
 Sensitivity  none is asked for: ratings are clamped to [-bound, bound]. If they are centred, then by
              the person's own or a public mean.

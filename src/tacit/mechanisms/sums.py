@@ -141,7 +141,7 @@ class SumRelease:
     def clipped(self, block: Contributions) -> Ints:
         """The entries in whole steps; each person's have a squared sum of `squared_norm` at most.
 
-        A person's scale depends on her own entries alone.
+        A person's scale depends on their own entries alone.
         """
         values = finite(block.values)
         owner = _ranks(_column(block.people))

@@ -64,8 +64,8 @@ class Recommender(Protocol):
     """Fit once on ratings, then serve people by id or by their own history.
 
     Unknown people get the list of somebody without ratings; an unknown item's prediction is NaN.
-    Items in the person's history are left out of her list. A saved model holds items, never people:
-    after loading, give the history.
+    Items in the person's history are left out of their list. A saved model holds items, never
+    people: after loading, give the history.
     """
 
     def fit(self, ratings: Ratings) -> Recommender: ...

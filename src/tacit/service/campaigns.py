@@ -2,9 +2,10 @@
 
 Runs at    the recommender, which nobody has to trust.
 Sees       reports of randomised bits, and whose key they came with. Never a rating.
-Keeps      counts by item or pair. For each person who reported: that she did, the second, and a
-           keyed hash of her report; the report itself is added to the counts and gone.
-Charges    the person's own budget, with what her report costs for everything she rated. Her device
+Keeps      counts by item or pair. For each person who reported: that they did, the second, and a
+           keyed hash of their report; the report itself is added to the counts and gone.
+Charges    the person's own budget, with what their report costs for everything they rated. Their
+device
            spent that whether or not anybody writes it down: the ledger is the one place where the
            sum over all campaigns is kept, and where it ends.
 """
@@ -40,7 +41,7 @@ _CLOSED = "This campaign takes no more reports."
 
 @dataclass(frozen=True)
 class ServedCampaign:
-    """One campaign. lifetime: nats that a person's own budget is opened with, at her first report
+    """One campaign. lifetime: nats that a person's own budget is opened with, at their first report
     to any campaign; it is for life, so a later campaign's does not change it. earlier: the state
     before the first report, None where none came from elsewhere.
     """
@@ -77,7 +78,7 @@ class ServedCampaign:
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """None of a data set: every person has her own, opened at her first report."""
+        """None of a data set: every person has their own, opened at their first report."""
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -155,7 +156,7 @@ class ServedCampaign:
             raise _UNREAD
 
     def charge(self, user: str) -> Charge:
-        """What a report takes from its person's budget, which her first one opens."""
+        """What a report takes from its person's budget, which their first one opens."""
         return Charge(Holder.subject(self.tenant, user), self.cost, opens=self.cap)
 
     # Steps: each takes what was kept and gives the answer and what to keep

@@ -92,7 +92,7 @@ NOUNS = {
 """Section of tacit.toml: its class, whose `from_section(section)` reads one table."""
 
 CHARGED_BY_NAME = ("campaigns", "rounds", "vendors")
-"""Nouns that count a name as a person: with a budget of hers, or one of a run's places."""
+"""Nouns that count a name as a person: with a budget of theirs, or one of a run's places."""
 
 S = TypeVar("S")
 

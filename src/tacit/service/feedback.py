@@ -1,7 +1,7 @@
-"""Ratings that a person gave to the service: used for her own lists and for nothing else.
+"""Ratings that a person gave to the service: used for their own lists and for nothing else.
 
-They lie in a kept state of hers alone, one for all models. No model learns from them, so they cost
-no budget; what is bounded is how many there are.
+They lie in a kept state of theirs alone, one for all models. No model learns from them, so they
+cost no budget; what is bounded is how many there are.
 """
 
 from __future__ import annotations

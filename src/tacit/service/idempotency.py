@@ -134,7 +134,7 @@ def _answered(
     apart: bool,
     release: Callable[[], Release],
 ) -> Response:
-    """Problem 429, and nothing is released, where a person changed as much as she may for free.
+    """Problem 429, and nothing is released, where a person changed as much as they may for free.
 
     A repetition is not counted, nor what the ledger refused: nothing was stored.
     """

@@ -2,7 +2,7 @@
 
 Staff (operator, analyst, auditor) and peer vendors have keys of 32 random bytes; the keys' file
 holds SHA-256 of each, which suffices because nobody can search 2^256. A person's key is made from
-the service's own secret and her name, so that any number of workers know it without a table.
+the service's own secret and their name, so that any number of workers know it without a table.
 """
 
 from __future__ import annotations

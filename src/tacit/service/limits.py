@@ -69,7 +69,7 @@ class Limits:
 
 
 class Newcomers:
-    """How many new names one address may take; who comes back with hers is not counted again."""
+    """How many new names one address may take; who comes back with theirs is not counted again."""
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = Limits(

@@ -7,7 +7,7 @@
     without_guarantee = false       # true serves a model that promises no privacy
 
 A model file holds items and no people: lists are made from the ratings that a person keeps here, or
-sends with her question.
+sends with their question.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What is kept of a person, and how it is forgotten: every noun that keeps something says so here.
 
 A served thing keeps what it knows of people in kept states of the ledger. It may offer
-`forget(user)`, which names them; `DELETE /api/users/{user}` then takes her out of each, one
+`forget(user)`, which names them; `DELETE /api/users/{user}` then takes them out of each, one
 transaction after the other, and gives a receipt. It may say what cannot be taken back, and which
-budgets are hers. Everything told here is the same whether there is anything of her or not: receipts
-are stored for ever, and must not say what they forgot.
+budgets are theirs. Everything told here is the same whether there is anything of them or not:
+receipts are stored for ever, and must not say what they forgot.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.randomness import Source
 
 SALT = 16
 """Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
-every state for ever, and without them what she said could be guessed from it."""
+every state for ever, and without them what they said could be guessed from it."""
 _LONGEST = 128
 
 
@@ -39,7 +39,7 @@ class Kept:
 def kept_of(thing: Any, user: str) -> Iterable[Kept]:
     """What a served thing keeps of a person: `forget(self, user) -> Iterable[Kept]`, if it has it.
 
-    Raises nothing for a person it never heard of: it names the states she would be in.
+    Raises nothing for a person it never heard of: it names the states they would be in.
     """
     return thing.forget(user) if hasattr(thing, "forget") else ()
 
@@ -55,7 +55,7 @@ def holders_of(thing: Any, user: str) -> Iterable[Holder]:
 
 
 def state_of(kind: str, user: str) -> str:
-    """The name of a state that is one person's alone. Her name may be too long for one itself."""
+    """The name of a state that is one person's alone. Their name may be too long for one itself."""
     return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
 
 

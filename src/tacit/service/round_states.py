@@ -2,8 +2,8 @@
 
 As secret as the votes: it holds them, and the gates' noise.
 
-The run knows a voter by a number, from which her vote follows where she abstains. The proof needs
-that nobody else changes it, so it is a keyed function of her name: HMAC-SHA256 under a key of 256
+The run knows a voter by a number, from which their vote follows where they abstain. The proof needs
+that nobody else changes it, so it is a keyed function of their name: HMAC-SHA256 under a key of 256
 bits, drawn when the run begins, cut to 128 bits.
 """
 

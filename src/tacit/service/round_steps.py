@@ -57,7 +57,7 @@ class RoundSteps:
         return answer, replace(now, announced=named).encode()
 
     def vote(self, voter: str, candidate: Id, kept: bytes | None) -> Step:
-        """A person's vote of the announced round; it stands until she changes it or it opens."""
+        """A person's vote of the announced round; it stands until they change it or it opens."""
         if kept is None:
             return _NO_VOTE, None
         now = RoundsState.decode(kept)
@@ -126,7 +126,7 @@ class RoundSteps:
         except PrivacyError:
             return refusal(409, "You are not recommended any more in these rounds."), None
         answer = reply({"round": now.number, "item": item, "shut": run.stopped(client)})
-        after = run.to_bytes()  # the same if she was recommended it before
+        after = run.to_bytes()  # the same if they were recommended it before
         return answer, None if after == now.run else replace(now, run=after).encode()
 
     def feedback(self, client: str, liked: bool, source: Source, kept: bytes | None) -> Step:

@@ -2,7 +2,7 @@
 
 Runs at    the platform, which is trusted with all votes.
 Sees       votes, and what clients say of their recommendations.
-Releases   to each client one candidate of each round, and whether her gate is shut.
+Releases   to each client one candidate of each round, and whether their gate is shut.
 Charges    the run's own budget, once, with what all clients together can ever learn: when the run
            begins. Its epsilon and delta are on the last card. A second run is another name.
 Keeps      the run in the ledger, in one transaction with each answer. If that is undone, so is the
@@ -89,7 +89,7 @@ class ServedRounds:
         )
 
     def forget(self, user: str) -> Iterable[Kept]:
-        """Her votes and what she was recommended are one state's."""
+        """Their votes and what they were recommended are one state's."""
         what = (
             f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
             "were, which count for nobody from the next round on; what the run knew of your "
@@ -188,7 +188,8 @@ def _numbered(voters: int) -> str:
     """What served runs assume beyond the library's."""
     exponent = math.ceil(2 * math.log10(voters) - (8 * NUMBER_BYTES + 1) * math.log10(2))
     return (
-        "each voter's number is a function of the run and of her name alone: HMAC-SHA256 under the "
+        "each voter's number is a function of the run and of their name alone: "
+        "HMAC-SHA256 under the "
         f"run's key of 256 bits, cut to {8 * NUMBER_BYTES}. The key is secret and HMAC-SHA256 is a "
         f"pseudo-random function, so that two of {voters} voters have one number with a chance "
         f"below 1e{exponent}, which is not in delta; then no further round is opened"

@@ -158,7 +158,8 @@ class RecommenderConformance:
         assert math.isfinite(predicted[1]), "a known item has none"
 
     def test_person_is_her_history(self) -> None:
-        """A known person's list is that of her ratings; where people are not kept, a newcomer's."""
+        """A known person's list is that of their ratings; where people are not kept, a "
+        "newcomer's."""
         model, ratings = self.fitted(), self.data()
         user = ratings.user_ids[0].item()
         history = ratings.history(user) if self.keeps_people else {}

@@ -1,4 +1,4 @@
-/** What the service knows of one visitor, and what she may ask it with her key. */
+/** What the service knows of one visitor, and what they may ask it with their key. */
 
 import { askJson, Trouble } from "./asking";
 

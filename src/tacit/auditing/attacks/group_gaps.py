@@ -1,6 +1,6 @@
 """How differently two groups rate each item, as an outsider would estimate it.
 
-Apart from the recommender's own estimate on purpose: an attacker brings his own.
+Independent of the recommender's own estimate on purpose: an attacker computes their own.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source   lists: Calandrino, Kilzer, Narayanan, Felten, Shmatikov: You might also like: privacy risks
          of collaborative filtering (S&P 2011), which reads related-item lists; here accounts that
-         the attacker made herself stand in for them. predictions: after Yeom, Giacomelli,
+         the attacker made for the purpose stand in for them. predictions: after Yeom, Giacomelli,
          Fredrikson, Jha: Privacy risk in machine learning (CSF 2018). Guesses into epsilon:
          Steinke, Nasr, Jagielski: Privacy auditing with one (1) training run (NeurIPS 2023).
 Knows    the person's ratings, as a friend or a data set elsewhere would. Not who else was there.
@@ -41,7 +41,7 @@ class Asked(Protocol):
 @dataclass(frozen=True)
 class FromLists:
     """An account that holds ONE of the target's items, at its best, sees where the lists put the
-    others. Where nobody else rated both, they rise only if she was there.
+    others. Where nobody else rated both, they rise only if they were there.
 
     length: of a list. best: the scale's top, stars.
     """
@@ -74,12 +74,12 @@ class FromLists:
 @dataclass(frozen=True)
 class FromPredictions:
     """An account that holds ONE of the target's ratings sees how far predictions of the others
-    move towards what she gave."""
+    move towards what they gave."""
 
     name: str = "predictions"
 
     def score(self, model: Asked, known: Known) -> float:
-        """Mean stars by which a prediction comes nearer to her rating."""
+        """Mean stars by which a prediction comes nearer to their rating."""
         items = list(known)
         given = np.array([known[item] for item in items])
         before = np.abs(model.predict(items, history={}) - given)

@@ -6,7 +6,7 @@ Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 20
 Draw     One selection over own videos AND neighbours, by the means of the visitor's cell, clamped
          to [0, 1]: any two cells' means differ by 1 at most, and nothing else is assumed. With the
          chance `explore` the arm is uniform. `theory.context_loss` is the exact loss.
-Report   Which cell, and whether she liked it, as ONE of 2 x cells answers by randomised response.
+Report   Which cell, and whether they liked it, as ONE of 2 x cells answers by randomised response.
          The vendor learns from reports alone, so its tables, and all draws from them, tell nothing
          more. It must not see the context: the draw is made on the device, from published tables.
 Choice   `vendor_sees="contexts"` is the weaker reading: the vendor sees cells and rewards as they
@@ -298,7 +298,7 @@ class Context:
         return self._response(2 * cells + liked, self._source)
 
     def device(self, *, lifetime_epsilon: float) -> Device:
-        """One person's, with what she spends in her life."""
+        """One person's, with what they spend in their life."""
         return Device(self, lifetime_epsilon)
 
     def _each_lie(self) -> float:

@@ -90,7 +90,7 @@ CLEAR = MOST_SLICES
 class Forwarder:
     """Randomises contexts, and meters it.
 
-    per: "visit", each costs epsilon; "subject", a person's answer is kept for as long as her cell
+    per: "visit", each costs epsilon; "subject", a person's answer is kept for as long as their cell
     stays the same, and only another cell costs epsilon again: that it changed can then be seen.
     lifetime: nats that may be spent on one person; None: no limit. Persons are told apart by ids
     that never leave.

@@ -1,4 +1,5 @@
-"""A limit to what is learned of one person: after so many visits she is served, and not learned."""
+"""A limit to what is learned of one person: after so many visits they are served, and "
+"not learned."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Metered:
 
     visits: of one person that are learned, at most; `event` is what all of them cost together.
     Whether a visit is learned depends on that person's own earlier visits alone. So one visit less
-    of somebody beyond her limit lets a later one of hers in, and costs as much as one replaced.
+    of somebody beyond their limit lets a later one of theirs in, and costs as much as one replaced.
     """
 
     def __init__(self, policy: Joint, *, visits: int) -> None:
@@ -29,7 +30,7 @@ class Metered:
 
     @property
     def event(self) -> Event:
-        """What one person costs, whatever she does."""
+        """What one person costs, whatever they do."""
         return self.policy.setting.noise.event_of(self.visits)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:

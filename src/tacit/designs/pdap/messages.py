@@ -50,7 +50,7 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Forward:
-    """A visitor's context as her vendor randomised it.
+    """A visitor's context as their vendor randomised it.
 
     request: 16 bytes. epsilon: millionths of a nat that were spent on it, at home; NO_NOISE: none
     protects it. slices: per feature. places: of each feature, the slice it is said to lie in.

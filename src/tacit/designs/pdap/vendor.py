@@ -227,7 +227,7 @@ class Vendor:
         return visit
 
     def forwarded(self, visit: Visit, message: Forward | None) -> None:
-        """What leaves for the neighbour of `begin`; None: her budget is spent, nothing leaves."""
+        """What leaves for the neighbour of `begin`; None: their budget is spent, nothing leaves."""
         if visit.peer is None:
             raise ConfigError("This visit waits for no neighbour.")
         if message is None:

@@ -13,7 +13,7 @@ from tacit.engine.votes import Credits, enrol, no_credits
 Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Answers = Mapping[int, tuple[int, bool]]
-"""Place of a client in the block: the object she was given, and whether she liked it."""
+"""Place of a client in the block: the object they were given, and whether they liked it."""
 
 
 class Block:

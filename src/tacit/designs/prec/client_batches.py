@@ -16,7 +16,7 @@ Seat = tuple[int, int]
 
 
 class ClientBatches:
-    """A seat that was left is given to the next client, with a state of her own."""
+    """A seat that was left is given to the next client, with a state of their own."""
 
     def __init__(self, *, diversity: int, radius: int) -> None:
         self.blocks: list[Block] = []

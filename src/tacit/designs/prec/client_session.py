@@ -1,4 +1,4 @@
-"""One client's run, from her first round to her last."""
+"""One client's run, from their first round to their last."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from tacit.errors import PrivacyError
 
 @dataclass(eq=False)
 class Run:
-    """seat: the number of her block and her place in it. gate: None where there is none.
+    """seat: the number of their block and their place in it. gate: None where there is none.
 
-    joined: the round whose voters are her electorate, None before the first. stopped: the round in
-    which her gate shut. passed: the last one in which it let pass. replayed: answers were put in
+    joined: the round whose voters are their electorate, None before the first. stopped: the round
+    in
+    which their gate shut. passed: the last one in which it let pass. replayed: answers were put in
     from outside, so that this gate is not the one that let them pass.
     """
 
@@ -33,7 +34,7 @@ class Run:
         return Transcript(self.joined, tuple(self.entries), self.stopped)
 
     def given(self, number: int) -> Entry | None:
-        """What she was given in this round."""
+        """What they were given in this round."""
         last = self.entries[-1] if self.entries else None
         return last if last is not None and last.round == number else None
 
@@ -41,7 +42,7 @@ class Run:
         """PrivacyError if one more recommendation would not be covered; most: T."""
         if self.replayed:
             raise PrivacyError(
-                f"Client {name!r} was replayed. Her gate is not the one that let the recorded "
+                f"Client {name!r} was replayed. Their gate is not the one that let the recorded "
                 "recommendations pass, so a further one would not be covered by its epsilon."
             )
         if len(self.entries) >= most:

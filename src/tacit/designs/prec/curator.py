@@ -4,7 +4,7 @@ Source      Gilbert, Liu, Yu: On differentially private online collaborative rec
             (2015), p-REC_sim (D = R = 0) and p-REC.
 Runs at     the platform, which is trusted.
 Sees        all votes, and what clients say.
-Releases    to each client the objects recommended to her, and with them when her gate closed.
+Releases    to each client the objects recommended to them, and with them when their gate closed.
 Guarantee   `PRec.guarantees`; a voter's whole history, from clients.
 Deviations  sound: a gate before each round takes the place of the promise that P peers exist; once
             it is shut, uniform for ever. Silence counts as a dislike. Rounds may have fewer
@@ -113,7 +113,7 @@ class PRec(Running):
     def join(self, client: Any) -> None:
         """Begin a client's run: the plan's epsilon for one more view of the same votes.
 
-        Her electorate, fixed for good, are the voters of the round that is open, or of the first.
+        Their electorate, fixed for good, are the voters of the round that is open, or of the first.
         """
         with self._alone():
             self._join(plain_id(client))
@@ -158,7 +158,7 @@ class PRec(Running):
                 )
             if given.liked is not None:
                 raise ConfigError(
-                    f"Client {name!r} has given her feedback of this round. It is given once."
+                    f"Client {name!r} has given their feedback of this round. It is given once."
                 )
             run.entries[-1] = Entry(self.round, given.candidate, bool(liked))
 
@@ -166,7 +166,8 @@ class PRec(Running):
         """Put in what another curator recommended in this round: nothing is drawn or released.
 
         stopped: whether the client's gate was shut. For replaying a transcript: the client cannot
-        be served here afterwards, since her gate is not the one that let her recommendation pass.
+        be served here afterwards, since their gate is not the one that let their recommendation
+        pass.
         """
         with self._alone():
             name, chosen = plain_id(client), plain_id(candidate)
@@ -186,7 +187,7 @@ class PRec(Running):
         return self._known(plain_id(client)).transcript
 
     def stopped(self, client: Any) -> bool:
-        """Whether the client's gate is shut, so that she is served uniformly; this is public."""
+        """Whether the client's gate is shut, so that they are served uniformly; this is public."""
         return self._known(plain_id(client)).stopped is not None
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -210,7 +211,7 @@ class PRec(Running):
         return set(self._voters.ids[: len(counting)][counting].tolist())
 
     def votes(self) -> dict[Id, Id]:
-        """By voter, what counts as her vote in the open round, also where she abstains."""
+        """By voter, what counts as their vote in the open round, also where they abstain."""
         ids = self._voters.ids[: len(self._votes)][self._electorate]
         cast = self._votes[self._electorate]
         return dict(zip(ids.tolist(), (self._candidates[at] for at in cast), strict=True))

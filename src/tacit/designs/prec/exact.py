@@ -1,12 +1,12 @@
 """What p-REC can leak at the very most, computed and not estimated.
 
 Two neighbouring patterns are told apart by the sum over rounds of ln(p / p'), with and without one
-voter. While she survives, the only thing that matters of the past is how many others survive: an
+voter. While they survive, the only thing that matters of the past is how many others survive: an
 adversary who writes all votes and all answers therefore plays a game with one number for a state,
-and a dynamic program finds the most that he can get, in either direction. When she is kicked out,
+and a dynamic program finds the adversary's maximum, in either direction. When the voter leaves,
 both patterns go on alike.
 
-floor    any votes and any answers, as long as the pattern with her has at least `peers` survivors:
+floor    any votes and any answers, as long as the pattern with them has at least `peers` survivors:
          what a gate enforces. No promise.
 promise  the client likes exactly one object a round and `peers` others vote for it in every round.
 

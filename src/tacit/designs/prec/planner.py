@@ -46,7 +46,7 @@ class PeersNeeded:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Epsilons in nats, for one voter with all her votes, seen by one client.
+    """Epsilons in nats, for one voter with all their votes, seen by one client.
 
     loss_bound: expected disliked recommendations at most; likely_loss_bound: but for UNLIKELY.
     loss_lower_bound, epsilon_lower_bound: nobody can go below, with or without privacy, or who

@@ -28,10 +28,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One client's view, by round, and all that the state depends on her for.
+    """One client's view, by round, and all that the state depends on them for.
 
-    joined: the round whose voters are her electorate, None if there was none yet. stopped: the
-    first round in which her gate was shut, None if it never was.
+    joined: the round whose voters are their electorate, None if there was none yet. stopped: the
+    first round in which their gate was shut, None if it never was.
     """
 
     joined: int | None

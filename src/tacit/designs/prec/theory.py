@@ -5,8 +5,8 @@ Source     Gilbert, Liu, Yu: On differentially private online collaborative reco
            (marked *).
 Notation   m objects a round, T rounds, n voters at most, P peers of the client at least. D rounds
            at most in which the client likes several objects, R votes of a peer at most on objects
-           she dislikes. r = T / (R + 1). Loss is the number of disliked recommendations; eps is
-           for adding or removing one voter with all her votes, seen by one client.
+           they dislike. r = T / (R + 1). Loss is the number of disliked recommendations; eps is
+           for adding or removing one voter with all their votes, seen by one client.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def leak(m: int, T: int, R: int, W: int) -> float:
 def kappa(m: int, T: int, R: int) -> float:
     """* How fast a recommendation's log-chance moves at most, in units of lambda ln(W / (W - 1)).
 
-    Let x move on the straight line from the shares without the extra voter to those with her. She
-    votes for a. At time s, dx_a/ds = (1 - x_a) / (W - s) and dx_j/ds = -x_j / (W - s) for others,
+    Let x move on the straight line from the shares without the extra voter to those with them. They
+    vote for a. At time s, dx_a/ds = (1 - x_a) / (W - s) and dx_j/ds = -x_j / (W - s) for others,
     and 1 / (W - s) adds up to ln(W / (W - 1)). With psi = (e^(lambda (x - rho)) - 1)+, S its sum,
     q_j = psi_j / S and h = gamma / (m (1 - gamma)), the chance of b is h + q_b but for a factor.
     It moves only if x_b > rho. Its logarithm moves, in units of lambda / (W - s),

@@ -1,7 +1,7 @@
 """Who votes: rows of the state, and a vote for everybody in every round.
 
 Whoever abstains gets a vote, from a hash of the run, the voter's own id and the round. It looks at
-nobody's votes, so a voter's votes are still a function of her own history. To leave her out of a
+nobody's votes, so a voter's votes are still a function of their own history. To leave them out of a
 round instead would break the proof: shares would be of those who voted, and a few voters could be
 asked about in every round while none of the many others is ever used up (docs: p-REC).
 """
@@ -87,7 +87,7 @@ class Voters:
         return self._rows[self._index.find(voters)] if len(fresh) else self._rows[places]
 
     def default(self, run: int, number: int, size: int) -> Votes:
-        """(rows,) what everybody votes for in this round unless she votes herself."""
+        """(rows,) what everybody votes for in this round unless they vote themselves."""
         mixed = _mix(self._keys ^ np.uint64(_mixed_word(run, number)))
         return (mixed % np.uint64(size)).astype(np.uint16)
 

@@ -38,10 +38,10 @@ def rated(
     found[:-1, : min(_RARE, items)] = False
     for place in range(1, min(_RARE, items)):
         found[generator.choice(people, min(place, people), replace=False), place] = True
-    hers = "all" if alone else generator.choice(["one", "few", "all"])
+    own = "all" if alone else generator.choice(["one", "few", "all"])
     found[-1] = True
-    if hers != "all":
-        kept = 1 if hers == "one" else whole(generator, 1, items)
+    if own != "all":
+        kept = 1 if own == "one" else whole(generator, 1, items)
         found[-1, generator.choice(items, items - kept, replace=False)] = False
     return found
 

@@ -1,4 +1,4 @@
-"""X-Map: recommend in a domain where a person has never rated, from what she rated elsewhere.
+"""X-Map: recommend in a domain where a person has never rated, from what they rated elsewhere.
 
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
          (PVLDB 2017), and its technical report.

@@ -1,4 +1,4 @@
-"""A sweep: everybody's tastes, as told by her own ratings, times her ratings of every item.
+"""A sweep: everybody's tastes, as told by their own ratings, times their ratings of every item.
 
 Source     Chien et al.: Private alternating least squares (ICML 2021), Curmei et al. (2023). Here
            one second moment of the tastes serves all items, a person's taste leaves out the rating
@@ -85,7 +85,7 @@ def sweep(
 
 
 def _typical_square(model: ItemModel, people: float) -> float:
-    """Mean square of a factor of somebody's known tastes, from released numbers alone: what her
+    """Mean square of a factor of somebody's known tastes, from released numbers alone: what their
     ratings tell if each item is among them as often as it was counted."""
     share = model.counts / people / model.variances
     told = np.linalg.eigvalsh((model.factors * share[:, None]).T @ model.factors)
@@ -115,7 +115,7 @@ def _people(ratings: Ratings, start: int, stop: int) -> Ratings:
 
 
 def _block(some: Ratings, model: ItemModel, weights: _Weights, first: int) -> Contributions:
-    """What some people add: at each of her items, and below them her second moment."""
+    """What some people add: at each of their items, and below them their second moment."""
     tastes, residuals = _leave_one_out(some, model)
     loaded = np.hstack([np.full((len(some), 1), weights.mean), tastes])
     own = (weights.items[some.items] * residuals)[:, None] * loaded
@@ -142,7 +142,7 @@ def _moments(ones: Floats, starts: NDArray[np.int64]) -> Floats:
 
 
 def _leave_one_out(some: Ratings, model: ItemModel) -> tuple[Floats, Floats]:
-    """(ratings, d) the person's tastes as all her OTHER ratings tell them, and (ratings,) stars
+    """(ratings, d) the person's tastes as all their OTHER ratings tell them, and (ratings,) stars
     around what those predict. With the rating itself in them, every item would seem to fit."""
     persons, covariances = model.persons(some.matrix)
     loadings = model.loadings[some.items]

@@ -33,7 +33,7 @@ class People(Protocol):
 class Because(NamedTuple):
     """One rating of a person and what it adds to a prediction, in stars.
 
-    item: number of the item she rated; image: the target item it stands for, by number.
+    item: number of the item they rated; image: the target item it stands for, by number.
     """
 
     item: int
@@ -99,7 +99,7 @@ class Bridge:
         """What each of ONE person's ratings adds to the prediction for one target item."""
         if not isinstance(self.neighbours, ItemNeighbours):
             raise ConfigError(
-                "A user-based prediction comes from people like her, and they are not named. "
+                "A user-based prediction comes from people like them, and they are not named. "
                 "Use recommender='item-based' for reasons."
             )
         profiles = self.profiles(stars, times)
@@ -126,7 +126,7 @@ class Bridge:
         return found
 
     def _members(self, column: int, stars: sparse.csr_array) -> NDArray[np.intp]:
-        """Which of a person's ratings stand behind one entry of her profile."""
+        """Which of a person's ratings stand behind one entry of their profile."""
         own = np.flatnonzero(self.own[stars.indices] == column)
         return own if own.size else np.flatnonzero(self.images[stars.indices] == column)
 

@@ -5,7 +5,7 @@ Source   the X-Map paper's mechanisms; constant global sensitivity, candidates t
 Runs at  the platform.
 Sees     everybody's ratings.
 Releases for every source item an image, for every target item k neighbours with noisy similarities.
-Guarantee  (epsilon, delta) for one person's whole profile, added or removed. She can move every
+Guarantee  (epsilon, delta) for one person's whole profile, added or removed. They can move every
          similarity, so all images and all tables add up, as zCDP or, at delta 0, as pure epsilons.
 Why it stays  it shows what the paper's mechanisms cost when they are private.
 """

@@ -121,7 +121,7 @@ def alter_egos(
     own: Numbers,
     width: int,
 ) -> Profiles:
-    """Everybody's target profile: images of source ratings, and ratings of her own.
+    """Everybody's target profile: images of source ratings, and ratings of their own.
 
     stars: (people, items) with `times` beside its data. item_means: (items,) stars. images, own:
     (items,) the place in the target domain that a source item's image, or a target item itself, has

@@ -2,7 +2,7 @@
 
 Sees       all ratings.
 Releases   counts and means of items, and how many people there are, with noise.
-Clips      one person's whole column of counts; her counts and stars of the second sum together.
+Clips      one person's whole column of counts; their counts and stars of the second sum together.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def average(
 def _contributions(
     ratings: Ratings, weights: Floats, ones: float, person: float, middle: float
 ) -> Contributions:
-    """Of a person: at each of her items, (1, stars around her own mean), weighted; and a last row
-    that counts her and tells her mean."""
+    """Of a person: at each of their items, (1, stars around their mean), weighted; and a last row
+    that counts them and holds their mean."""
     rated = np.flatnonzero(np.diff(ratings.offsets))
     sums = np.bincount(ratings.users, ratings.values, ratings.n_users)
     own = sums / np.maximum(np.diff(ratings.offsets), 1)

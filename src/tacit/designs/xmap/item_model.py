@@ -1,9 +1,9 @@
 """What is released about items, and what one person's own ratings make of it.
 
-Sees       released numbers about items, and ONE person's ratings for her own list.
+Sees       released numbers about items, and ONE person's ratings for their own list.
 Model      stars = mean_i + b + <q_i, x> + error, error of variance `variances[i]`, which holds what
            is not known about the item too; b and x are normal with variances `mildness` and 1. A
-           person's b and x are their means given her ratings (Bayesian linear regression).
+           person's b and x are their means given their ratings (Bayesian linear regression).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class ItemModel:
 
     def persons(self, ratings: sparse.csr_array) -> tuple[Floats, Floats]:
         """(people, 1 + d) posterior means and (people, 1 + d, 1 + d) covariances of mildness and
-        tastes, each person's from her own row. ratings: CSR, a stored zero is a rating."""
+        tastes, each person's from their own row. ratings: CSR, a stored zero is a rating."""
         if ratings.shape[0] == 1:
             return self._person(ratings.indices, ratings.data)
         used, places = np.unique(ratings.indices, return_inverse=True)
@@ -151,7 +151,7 @@ class ItemModel:
         return means, covariances
 
     def _person(self, numbers: NDArray[Any], stars: Floats) -> tuple[Floats, Floats]:
-        """`persons` for one, who waits for her list: the same sums without sparse matrices."""
+        """`persons` for one, who waits for their list: the same sums without sparse matrices."""
         loadings = self.loadings[numbers]
         weighted = loadings / self.variances[numbers, None]
         prior = np.diag([1 / self.mildness] + [1.0] * (loadings.shape[1] - 1))

@@ -1,8 +1,8 @@
-"""How unseen items are ranked without privacy: by what people rate who rate what she liked.
+"""How unseen items are ranked without privacy: by what people rate who rate what they liked.
 
 The paper measures predicted stars and says nothing of lists. A list by predicted stars starts with
-items that one person gave five stars. So NX-Map ranks by votes: each item she liked (a rating of
-at least her own mean) votes for the target items it is rated together with, by the cosine of the
+items that one person gave five stars. So NX-Map ranks by votes: each item they liked (a rating of
+at least their own mean) votes for the target items it is rated together with, by the cosine of the
 two items' columns of who rated them. With private neighbours this table is not used.
 """
 
@@ -63,7 +63,7 @@ def rated_together(
 
 
 def liked(stars: sparse.csr_array) -> sparse.csr_array:
-    """(people, items) 1 for each rating of at least the person's mean, 0 for her others."""
+    """(people, items) 1 for each rating of at least the person's mean, 0 for their others."""
     counts = np.diff(stars.indptr)
     people = np.repeat(np.arange(stars.shape[0]), counts)
     sums = np.bincount(people, stars.data, minlength=stars.shape[0])

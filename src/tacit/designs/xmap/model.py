@@ -49,7 +49,7 @@ Moments = Mapping[Any, int]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """ "Because you liked X": one of her own ratings, and what it adds to a prediction.
+    """ "Because you liked X": one of their own ratings, and what it adds to a prediction.
 
     through: the target item that X stands for, None where X speaks for itself. similarity: released
     or public, of X (or what it stands for) with the recommended item. stars: added to the item's
@@ -194,7 +194,7 @@ class XMap(ItemRecommender):
         return pick(self._everywhere(stars, moments, "predict")[0], self.item_ids_, items)
 
     def predict_people(self, ratings: Ratings) -> Floats:
-        """(n_users, n_items of the model) stars for everybody in `ratings`, each from her own
+        """(n_users, n_items of the model) stars for everybody in `ratings`, each from their own
         ratings there; NaN outside the targets."""
         self._fitted()
         number = {item: place for place, item in enumerate(self.item_ids_.tolist())}
@@ -217,9 +217,9 @@ class XMap(ItemRecommender):
         times: Moments | None = None,
         n: int = 3,
     ) -> tuple[Reason, ...]:
-        """The n likes of hers that add most to an item's predicted stars, largest first.
+        """The n likes of theirs that add most to an item's predicted stars, largest first.
 
-        Made from the released model and her own ratings: it spends nothing.
+        Made from the released model and their own ratings: it spends nothing.
         """
         _, stars, moments = self._ratings_of(user, history, times)
         targets = self._targets(None)
@@ -382,7 +382,7 @@ class XMap(ItemRecommender):
     def _ratings_of(
         self, user: Any, history: History | None, times: Moments | None
     ) -> tuple[History, sparse.csr_array, Times]:
-        """Her ratings by id; (1, n_items) stars; times beside them, None if any is unknown."""
+        """Their ratings by id; (1, n_items) stars; times beside them, None if any is unknown."""
         self._fitted()
         width = len(self.item_ids_)
         if history is None:
@@ -435,7 +435,7 @@ class XMap(ItemRecommender):
 
 
 def _from_sums(model: ItemModel, number: int, stars: sparse.csr_array) -> list[Because]:
-    """What each of her ratings adds: a prediction of the sound variant is linear in them."""
+    """What each of their ratings adds: a prediction of the sound variant is linear in them."""
     covariance = model.persons(stars)[1][0]
     loadings, rated = model.loadings, stars.indices
     pulls = loadings[rated] @ (covariance @ loadings[number]) / model.variances[rated]

@@ -1,7 +1,7 @@
 """Box 4, the Recommender: predicted stars in the target domain from people's profiles there.
 
 Source   the X-Map paper. Item-based: the k items most like the one in question, those of them that
-         the person rated, older ratings weighing less. User-based: the k people most like her.
+         the person rated, older ratings weighing less. User-based: the k people most like them.
 Deviations  neighbours have a positive similarity (an item unlike another says little about it);
          an item's mean is over people's own ratings, not over images; a rating's rank in time is
          its rank in the whole profile; predictions are not rounded.
@@ -149,7 +149,7 @@ class PeopleNeighbours:
         return _lengths(self.tastes)
 
     def alike(self, mine: Profiles) -> Floats:
-        """(people,) cosine of tastes with ONE profile; 0 for the very same profile, herself."""
+        """(people,) cosine of tastes with ONE profile; 0 for the very same profile, themselves."""
         taste = mine.matrix(mine.deviations)
         length = float(_lengths(taste)[0])
         dots = np.asarray((self.tastes @ taste.T).toarray()).ravel()
@@ -159,7 +159,7 @@ class PeopleNeighbours:
         return alike
 
     def chosen(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
-        """The k people most like her and their similarities."""
+        """The k people most like them and their similarities."""
         alike = self.alike(mine)
         people = nearest_people(alike, k)
         return people, alike[people]
@@ -167,7 +167,7 @@ class PeopleNeighbours:
     def predict(self, mine: Profiles, chosen: Numbers, weights: Floats) -> tuple[Floats, Floats]:
         """(n_target,) stars for one profile, and the weight each rests on.
 
-        chosen, weights: people and their similarities. Where none of them rated an item: her own
+        chosen, weights: people and their similarities. Where none of them rated an item: their own
         mean, or without ratings the item's.
         """
         total = np.abs(weights) @ self.rated[chosen]

@@ -8,8 +8,8 @@ Sees         all ratings.
 Releases     an `ItemModel`, and the sums it is made of.
 Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed: every sum clips what
              one person adds, all of it together, and `events` lists them all. The number of people
-             is itself released with noise. A person's own list uses her own ratings in the clear,
-             so lists are protected jointly: what others see says this little about her.
+             is itself released with noise. A person's own list uses their own ratings in the clear,
+             so lists are protected jointly: what others see says this little about them.
 Assumptions  the catalogue and the rating scale are public.
 """
 

@@ -2,7 +2,7 @@
 
 Sees       all ratings of the head's items.
 Releases   the Gram matrix, and one number: how many pairs of ratings went into it.
-Clips      each person's row of the head; her pairs.
+Clips      each person's row of the head; their pairs.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _rows(
 
 
 def _pairs(rows: Floats, given: NDArray[np.int64], norm: float, noise: float, most: float) -> float:
-    """Pairs of ratings in the Gram matrix, each person's scaled as her row was."""
+    """Pairs of ratings in the Gram matrix, each person's scaled as their row was."""
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
     kept = np.minimum(1, norm / lengths) ** 2 if noise else np.ones(len(rows))
     values = kept * given * (given - 1.0)

@@ -1,4 +1,4 @@
-"""Matrix factorisation of centred ratings; a person is fitted from her history on the spot."""
+"""Matrix factorisation of centred ratings; a person is fitted from their history on the spot."""
 
 from __future__ import annotations
 

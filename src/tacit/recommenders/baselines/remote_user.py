@@ -31,11 +31,12 @@ class RemoteUser(Baseline):
 
     Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
     2007), as X-Map's paper compares itself with it. Alike: cosine of deviations from item means,
-    over all that either rated in the source. Prediction: her mean plus their weighted deviations
-    from their own means, both over the two domains; her mean alone where none of them rated.
+    over all that either rated in the source. Prediction: their mean plus their weighted deviations
+    from their own means, both over the two domains; their mean alone where none of them rated.
 
     Only people who rated in both domains are asked, and only whoever is alike at all. A person of
-    the training ratings with target ratings is among her own k, which adds nothing to unseen items.
+    the training ratings with target ratings is among their own k, which adds nothing to unseen
+    items.
     No privacy: THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
     """
 

@@ -1,4 +1,4 @@
-"""Predict that a person rates as she always does."""
+"""Predict that a person rates as they always do."""
 
 from __future__ import annotations
 

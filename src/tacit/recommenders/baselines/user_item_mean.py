@@ -18,8 +18,8 @@ class UserItemMean(Baseline):
     """Overall mean plus an item's offset plus a person's offset, both pulled towards 0. No privacy.
 
     Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
-    its pseudo-ratings for Netflix. The person's offset is over all her known items, whatever their
-    domain.
+    its pseudo-ratings for Netflix. The person's offset is over all their known items, whatever
+    their domain.
     """
 
     kind = "user-item-mean"

@@ -67,7 +67,8 @@ def _model(epsilon: float) -> XMap:
 
 
 def _judged(split: Split, epsilon: float) -> tuple[Interval, Interval]:
-    """A person's mean absolute error, and the nDCG of her list among films that she never rated."""
+    """A person's mean absolute error, and the nDCG of their list among films that they "
+    "never rated."""
     people = np.flatnonzero(np.diff(split.test.offsets))
     known, held = split.train.of_users(people), split.test.matrix[people]
     model = _model(epsilon).fit(split.train)

@@ -1,6 +1,6 @@
-"""Rounds about the generated films: each of the generated people votes for the one she likes best.
+"""Rounds about the generated films: each of the generated people votes for the one they like best.
 
-A film that she did not rate counts as most people like it.
+A film that they did not rate counts as most people like it.
 """
 
 from __future__ import annotations

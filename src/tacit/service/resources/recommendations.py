@@ -60,7 +60,7 @@ def recommend(
     n: Annotated[int, Query(ge=1, le=LONGEST_LIST)] = 10,
     model: Annotated[str | None, Query(pattern=PATTERN)] = None,
 ) -> Response:
-    """What a person may like, from the ratings that she gave; without any, what people like.
+    """What a person may like, from the ratings that they gave; without any, what people like.
 
     model: by default the first that is served.
     """

@@ -33,12 +33,12 @@ STAYS = (
 )
 COPIES = (
     "copies of the database that its operator made before now, and pages of its file that were not "
-    "written over yet: they hold what was kept until she removes them"
+    "written over yet: they hold what was kept until they remove them"
 )
 
 
 class Receipt(BaseModel):
-    """The same whether there was anything of hers or not, so that it may be kept for ever."""
+    """The same whether there was anything of theirs or not, so that it may be kept for ever."""
 
     user: str
     gone: list[str]
@@ -49,7 +49,7 @@ class Receipt(BaseModel):
 
 @router.delete("/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR))
 def forget(service: Here, caller: Asking, user: Named, key: IdempotencyKey) -> Response:
-    """Forget a person: everything of hers that is kept. Her key still works, and finds nothing.
+    """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
 
     Every part is taken out in a transaction of its own. If one fails, the same request again goes
     on where it stopped; the receipt comes last.
@@ -73,7 +73,7 @@ def _parts(service: Service, user: str) -> Iterator[Kept]:
 
 
 def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept) -> None:
-    """Once for this key: a retry that comes late must not take out what she gave since."""
+    """Once for this key: a retry that comes late must not take out what they gave since."""
     step(
         service,
         caller,

@@ -105,7 +105,7 @@ async def visits(
 def visit_reward(
     name: Name, visit: VisitId, body: Click, service: Here, caller: Asking, key: IdempotencyKey
 ) -> Response:
-    """Whether she clicked. Of a visit the first time counts."""
+    """Whether they clicked. Of a visit the first time counts."""
     vendor = _vendor(service, caller, name)
     ticket = visiting.ticket_of(service, vendor, caller, visit)
     return reward_handlers.visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)

@@ -34,7 +34,7 @@ def visit_clicked(
     *,
     clicked: bool,
 ) -> Response:
-    """A visitor says what came of her visit."""
+    """A visitor says what came of their visit."""
 
     def take(desk: VendorState) -> Reply:
         desk.clicked(ticket, float(clicked))

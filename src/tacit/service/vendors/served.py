@@ -65,11 +65,11 @@ class ServedVendor:
         return state_named("vendors", self.tenant, self.name)
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """None of a data set: every person has her own."""
+        """None of a data set: every person has their own."""
         return iter(())
 
     def holder(self, user: str) -> Holder:
-        """Her budget here."""
+        """Their budget here."""
         return Holder.subject(self.tenant, f"vendors/{self.name}/{user}")
 
     def check_opened(self, balances: Iterable[Balance]) -> None:
@@ -108,7 +108,7 @@ class ServedVendor:
             )
 
     def holders(self, user: str) -> Iterable[Holder]:
-        """The same, for whoever lists hers."""
+        """The same, for whoever lists theirs."""
         return (self.holder(user),)
 
     def released(self) -> str:

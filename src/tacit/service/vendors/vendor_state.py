@@ -53,8 +53,8 @@ Row = Any
 class Ticket:
     """A visit as its visitor brings it back: number, turn at the learner, arm and cell.
 
-    It tells her nothing: her context has this cell, and she was shown this arm. number 0: a visit
-    that is not learned.
+    It tells them nothing: their context has this cell, and they were shown this arm. number 0: a
+    visit that is not learned.
     """
 
     number: int

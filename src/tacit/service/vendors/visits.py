@@ -12,7 +12,7 @@ Asking   which neighbours are asked follows from public time, from questions of 
 Budget   Somebody without budget is served from what others taught, is not learned and is not
          forwarded. When that is depends on how many visits of theirs there were.
 Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
-         as long as the ledger is, and the ticket's cell says where her context was.
+         as long as the ledger is, and the ticket's cell says where their context was.
 """
 
 from __future__ import annotations

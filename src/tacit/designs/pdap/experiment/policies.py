@@ -7,10 +7,10 @@ solo              nothing: each vendor has    its own                           
                   its own videos alone
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
-sound-context     nothing but that she comes  seen by the visitor's own device  draw and report
+sound-context     nothing but that they come  seen by the visitor's own device  draw and report
 sound-joint,      a randomised cell, to all   seen by home itself               of sums and of the
 private-linucb    neighbours at each visit                                      cell, each
-uniform           nothing but that she comes  none                              nothing is learned
+uniform           nothing but that they come  none                              nothing is learned
 """
 
 from __future__ import annotations

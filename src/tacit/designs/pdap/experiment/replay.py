@@ -1,7 +1,8 @@
 """Vendors on real clicks: a log of ratings, replayed; only visits on which both agree count.
 
-Replay    A row of the log comes to the vendor of its user. If what is shown is what she rated, her
-          click counts and is learned; if not, nobody knows what she would have done, and the visit
+Replay    A row of the log comes to the vendor of its user. If what is shown is what they rated,
+their
+          click counts and is learned; if not, nobody knows what they would have done, and the visit
           is dropped. Source: Li, Chu, Langford, Wang (WSDM 2011).
 Limits    The log was not made by a uniform policy: people rate what they chose. And it is read
           again and again, in new orders, until there were enough visits.

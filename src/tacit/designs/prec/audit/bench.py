@@ -35,19 +35,19 @@ LEAST_SAMPLES = 1_000
 Variant = Literal["published", "sound"]
 _LONG, _SHORT, _PEERS = 20, 6, 100
 _MATCHES, _STOP, _PREFIX, _VIEW = (
-    "recommendations that are her votes",
+    "recommendations that are their votes",
     "rounds until the gate shuts",
-    "rounds whose recommendations are all her votes",
+    "rounds whose recommendations are all their votes",
     "whole view",
 )
 
 
 def features(votes: Pattern) -> dict[str, Feature]:
     """Numbers made of a run in which an event is sought. After the gate has shut, nothing tells."""
-    hers = votes.votes[:, -1]
+    own = votes.votes[:, -1]
 
     def agreeing(runs: NDArray[Any]) -> NDArray[np.bool_]:
-        return np.asarray(runs[:, :-1] == hers, dtype=np.bool_)
+        return np.asarray(runs[:, :-1] == own, dtype=np.bool_)
 
     found: dict[str, Feature] = {
         _MATCHES: lambda runs: agreeing(runs).sum(axis=1),
@@ -129,10 +129,10 @@ def gated(epsilon: float) -> Line:
     long = PRecSettings(_LONG // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
     short = PRecSettings(_SHORT, 2, 1000, peers=PEERS, epsilon=epsilon, delta=1e-6)
     checks: tuple[Check, ...] = (
-        _agreeing("she and all whom the gate asks for", long, long.plan.threshold),
-        _agreeing("she and P - 1 who agree", long, _PEERS, share=4),
-        _agreeing("she alone", long, 1, share=20, bulk=False),
-        _splitting("they part from her", short, share=2),
+        _agreeing("they and all whom the gate asks for", long, long.plan.threshold),
+        _agreeing("they and P - 1 who agree", long, _PEERS, share=4),
+        _agreeing("they alone", long, 1, share=20, bulk=False),
+        _splitting("they part from them", short, share=2),
     )
     return Line("p-rec-sound", epsilon, checks, delta=long.plan.delta)
 
@@ -155,10 +155,10 @@ def _agreeing(
 ) -> Sampled:
     """All vote alike, so that nobody ever leaves and only the gate can tell.
 
-    Of her alone as well: without her nobody is left, but the gate is open with less than delta.
+    Of them alone as well: without them nobody is left, but the gate is open with less than delta.
     """
-    hers = np.arange(wanted.rounds) % 2
-    votes = followed(np.repeat(hers[:, None], voters, axis=1))
+    own = np.arange(wanted.rounds) % 2
+    votes = followed(np.repeat(own[:, None], voters, axis=1))
     pair = walked_pair(PRec, wanted, votes, [_hers(votes)])
     stops: list[dict[Hashable, float]] = [
         dict(enumerate([*shut, never]))
@@ -169,7 +169,7 @@ def _agreeing(
 
 
 def _splitting(name: str, wanted: PRecSettings, *, share: int) -> Sampled:
-    """As many as the gate asks for, in halves from the first round on; she is followed."""
+    """As many as the gate asks for, in halves from the first round on; they are followed."""
     rounds = wanted.rounds
     votes = halved(wanted.plan.threshold + 2, rounds)
     pair = [

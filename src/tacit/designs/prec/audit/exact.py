@@ -83,7 +83,7 @@ def random_streams(kind: type[PRec], patterns: int = 4) -> list[Computed]:
 
 
 def kept_promises(kind: type[PRec], patterns: int = 12) -> list[Computed]:
-    """The published variant where the client has her peers."""
+    """The published variant where the client has their peers."""
     found = []
     for objects in (2, 3):
         rng, peers, rounds = np.random.default_rng(objects), 6 * objects, 12
@@ -241,7 +241,7 @@ def _delta(pairs: list[Pair], wanted: PRecSettings) -> float:
 
 
 def _log_ratio(pair: Pair, client: int) -> float:
-    """Of all that one client sees on her path, if her gate never shuts."""
+    """Of all that one client sees on their path, if their gate never shuts."""
     walks = pair.beside[client], pair.without[client]
     gates = math.log(walks[0].passing[1] / walks[1].passing[1])
     return gates + rounds_told(*walks, pair.peers)[-1]

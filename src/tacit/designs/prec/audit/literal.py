@@ -47,30 +47,30 @@ def path_chances(
                 weights[votes.votes[at, voter]] += 1
         found.append(chances(weights, objects, rounds, radius)[output])
         for voter in range(voters):
-            hers = votes.votes[at, voter] == output
-            if votes.answers[at, output] and not hers:
+            own = votes.votes[at, voter] == output
+            if votes.answers[at, output] and not own:
                 credit_d[voter] -= 1
-            if not votes.answers[at, output] and hers:
+            if not votes.answers[at, output] and own:
                 credit_r[voter] -= 1
     return found
 
 
 @dataclass(frozen=True)
 class Play:
-    """A round of the game: so many of the others vote for the output, she too, and it is liked.
+    """A round of the game: so many of the others vote for the output, they too, and it is liked.
 
     agreeing: None where one of the others leaves instead, and no round takes place.
     """
 
     agreeing: int | None
-    hers: bool
+    own: bool
     liked: bool
 
 
 def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[Play]]:
-    """The most that two objects tell, and the plays that tell it; side: 1 with her, -1 without.
+    """The most that two objects tell, and the plays that tell it; side: 1 with them, -1 without.
 
-    Any votes and answers, as long as `peers` are left and she among them; as many rounds as one
+    Any votes and answers, as long as `peers` are left and they among them; as many rounds as one
     likes, of which there are fewer than T.
     """
     worth = [0.0] * voters
@@ -80,12 +80,12 @@ def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[P
         without = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
         beside = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
         for agreeing in range(others + 1):
-            for hers in (True, False):
-                told = side * math.log(beside[agreeing + hers] / without[agreeing])
-                left = agreeing if hers else others - agreeing  # if the answer spares her
+            for own in (True, False):
+                told = side * math.log(beside[agreeing + own] / without[agreeing])
+                left = agreeing if own else others - agreeing  # if the answer spares them
                 later = worth[left] if left < others and left >= peers - 1 else 0.0
                 if told + later > worth[others] + 1e-15:
-                    worth[others], best[others] = told + later, Play(agreeing, hers, hers)
+                    worth[others], best[others] = told + later, Play(agreeing, own, own)
     return worth[-1], _played(best, peers)
 
 
@@ -96,7 +96,7 @@ def _played(best: list[Play | None], peers: int) -> list[Play]:
         if play.agreeing is None:
             others -= 1
         else:
-            others = play.agreeing if play.hers else others - play.agreeing
+            others = play.agreeing if play.own else others - play.agreeing
     return plays
 
 
@@ -112,7 +112,7 @@ def staged(plays: list[Play], voters: int) -> Pattern:
             continue
         row = np.ones(voters, dtype=np.int64)
         row[staying[: play.agreeing]] = 0
-        row[-1] = 0 if play.hers else 1
+        row[-1] = 0 if play.own else 1
         votes.append(row)
         answers.append([int(play.liked), int(not play.liked)])
         staying = [voter for voter in staying if (row[voter] == 0) == play.liked]

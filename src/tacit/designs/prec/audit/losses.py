@@ -21,7 +21,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True)
 class Pair:
-    """The same paths with her and without her. peers: P, of the proof."""
+    """The same paths with them and without them. peers: P, of the proof."""
 
     beside: list[Walk]
     without: list[Walk]
@@ -112,7 +112,7 @@ def loss_at(first: Views, second: Views, delta: float) -> float:
 
 
 def together(one: Views, clients: int) -> Views:
-    """What several clients see who are served on the same votes: each draws for herself."""
+    """What several clients see who are served on the same votes: each draws for themselves."""
     joint: dict[Hashable, float] = {(): 1.0}
     for _ in range(clients):
         joint = {

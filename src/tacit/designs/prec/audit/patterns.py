@@ -16,10 +16,10 @@ SILENT = -1
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """votes: (rounds, voters) the place of each one's object, or ABSTAINS; the last column is hers
-    in whom neighbours differ. sizes: (rounds,) objects. answers: (rounds, objects) of the client
-    to each recommendation: 1 a like, 0 a dislike, or SILENT. comes, leaves: (voters,) the first
-    round, from 1, in which somebody is there, and in which she is no longer.
+    """votes: (rounds, voters) the place of each one's object, or ABSTAINS; the last column is of
+    the voter in whom neighbours differ. sizes: (rounds,) objects. answers: (rounds, objects) of
+    the client to each recommendation: 1 a like, 0 a dislike, or SILENT. comes, leaves: (voters,)
+    the first round, from 1, in which a voter is there, and in which they are no longer.
     """
 
     votes: Places
@@ -34,13 +34,13 @@ class Pattern:
 
     @property
     def without(self) -> Pattern:
-        """The neighbour: all votes but hers."""
+        """The neighbour: all votes but theirs."""
         return replace(
             self, votes=self.votes[:, :-1], comes=self.comes[:-1], leaves=self.leaves[:-1]
         )
 
     def open(self, server: PRec, at: int) -> None:
-        """The next round, the `at`-th from 0; a voter's id is her column."""
+        """The next round, the `at`-th from 0; a voter's id is their column."""
         number = at + 1
         if (gone := np.flatnonzero(self.leaves == number)).size:
             server.leave_voters(gone)
@@ -49,7 +49,7 @@ class Pattern:
         server.open_round(range(self.sizes[at]), (np.flatnonzero(here), self.votes[at][here]))
 
     def answer(self, server: PRec, client: int, at: int, place: int) -> None:
-        """What the client says of what she was given."""
+        """What the client says of what they were given."""
         if (said := self.answers[at, place]) != SILENT:
             server.feedback(client, bool(said))
 
@@ -64,22 +64,23 @@ def pattern(votes: Places, answers: Places) -> Pattern:
 
 
 def followed(votes: Places, objects: int = 2) -> Pattern:
-    """The hostile client: she likes exactly what the last voter voted for, who so never leaves."""
+    """The hostile client: they like exactly what the last voter voted for, who so never leaves."""
     return pattern(votes, np.eye(objects, dtype=np.int64)[votes[:, -1]])
 
 
 def hostile(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
-    """One of many: two objects, others who agree with her more or less, and hardly twice alike.
+    """One of many: two objects, others who agree with them more or less, and hardly twice alike.
 
-    The client follows her, or drops her in a round of her choice and what others vote for after.
+    The client follows them, or drops them in a round of their choice and what others vote for
+    after.
     """
-    hers = rng.integers(0, 2, rounds)
+    own = rng.integers(0, 2, rounds)
     agreeing = rng.choice([0.0, 0.3, 0.5, 0.8, 1.0], (rounds, 1))
-    votes = np.where(rng.random((rounds, others)) < agreeing, hers[:, None], 1 - hers[:, None])
+    votes = np.where(rng.random((rounds, others)) < agreeing, own[:, None], 1 - own[:, None])
     drop = int(rng.integers(0, 2 * rounds))
-    answers = np.eye(2, dtype=np.int64)[hers]
+    answers = np.eye(2, dtype=np.int64)[own]
     answers[drop:] = 1 - answers[drop:]
-    return pattern(np.column_stack([votes, hers]), answers)
+    return pattern(np.column_stack([votes, own]), answers)
 
 
 def lively(rng: np.random.Generator, others: int, rounds: int, objects: int) -> Pattern:
@@ -100,7 +101,7 @@ def lively(rng: np.random.Generator, others: int, rounds: int, objects: int) -> 
 
 
 def promised(rng: np.random.Generator, peers: int, others: int, rounds: int, m: int) -> Pattern:
-    """The promise: the client likes one object a round, and `peers` beside her vote for it."""
+    """The promise: the client likes one object a round, and `peers` beside their vote for it."""
     liked = rng.integers(0, m, rounds)
     votes = rng.integers(0, m, (rounds, others + 1))
     drift = rng.random((rounds, 1))
@@ -128,19 +129,19 @@ def rarely_voting(rounds: int) -> Pattern:
 
 
 def _split(votes: Places, comes: Places) -> Pattern:
-    """She votes for the second object in every round, and is followed."""
+    """They vote for the second object in every round, and are followed."""
     made = followed(np.column_stack([votes, np.ones(len(votes), dtype=np.int64)]))
     return replace(made, comes=np.append(comes, 1))
 
 
 def halved(others: int, rounds: int) -> Pattern:
-    """Half of the others vote as she does, then half of each half, and so on; she is followed."""
+    """Half of the others vote as they do, then half of each half, and so on; they are followed."""
     votes = np.arange(others) >> np.arange(rounds)[:, None] & 1
     return followed(np.column_stack([votes, np.zeros(rounds, dtype=np.int64)]))
 
 
 def dropped(others: int, rounds: int) -> Pattern:
-    """All others vote for the first object, which is liked; she does not in the first round."""
+    """All others vote for the first object, which is liked; they do not in the first round."""
     votes = np.zeros((rounds, others + 1), dtype=np.int64)
     votes[0, -1] = 1
     return pattern(votes, np.tile([1, 0], (rounds, 1)))

@@ -3,8 +3,8 @@
 What the law draws is replaced by a given output, and the gate's answer by "go on"; everything else
 is the curator as it runs. Heard are the chances that the law would have drawn with, the counts that
 the gate was asked about, and the scales of the noises that were drawn for it. From that follows
-the exact chance of every view. A block of clients walks at once, each on a path of her own. Not for
-several threads at once: methods are replaced for the whole process.
+the exact chance of every view. A block of clients walks at once, each on a path of their own. Not
+for several threads at once: methods are replaced for the whole process.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Steering:
 def walked(
     kind: type[PRec], settings: PRecSettings, votes: Pattern, paths: Sequence[Path]
 ) -> list[Walk]:
-    """Each client is given the outputs of her path, and answers as the pattern says."""
+    """Each client is given the outputs of their path, and answers as the pattern says."""
     steering, walks = _Steering(), [Walk() for _ in paths]
     with steering.at_work():
         server = kind(settings, randomness=secure(), number=_NUMBER)
@@ -178,7 +178,8 @@ def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
 def sampled(
     kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int, *, bulk: bool = True
 ) -> NDArray[np.int64]:
-    """(runs, rounds + 1): what each client was given, and last, the rounds until her gate shut."""
+    """(runs, rounds + 1): what each client was given, and last, the rounds until their "
+    "gate shut."""
     with tapped(Bulk().answer) if bulk else nullcontext():
         parts = [
             _served(kind, settings, votes, min(_CLIENTS, runs - begun))

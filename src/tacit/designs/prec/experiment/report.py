@@ -45,9 +45,9 @@ WORLDS = {
     "stubborn": "Peers always vote for the first object (Theorem 6).",
     "one-round": "Two camps of peers differ in one round (Lemma 8).",
     "both-ways": "One camp chooses freely where the client likes both (Theorem 15).",
-    "sybils": "An army agrees with the client and betrays her, half of it at a time.",
-    "victim": "The client has no peers and likes exactly what one voter votes for: what she is "
-    "given is what she learns of him.",
+    "sybils": "An army agrees with the client and betrays them, half of it at a time.",
+    "victim": "The client has no peers and likes exactly what one voter votes for: what the "
+    "client is given is what they learn of the voter.",
 }
 
 

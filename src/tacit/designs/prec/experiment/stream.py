@@ -3,8 +3,8 @@
 Rounds    Items with many ratings, in the order of the middle of their ratings' times, `objects` at
           a time; every item comes up once.
 Votes     for the item of a round that a voter gave most stars, one of equals at random. Who rated
-          none of them abstains, and p-REC gives her a vote by its public rule.
-Clients   are no voters. One takes part in the rounds whose items she has all rated, and liked one
+          none of them abstains, and p-REC gives them a vote by its public rule.
+Clients   are no voters. One takes part in the rounds whose items they have all rated, and liked one
           or more of them but not all: where there is something to choose. Those with most of such
           rounds are not preferred; they are drawn from all who have enough.
 Peers     are not planted: whether there are any is what is found out.

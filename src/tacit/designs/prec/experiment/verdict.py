@@ -47,9 +47,9 @@ def _bounded(point: Point) -> str:
 
 
 def _of_the_victim(ours: Point, bare: Point | None) -> Verdict:
-    """The client guesses one voter's votes: what she likes is what he voted for."""
+    """The client guesses one voter's votes: the client likes what the voter voted for."""
     share = 1 - ours.joint_loss.mean / ours.row.rounds
-    said = f"With the gate {share:.0%} of what the client is given is her victim’s vote"
+    said = f"With the gate {share:.0%} of what the client is given is their victim’s vote"
     if bare is not None:
         read = 1 - bare.joint_loss.mean / bare.row.rounds
         said += f"; without it {read:.0%}"

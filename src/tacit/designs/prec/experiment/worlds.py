@@ -1,17 +1,17 @@
 """Who votes for what, and what the client likes: worlds that a p-REC run is tried in.
 
 Each is a generator. It yields a round, the votes (voters,) and what the client likes (objects,),
-and is sent what she was recommended; several clients have one taste, and the first one's counts.
+and is sent what they were recommended; several clients have one taste, and the first one's counts.
 
-planted     peers vote for what she likes, all others at random
-opposed     all others vote for one object that she dislikes
+planted     peers vote for what they like, all others at random
+opposed     all others vote for one object that they dislike
 adaptive    who knows the state: as many who still count as is worth most vote for a disliked object
-search      Theorem 6: in each phase one of m camps is hers, until only the peers are left
-stubborn    Theorem 6: peers always vote for the first object, which she likes after R random rounds
+search      Theorem 6: in each phase one of m camps is theirs, until only the peers are left
+stubborn    Theorem 6: peers always vote for the first object, which they like after R random rounds
 one-round   Lemma 8: two camps of peers who differ in one round alone
-both-ways   Theorem 15: one camp, free to choose where she likes both, or errs within the radius
-sybils      an army that votes as she likes, and then half of it, and again half, betrays her
-victim      nobody is her peer: she likes exactly what one voter votes for
+both-ways   Theorem 15: one camp, free to choose where they like both, or errs within the radius
+sybils      an army that votes as they like; then half of it, and again half, betrays them
+victim      nobody is their peer: they like exactly what one voter votes for
 
 The paper leaves the first part of Theorem 6 to an earlier one; `search` is a construction with its
 bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
@@ -74,7 +74,7 @@ class Game:
 
 
 def planted(game: Game, rng: np.random.Generator) -> Play:
-    """Each peer errs in R rounds of her own; in D rounds two objects are liked."""
+    """Each peer errs in R rounds of their own; in D rounds two objects are liked."""
     twice = _some(game.rounds, game.diversity, rng)
     wrong = np.zeros((game.rounds, game.peers), dtype=bool)
     for peer in range(game.peers):
@@ -97,10 +97,10 @@ def opposed(game: Game, rng: np.random.Generator) -> Play:
 
 
 def adaptive(game: Game, rng: np.random.Generator) -> Play:
-    """A share of the survivors votes for a disliked object, all others for what she likes.
+    """A share of the survivors votes for a disliked object, all others for what they like.
 
     The share is the one that costs most in expectation for what it uses up. When too few are left
-    to spend, all agree with her. For D = R = 0.
+    to spend, all agree with them. For D = R = 0.
     """
     share = _dearest_share(OutputDistribution(game.rounds, game.objects), game.voters)
     alive = np.ones(game.voters, dtype=bool)
@@ -163,7 +163,7 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
 
 
 def sybils(game: Game, rng: np.random.Generator) -> Play:
-    """Whoever is no peer is of the army. Half of it at a time has betrayed her from then on."""
+    """Whoever is no peer is of the army. Half of it at a time has betrayed them from then on."""
     loyal = game.voters
     for number in range(game.rounds):
         if number and loyal > game.peers:

@@ -56,7 +56,7 @@ def one_image() -> Line:
         REPLACEMENT,
         (
             choice_check("candidates that do not change", drawer, turned(1, 4)),
-            choice_check("she is the book's only link", drawer, only_link()),
+            choice_check("the person is the book's only link", drawer, only_link()),
         ),
         published=True,
     )
@@ -126,7 +126,7 @@ def constant_images() -> Line:
     check = choice_check("three books, four films", _constant(plan, "images"), tables)
     leak = only_link()
     alone = choice_check(
-        "she is the book's only link", _constant(_plan(leak, 1, REPLACEMENT), "images"), leak
+        "the person is the book's only link", _constant(_plan(leak, 1, REPLACEMENT), "images"), leak
     )
     return Line("prs-constant", plan.images * plan.each, (check, alone))
 

@@ -211,7 +211,7 @@ def fits_check(
 
 
 class _Sides:
-    """The ways with and without her, each known by all that is drawn in it."""
+    """The ways with and without them, each known by all that is drawn in it."""
 
     def __init__(self, first: list[Way[Drawn]], second: list[Way[Drawn]]) -> None:
         self._ways = first, second

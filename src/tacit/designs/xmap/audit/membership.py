@@ -2,7 +2,7 @@
 
 Rule     Some people are always in. Of the others, the targets, each is in by a fair coin. The
          attacker knows what every target rated and asks the fitted recommender through accounts of
-         her own; then she guesses. Targets rate items that others seldom rate together, which is
+         their own; then they guess. Targets rate items that others seldom rate together, which is
          what the attack feeds on.
 """
 
@@ -87,7 +87,7 @@ def play(
     for fit in range(fits):
         inside, targets, model = _fitted(game, np.random.default_rng((seed, fit)))
         labels.append(inside.astype(np.int64))
-        scores.append([[attack.score(model, her) for her in targets] for attack in attacks])
+        scores.append([[attack.score(model, person) for person in targets] for attack in attacks])
         progress(1)
     return [
         _judged(game, attack.name, labels, [np.array(each[place]) for each in scores])
@@ -114,7 +114,7 @@ def _fitted(game: Game, generator: np.random.Generator) -> tuple[Any, list[Stars
 
     crowd, targets = rows(PEOPLE, fame), rows(TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
-    present = [her for her, there in zip(targets, inside, strict=True) if there]
+    present = [person for person, there in zip(targets, inside, strict=True) if there]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **game.settings)
     return inside, targets, model.fit(ratings([*crowd, *present], items))

@@ -32,8 +32,8 @@ PEOPLE: Mapping[str, Callable[[list[str]], Stars]] = {
 """Who comes or goes."""
 
 
-def people_and_one(her: Callable[[list[str]], Stars], people: int = 40, items: int = 4) -> Tables:
-    """Some people with arbitrary ratings of `items` books and films, with and without her."""
+def people_and_one(extra: Callable[[list[str]], Stars], people: int = 40, items: int = 4) -> Tables:
+    """Some people with arbitrary ratings of `items` books and films, with and without them."""
     generator = np.random.default_rng(1)
     names = [f"book {place}" for place in range(items)] + [f"film {n}" for n in range(items)]
     rows: list[Stars] = []
@@ -41,7 +41,7 @@ def people_and_one(her: Callable[[list[str]], Stars], people: int = 40, items: i
         seen = generator.choice(names, size=items, replace=False).tolist()
         rows.append({item: float(generator.integers(1, 6)) for item in seen})
     domains = {name: SOURCE if name.startswith("book") else TARGET for name in names}
-    return ratings([*rows, her(names)], domains), ratings(rows, domains)
+    return ratings([*rows, extra(names)], domains), ratings(rows, domains)
 
 
 def fit(epsilon: float) -> Callable[[Ratings], dict[str, NDArray[Any]]]:
@@ -60,7 +60,7 @@ def replays(epsilon: float, tables: Tables) -> list[Replay]:
 
 
 def replay_check(name: str, epsilon: float, tables: Tables, *, entries: int, share: int) -> Check:
-    """The loss of whole fits, and samples of the noise of the fit in which she moves most."""
+    """The loss of whole fits, and samples of the noise of the fit in which they move most."""
     return generic.replay_check(
         name, fit(epsilon), tables, entries=entries, share=share, delta=DELTA
     )
@@ -94,14 +94,14 @@ def sums(epsilon: float, *, entries: int, share: int) -> Line:
         replay_check(worst[0], epsilon, people_and_one(worst[1]), entries=entries, share=share)
     ]
     checks += [
-        replay_check(name, epsilon, people_and_one(her), entries=1, share=1_000)
-        for name, her in others
+        replay_check(name, epsilon, people_and_one(extra), entries=1, share=1_000)
+        for name, extra in others
     ]
     return Line("x-map-sound", epsilon, tuple(checks), delta=DELTA)
 
 
 def whole_fits(epsilon: float) -> Line:
     """The same, sampled fit by fit; at a large epsilon, for fits are few."""
-    name, her = next(iter(PEOPLE.items()))
-    check = fits_check(f"{name}; whole fits", epsilon, people_and_one(her))
+    name, extra = next(iter(PEOPLE.items()))
+    check = fits_check(f"{name}; whole fits", epsilon, people_and_one(extra))
     return Line("x-map-sound-fits", epsilon, (check,), delta=DELTA)

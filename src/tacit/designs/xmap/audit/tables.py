@@ -1,6 +1,6 @@
 """Rating tables with and without one person, on which X-Map's private steps are audited.
 
-Every pair holds the table with her first. Films are the target domain, books the source.
+Every pair holds the table with their first. Films are the target domain, books the source.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
 
 
 def strong_among_mild(people: int, others: int = 1) -> Tables:
-    """`people` rate `i` and `one` 4-4-2-2, as many `i` and each of `others` further films; she
-    rates `i` and `one` 5-5-1-1.
+    """`people` rate `i` and `one` 4-4-2-2, as many `i` and each of `others` further films; they
+    rate `i` and `one` 5-5-1-1.
 
-    Without her all these films are equally like `i`, and their printed sensitivities are equal;
-    with her they are not.
+    Without them all these films are equally like `i`, and their printed sensitivities are equal;
+    with them they are not.
     """
     rivals = ("one", *(f"rival {place}" for place in range(others)))
     items = dict.fromkeys(("i", *rivals, "low", "lower"), TARGET) | {"book": SOURCE}
     mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in rivals] * people
-    her = {"i": 5.0, "one": 5.0, "low": 1.0, "lower": 1.0}
-    return ratings([*mild, her], items), ratings(mild, items)
+    extra = {"i": 5.0, "one": 5.0, "low": 1.0, "lower": 1.0}
+    return ratings([*mild, extra], items), ratings(mild, items)
 
 
 def only_link() -> Tables:
-    """She alone connects the book with `two` and `beside`: without her they have no X-SIM."""
+    """They alone connect the book with `two` and `beside`: without them they have no X-SIM."""
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]
     return ratings([*others, {"book": 5.0, "two": 5.0, "beside": 1.0}], items), ratings(
@@ -67,19 +67,19 @@ def only_link() -> Tables:
 
 
 def turned(books: int, films: int, like: int = 0) -> Tables:
-    """Somebody rates books and all films but the first alike, mildly; she turns every similarity.
+    """Somebody rates books and all films but the first alike, mildly; they turn every similarity.
 
     like: films that go with the books, named "like 0" and so on; the others are "film 0" and so on.
-    Without her the first of these is as unlike each book as can be, and all else like them; with
-    her nearly the reverse. A third person gives one star to everything: being all at her mean, her
-    ratings change no similarity, but let every pair agree.
+    Without them the first of these is as unlike each book as can be, and all else like them; with
+    them nearly the reverse. A third person gives one star to everything: being all at their mean,
+    their ratings change no similarity, but let every pair agree.
     """
     first, *others = (f"film {place}" for place in range(films))
     alike = {f"book {place}": SOURCE for place in range(books)}
     alike |= {f"like {place}": TARGET for place in range(like)}
     rated = alike | dict.fromkeys((first, *others), TARGET)
     mild = dict.fromkeys((*alike, *others), 3.1) | {first: 2.5}
-    her = dict.fromkeys((*alike, first), 5.0) | dict.fromkeys(others, 1.0)
+    extra = dict.fromkeys((*alike, first), 5.0) | dict.fromkeys(others, 1.0)
     people = [mild, dict.fromkeys(rated, 1.0)]
     items = rated if books else rated | {"book": SOURCE}
-    return ratings([*people, her], items), ratings(people, items)
+    return ratings([*people, extra], items), ratings(people, items)

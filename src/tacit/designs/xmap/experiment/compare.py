@@ -1,6 +1,6 @@
 """Whether one contender is better than another on the same people: paired differences.
 
-A person may be a test person under several seeds; she counts once, with all her ratings. So the
+A person may be a test person under several seeds; they count once, with all their ratings. So the
 interval is about other people of the same kind, and not about other draws of the split alone.
 """
 
