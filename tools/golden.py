@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import golden_item_table
+import golden_private_lists
 import golden_scheme
 import golden_scheme_lives
 import golden_scheme_refused
@@ -22,6 +23,7 @@ from tracked import ROOT
 FOLDER = ROOT / "golden"
 FILES: dict[str, Callable[[], dict[str, list[Any]]]] = {
     "item-table.json": golden_item_table.content,
+    "private-lists.json": golden_private_lists.content,
     "sketches.json": golden_sketches.content,
     "sketches-refused.json": golden_sketches_refused.content,
     "standard-scheme.json": golden_scheme.content,

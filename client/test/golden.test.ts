@@ -13,6 +13,7 @@ function golden(name: string): Record<string, Vector[]> {
 
 const FILES = {
   itemTable: golden("item-table"),
+  privateLists: golden("private-lists"),
   sketches: golden("sketches"),
   sketchesRefused: golden("sketches-refused"),
   scheme: golden("standard-scheme"),
@@ -89,6 +90,14 @@ test.each(each("lives", "migrations").filter(([, { last }]) => last === null))(
 
 test.each(each("itemTable", "rankings"))("list at home %i has the same order", async (_, vector) => {
   expect(await made.ranking(vector)).toEqual(outcome(vector, "ranked"));
+});
+
+test.each(each("privateLists", "rankings"))("private list %i has the same scores", async (_, vector) => {
+  expect(await made.privateRanking(vector)).toEqual(outcome(vector, "ranked"));
+});
+
+test.each(each("privateLists", "refused"))("private model %i is none", async (_, vector) => {
+  expect(await made.privateRanking(vector)).toEqual(outcome(vector, "ranked"));
 });
 
 for (const file of ["sketches", "scheme", "itemTable"] as const) {

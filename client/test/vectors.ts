@@ -4,6 +4,7 @@ import {
   fromHex,
   hex,
   PassingStore,
+  privateLists,
   Refused,
   sketches,
   standardScheme,
@@ -155,6 +156,15 @@ export async function ranking(vector: Vector): Promise<Vector> {
     const table = standardScheme.ItemTable.decode(text(vector["table"]));
     const ranked = table.rank(untaggedAll(vector["items"]), historyOf(vector["levels"]));
     return ranked.map(([item, preference]) => [tagged(item), preference]);
+  });
+}
+
+/** A list at home of a released private model, and its scores. */
+export async function privateRanking(vector: Vector): Promise<Vector> {
+  return outcome("ranked", async () => {
+    const lists = await privateLists.DeviceLists.decode(fromHex(vector["model"] as string));
+    const ranked = lists.rank(historyOf(vector["history"] ?? []), { n: 100 });
+    return ranked.map(([item, score]) => [tagged(item), score]);
   });
 }
 

@@ -55,7 +55,7 @@ def test_needs_the_standard_library_alone():
     roots = {module.partition(".")[0] for module in loaded}
     assert {root for root in roots if root not in sys.stdlib_module_names} == {"tacit"}
     ours = {m for m in loaded if m.startswith("tacit.") and not m.startswith("tacit.client")}
-    halves = ("tacit.designs.sketches", "tacit.designs.standard_scheme")
+    halves = tuple(f"tacit.designs.{name}" for name in ("private", "sketches", "standard_scheme"))
     others = {module for module in ours if not module.startswith(halves)}
     assert others == {"tacit.errors", "tacit.designs"}
 
@@ -67,8 +67,9 @@ def test_imports_by_name():
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit"):
                 names = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-                allowed = ("tacit.client", "tacit.errors", "tacit.designs.sketches")
-                assert all(name.startswith((*allowed, "tacit.designs.standard")) for name in names)
+                designs = (f"tacit.designs.{name}" for name in ("private", "sketches", "standard"))
+                allowed = ("tacit.client", "tacit.errors", *designs)
+                assert all(name.startswith(allowed) for name in names)
                 assert not any("server" in name or "recommender." in name for name in names)
 
 

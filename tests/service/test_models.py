@@ -12,9 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit import container
+from tacit.data.domains import on_catalogue
 from tacit.data.ratings import RatingScale
 from tacit.data.synthetic import generate
 from tacit.data.synthetic_domains import generate_domains
+from tacit.designs.private import Private
+from tacit.designs.private.device import DeviceLists
 from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError, ModelFileError
@@ -54,6 +57,7 @@ def test_it_says_what_is_served(shared_shop):
         "recommends": ["films"],
         "learns_from": ["books", "films"],
         "scale": {"minimum": 1.0, "maximum": 5.0, "step": 1.0},
+        "device": None,
     }
 
 
@@ -253,3 +257,25 @@ def test_the_curves_of_the_demonstration_are_checked(folder):
     (folder / "curves.json").write_text(json.dumps(curves))
     with pytest.raises(ConfigError, match=r"0\.points\.0\.epsilon"):
         Deployment.read(folder)
+
+
+def test_a_private_model_goes_to_devices(demo, folder, shops):
+    """Anybody gets the released file, its digest stands in the list of models, and it lists as the
+    model does; a model without such a file has none."""
+    listed = dict.fromkeys(range(1, 26))
+    made = on_catalogue(generate(users=60, items=25, ratings=1500, seed=3), listed)
+    model = Private(3.0).fit(made)
+    model.save(folder / "private.tacit")
+    text = (folder / "tacit.toml").read_text()
+    (folder / "tacit.toml").write_text(text + '\n[models.private]\nfile = "private.tacit"\n')
+    with shops(demo, folder) as shop:
+        told = {one["name"]: one for one in shop.get(None, "/api/models").json()["models"]}
+        answer = shop.get(None, "/api/models/private/device")
+        assert answer.headers["content-type"] == "application/octet-stream"
+        lists = DeviceLists.decode(answer.content)
+        assert told["private"]["device"] == lists.digest
+        assert told["films"]["device"] is None
+        assert shop.get(None, "/api/models/films/device").status_code == 404
+    history = {1: 5.0, 4: 2.0}
+    ranked = [item for item, _ in lists.rank(history, n=8)]
+    assert ranked == model.recommend(history=history, n=8).item_ids

@@ -100,6 +100,19 @@ class Client:
         catalogue = self._public.catalogue(name, clusters.catalogue)
         return device.recommend(clusters, catalogue, history, liked_from=liked_from, n=n)
 
+    def recommend_private(
+        self, name: str, history: History, *, n: int = 10, digest: str | None = None
+    ) -> list[ItemId]:
+        """The n best items not rated yet, by a released private model and true stars.
+
+        Nothing is sent. The model is fetched once by this object, without a key; ServiceError of
+        status 404 where it has no file for devices. PrivacyError if its digest, in hex, is not the
+        expected one.
+        """
+        lists = self._public.lists(name)
+        _check_pin("model", digest, lists.digest)
+        return [item for item, _ in lists.rank(history, n=n)]
+
     def disclosures(self) -> list[dict[str, Any]]:
         """What the service says about each of its disclosures."""
         return self._public.listed("disclosures")

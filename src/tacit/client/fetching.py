@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tacit.client.transport import ServiceError, Transport
+from tacit.designs.private.device import DeviceLists
 from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, catalogue_digest
 from tacit.designs.standard_scheme.canonical import MessageError as NotCanonical
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import Log
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, ModelFileError
 
 M = TypeVar("M")
 
@@ -22,6 +23,7 @@ class Public:
 
     def __init__(self, service: Transport) -> None:
         self._service = service
+        self._lists: dict[str, DeviceLists] = {}
 
     def listed(self, noun: str) -> list[dict[str, Any]]:
         """What the service says about each of its campaigns or disclosures."""
@@ -63,6 +65,13 @@ class Public:
         path = f"/api/disclosures/{quoted(name)}/item-table"
         return decoded(ItemTable.decode, self._service.get(path))
 
+    def lists(self, name: str) -> DeviceLists:
+        """Of a model, by which lists are made at home; fetched once by this object."""
+        if name not in self._lists:
+            data = self._service.get(f"/api/models/{quoted(name)}/device")
+            self._lists[name] = decoded(DeviceLists.decode, data)
+        return self._lists[name]
+
     def _objects(self, path: str, noun: str) -> list[dict[str, Any]]:
         answer = self._service.json(self._service.get(path))
         listed = answer.get(noun) if isinstance(answer, dict) else None
@@ -75,12 +84,12 @@ def decoded(decode: Callable[[bytes], M], data: bytes) -> M:
     """A message; ServiceError for bytes that are none."""
     try:
         return decode(data)
-    except (MessageError, NotCanonical, OverflowError) as error:
+    except (MessageError, NotCanonical, ModelFileError, OverflowError) as error:
         raise ServiceError(f"The service sent what is no message: {error}.") from None
 
 
 def quoted(name: str) -> str:
     """A name as one part of a path; ConfigError for what would be taken for a folder."""
     if name in ("", ".", ".."):
-        raise ConfigError("A campaign or disclosure is asked for by its name.")
+        raise ConfigError("A campaign, a disclosure or a model is asked for by its name.")
     return quote(name, safe="")

@@ -75,7 +75,11 @@ class ServedModel:
         curves = read_curves(section.file("curves")) if "curves" in section.values else ()
         scale = _scale(where, model, section)
         made = cls(section.name, kind, variant, scale, model, curves)
-        _ = made.popular, made.places  # made now, not while the first person waits
+        _ = (
+            made.popular,
+            made.places,
+            made.device_file,
+        )  # made now, not while the first person waits
         return made
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
@@ -125,6 +129,12 @@ class ServedModel:
     def popular(self) -> tuple[Recommendation, ...]:
         """The list of somebody who rated nothing. The same for everybody, so it is made once."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
+
+    @cached_property
+    def device_file(self) -> bytes | None:
+        """By which devices make lists at home; None for a model that has no such file."""
+        made = getattr(self.model, "device_file", None)
+        return None if made is None else bytes(made())
 
     def known(self, ratings: Mapping[str, float]) -> dict[str, float]:
         """Those of an item of the catalogue, with stars on the scale: what a list is made from."""

@@ -1,6 +1,23 @@
-"""The design `private`: lists for everybody's data from four noisy sums over people."""
+"""The design `private`: lists for everybody's data from four noisy sums over people.
 
-from tacit.designs.private.model import Private, Reason
-from tacit.designs.private.settings import Settings, events
+Names load on first use, so that a device needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.designs.private.model import Private, Reason
+    from tacit.designs.private.settings import Settings, events
+
+_HOME = {"Private": "model", "Reason": "model", "Settings": "settings", "events": "settings"}
 
 __all__ = ["Private", "Reason", "Settings", "events"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
 from tacit.service.access import Here, allow
+from tacit.service.binary_body import allow_octets
+from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
 from tacit.service.models import ServedModel
 from tacit.service.operations import Operation
@@ -30,7 +32,8 @@ class Scale(BaseModel):
 
 
 class Model(BaseModel):
-    """items: how many may be rated. recommends, learns_from: domains, none where there is one."""
+    """items: how many may be rated. recommends, learns_from: domains, none where there is one.
+    device: SHA-256 of the file by which devices make lists at home, null without one."""
 
     name: str
     kind: str
@@ -39,6 +42,7 @@ class Model(BaseModel):
     recommends: list[str]
     learns_from: list[str]
     scale: Scale
+    device: str | None
 
 
 class Models(BaseModel):
@@ -106,6 +110,18 @@ def items(
     )
 
 
+@router.get(
+    "/api/models/{model}/device",
+    **allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
+)
+def device(service: Here, model: Named) -> Response:
+    """What a device needs to make lists at home: released and public numbers alone."""
+    file = model_of(service, model).device_file
+    if file is None:
+        raise Problem(404, "There is nothing at this address.")
+    return Response(file, media_type=OCTETS)
+
+
 def _told(served: ServedModel) -> Model:
     domains = {item.domain for item in served.items if item.domain is not None}
     listed = {item.domain for item in served.items if item.recommended and item.domain is not None}
@@ -117,5 +133,6 @@ def _told(served: ServedModel) -> Model:
         items=len(served.items),
         recommends=sorted(listed),
         learns_from=sorted(domains),
+        device=None if served.device_file is None else served.device_file[-32:].hex(),
         scale=Scale(minimum=scale.minimum, maximum=scale.maximum, step=scale.step),
     )
