@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def _says(more: dict[str, Any], content: dict[str, Any]) -> None:
 
 def _refused() -> list[bytes]:
     taste, top = MODELS["taste"], MODELS["top-items"]
-    said = [
+    said: list[dict[str, Any]] = [
         {"message": "other"},
         {"version": 2},
         {"mode": "best"},
@@ -116,10 +117,8 @@ def _refused() -> list[bytes]:
         {"low": None},
         {"units": {}},
     ]
-    forged = [
-        _forged(taste, lambda content, each=each: content["header"].update(each)) for each in said
-    ]
-    shapes: list[Callable[[dict[str, Any]], object]] = [
+    forged = [_forged(taste, partial(_says, each)) for each in said]
+    shapes: list[Any] = [
         lambda content: content["arrays"].pop(),
         lambda content: content["arrays"][0].update(shape=[11]),
         lambda content: content["arrays"][0].update(shape=[2**40]),

@@ -100,6 +100,7 @@ _PLAIN = {
     "GET /metrics": "operator",
     "GET /api/problems": "anonymous",
     "GET /api/models": "anonymous",
+    "GET /api/models/{model}/device": "anonymous /api/models/films/device",
     "GET /api/models/{model}/items": "anonymous /api/models/films/items",
     "GET /api/recommend/{user}": "subject /api/recommend/ann?n=3",
     "GET /api/feedback": "subject",
