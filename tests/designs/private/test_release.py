@@ -90,6 +90,8 @@ def test_noise_of_the_whole_release(epsilon, sigma):
         (301, True, True, "taste"),
         (301, False, True, "top-items"),
         (9000, True, True, "taste"),
+        (4200, True, False, "taste"),
+        (4400, True, False, "top-items"),
         (9000, True, False, "top-items"),
         (None, True, False, "taste"),
         (None, False, False, "top-items"),

@@ -35,7 +35,7 @@ from tacit.engine.profile_sums_compiled import Centre, Profiles
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
-FEW, MANY = 300.0, 8000.0
+FEW, MANY = 300.0, 4300.0
 """Effective populations below and (across domains) above which top items serve better."""
 
 

@@ -34,7 +34,7 @@ class Sides:
 
 def like_threshold(scale: RatingScale, like_at: float | None) -> float:
     """The least rating that is a like: public, never read off others' ratings."""
-    return scale.minimum + 0.7 * scale.span if like_at is None else float(like_at)
+    return scale.liked_from if like_at is None else float(like_at)
 
 
 def profiles(ratings: Ratings, sides: Sides, threshold: float, low: float) -> Profiles:
