@@ -358,7 +358,7 @@ def vote(number: int) -> Request:
 
 
 def letters(folder: Path) -> Callable[[int], Request]:
-    """The first letter of somebody new each time: one is taken of each epoch."""
+    """The first letter of a new person each time: one is taken of each epoch."""
     model = load_model(folder / "gender.tacit")
     histories = [dict.fromkeys(range(1, 12 + n), 4.0) for n in range(20)]
     made = [model.device({"gender": "F"}).release(one, 0).encode() for one in histories]
@@ -367,7 +367,7 @@ def letters(folder: Path) -> Callable[[int], Request]:
 
 
 def reports(folder: Path) -> Callable[[int], Request]:
-    """A report of somebody new each time: it charges their budget, for life."""
+    """A report of a new person each time: it charges their budget, for life."""
     campaign = Campaign.decode((folder / "taste.campaign").read_bytes())
     items = json.loads((folder / "taste.items.json").read_text())
     path, kind = "/api/campaigns/taste/reports", "application/octet-stream"

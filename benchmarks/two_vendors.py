@@ -375,7 +375,7 @@ class Crowd:
                 one.ask(f"/api/vendors/{one.folder.name}/visits", key, {"context": [0.5, 0.5]})
 
     def visit(self, number: int) -> None:
-        """One at the other vendor, while it lives, and one at home."""
+        """One at the other vendor, while it lives, and one at the own vendor."""
         if number == self._fails:
             self._fail()
         if self._other_answers:

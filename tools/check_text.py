@@ -1,12 +1,14 @@
-"""Refuse text that ties the project to one machine: package index hosts and home folders.
+"""Refuse text that ties the project to one machine, and words that are not plain English.
 
-A lock or a page with an address in it stops working behind a mirror, and tells where it was made.
+A lock or a page with the address of a package index or a home folder stops working elsewhere. The
+words are refused in what a user reads: code, documentation, the client and unreleased changes.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 
 from tracked import ROOT, text_files
 
@@ -17,6 +19,34 @@ HOME = "|".join(
 )
 REFUSED = re.compile(f"{INDEX_HOST}|{HOME}")
 
+WORDS = {
+    "whoever": "anyone who, or name the party",
+    "somebody": "a person, a user, or name the party",
+    "yardsticks?": "baseline",
+    "turned round": "flipped, inverted",
+    "putting back": "replacement",
+    "endless": "infinite, an infinite population",
+    "at home": "on the device",
+    "she|hers?|herself": "they, the person, a user",
+}
+"""What is refused, as a pattern of whole words, and what to write instead."""
+READ = ("src", "docs", "README.md", "CHANGELOG.md", "client/src", "client/page/src")
+_WORDS = {
+    re.compile(rf"\b(?:{words})\b".replace(" ", r"\s+"), re.IGNORECASE): instead
+    for words, instead in WORDS.items()
+}
+_RELEASED = re.compile(r"^## \[\d", re.MULTILINE)
+
+
+def plain(name: str, text: str) -> Iterator[str]:
+    """A line for each refused word of a file; of a changelog, in what is not released."""
+    if name.endswith("CHANGELOG.md"):
+        text = _RELEASED.split(text)[0]
+    for word, instead in _WORDS.items():
+        for match in word.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{name}:{line}: '{' '.join(match.group().split())}': write {instead}"
+
 
 def main() -> int:
     found = [
@@ -25,7 +55,9 @@ def main() -> int:
         for number, line in enumerate(text.splitlines(), 1)
         if (match := REFUSED.search(line))
     ]
-    print("\n".join(found) or "No package index host and no home folder is named.")
+    for file, text in text_files(*READ):
+        found += plain(str(file.relative_to(ROOT)), text)
+    print("\n".join(found) or "No package index host, no home folder and no refused word.")
     return 1 if found else 0
 
 

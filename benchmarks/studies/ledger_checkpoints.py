@@ -53,7 +53,7 @@ class Place:
         return open_ledger(self.where, second=self.second, patience=_PATIENT)
 
     def edit(self, *statements: str, **values: Any) -> list[Any]:
-        """As somebody who knows SQL and takes the guards away first; rows of the last one."""
+        """As an attacker who knows SQL and removes the guards first; rows of the last one."""
         engine, _, _ = found_at(self.where, self.second, patience=5)
         try:
             with engine.begin() as connection:

@@ -162,7 +162,7 @@ def _exists(name: str) -> bool:
 
 
 def _lives(process: int) -> bool:
-    """Whether it is there, and not only its entry for whoever asks how it ended."""
+    """Whether it is there, and not only its entry for requests about the outcome."""
     try:
         status = Path(f"/proc/{process}/stat").read_text()
     except OSError:

@@ -25,7 +25,7 @@ export function checkSecret(secret: Secret): void {
   }
 }
 
-/** 32 bytes that are random to whoever does not know the key. */
+/** 32 bytes that are random to anyone who does not know the key. */
 export async function hmac(key: CryptoKey, ...message: (string | Uint8Array)[]): Promise<Bytes> {
   const parts = message.map((part) => (typeof part === "string" ? utf8(part) : part));
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, concat(...parts)));

@@ -34,7 +34,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The bytes of a file, for whoever keeps them elsewhere."""
+    """The bytes of a file, to be stored elsewhere."""
     packed = {name: _little_endian(name, array) for name, array in arrays.items()}
     text = canonical_json(
         {

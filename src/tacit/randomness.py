@@ -29,7 +29,7 @@ class Source(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether what is drawn from here may protect somebody (False for a replayed seed)."""
+        """Whether what is drawn from here may protect a person (False for a replayed seed)."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """`count` independent uniform 64-bit words."""

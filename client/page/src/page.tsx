@@ -18,7 +18,7 @@ export function Page() {
       first.current = false;
       return;
     }
-    // Whoever cannot see that the page changed is taken to its heading.
+    // Focus moves to the heading, for people who cannot see that the page changed.
     scrollTo(0, 0);
     heading(main.current)?.focus({ preventScroll: true });
   }, [route]);

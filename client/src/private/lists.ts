@@ -1,5 +1,5 @@
 /**
- * Lists at home from the released model: a person's own stars stay where they are.
+ * Lists on the device from the released model: a person's own stars never leave it.
  *
  * Runs at     the person's own device.
  * Sees        the person's true stars and the published file, the same for everybody.
@@ -90,7 +90,7 @@ export class DeviceLists {
     return rows.slice(0, n);
   }
 
-  /** Of every item, for somebody with this history. */
+  /** Of every item, for a person with this history. */
   scores(history: ReadonlyMap<ItemId, number>): number[] {
     const [least, most] = this.header["scale"] as [number, number];
     if (![...history.values()].every((stars) => least <= stars && stars <= most)) {

@@ -131,7 +131,7 @@ class Noise {
     private readonly campaign: Campaign,
   ) {}
 
-  /** 32 bytes that are random to whoever does not know the secret. */
+  /** 32 bytes that are random to anyone who does not know the secret. */
   async draw(purpose: string): Promise<Bytes> {
     return hmac(this.key, "tacit sketch\0", await this.campaign.digest(), purpose);
   }

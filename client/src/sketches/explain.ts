@@ -36,7 +36,7 @@ export function explain(
     [hex(data.subarray(10, 18)), `a random number${chooses}; another one in every campaign`],
     [
       hex(data.subarray(18, 22)),
-      `the answers, ${campaign.questions} in all, each turned round with chance ` +
+      `the answers, ${campaign.questions} in all, each flipped with probability ` +
         `${lie.toFixed(4)}. Together they cost epsilon ${general(campaign.epsilon / MICRO, 6)}, ` +
         `stated for ${statedFor(campaign)}`,
     ],

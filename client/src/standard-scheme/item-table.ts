@@ -1,5 +1,5 @@
 /**
- * Lists at home from true stars: item-item weights that a recommender publishes, and nothing sent.
+ * Lists on the device from true stars: item-item weights that a recommender publishes, and nothing sent.
  *
  * Runs at     the person's own device.
  * Sees        the person's true stars and the published table, the same for everybody.

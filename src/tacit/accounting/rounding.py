@@ -1,4 +1,4 @@
-"""Sums and prices that are never below the exact ones: whoever rounds privacy, rounds it up."""
+"""Sums and costs that are never below the exact ones: privacy costs are rounded up."""
 
 from __future__ import annotations
 

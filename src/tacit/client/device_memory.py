@@ -1,4 +1,4 @@
-"""What a device keeps at home beside the account's secret: reports, decisions, and its last scores.
+"""What a device stores next to the account's secret: reports, decisions, and its last scores.
 
 One memory is one account's. A device that finds the account's secret without its memory treats the
 memory as lost: what another memory may have decided is not decided again.

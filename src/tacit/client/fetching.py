@@ -61,12 +61,12 @@ class Public:
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
     def item_table(self, name: str) -> ItemTable:
-        """By which lists are made at home; ServiceError of status 404 where none is published."""
+        """The table for lists on the device; ServiceError of status 404 where none is published."""
         path = f"/api/disclosures/{quoted(name)}/item-table"
         return decoded(ItemTable.decode, self._service.get(path))
 
     def lists(self, name: str) -> DeviceLists:
-        """Of a model, by which lists are made at home; fetched once by this object."""
+        """Of a model, for lists on the device; fetched once by this object."""
         if name not in self._lists:
             data = self._service.get(f"/api/models/{quoted(name)}/device")
             self._lists[name] = decoded(DeviceLists.decode, data)

@@ -1,7 +1,7 @@
-"""The standard scheme over HTTP: one letter an epoch, and lists from what is kept at home.
+"""The standard scheme over HTTP: one letter an epoch, and lists from what the device stores.
 
 Asking this module for anything sends a request only where the calendar says so, or where a public
-file is not at home yet: never because of a rating, and never because of a list.
+file is not on the device yet: never because of a rating, and never because of a list.
 """
 
 from __future__ import annotations
@@ -244,7 +244,8 @@ class Letters:
             mine = kept.name == name
         if not mine or not scores:
             raise ConfigError(
-                "There are no scores at home yet: the first letter leaves 30 minutes after the "
+                "There are no scores on the device yet: the first letter leaves 30 "
+                "minutes after the "
                 "account was made. Until then rank with at_device, or show what is popular."
             )
         return Disclosure.decode(tables), Scores.decode(scores)
@@ -267,7 +268,7 @@ class Letters:
 
 def _due(kept: Kept, secret: bytes, now: int) -> int:
     """The second from which on a letter may leave; not above now where one is due, where one was
-    not answered yet, or where the first tables are not at home."""
+    not answered yet, or where the first tables are not on the device."""
     state = kept.state
     if state is None or not kept.tables or _unanswered(kept):
         return now

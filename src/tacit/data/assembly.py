@@ -37,7 +37,7 @@ def assemble(
     if values is None:
         values, scale = np.ones(len(user_numbers)), scale or EVENTS
     stars = _stars(values, scale)
-    # Averaging may turn steps into a continuous scale, which tells that somebody rated twice.
+    # Averaging may turn steps into a continuous scale, which reveals that a person rated twice.
     given = scale is not None and not (duplicates == "mean" and scale.discrete)
     scale = scale or RatingScale.detect(stars)
     times = None if timestamps is None else _times(timestamps)

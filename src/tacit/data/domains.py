@@ -55,9 +55,9 @@ def on_catalogue(
     *,
     metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
-    """The ratings of a public list of items, in which every item stays, rated by somebody or not.
+    """The ratings of a public list of items, in which every item stays, rated or not.
 
-    catalogue: item id to domain, from anywhere but the ratings: which items somebody rated may name
+    catalogue: item id to domain, from anywhere but the ratings: the list of rated items may reveal
     a person. None for every item: a catalogue without domains. Ratings of other items are dropped
     one by one, so that nobody changes what is kept of another person. Ids are compared as they are
     written and become those of the catalogue; its domains and `metadata`, name to item id to value,

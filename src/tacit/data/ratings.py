@@ -104,7 +104,7 @@ class Ratings:
         return arrays if self.timestamps is None else [*arrays, self.timestamps]
 
     def _refuse_disorder(self) -> None:
-        """Wrong shapes, numbers out of range or rows out of order: a bug of whoever built it."""
+        """Wrong shapes, numbers out of range or rows out of order: a bug of the caller."""
         rows: list[Column] = [self.users, self.items, self.values]
         rows += [] if self.timestamps is None else [self.timestamps]
         if len({array.shape for array in rows}) != 1 or self.values.ndim != 1:
@@ -285,6 +285,6 @@ class Ratings:
             current = current.where(rows).compact()
         raise DataError(
             "no rating is left",
-            expected=f"somebody with {per_user} ratings of items rated {per_item} times",
+            expected=f"a person with {per_user} ratings of items rated {per_item} times",
             fix="Lower the filters.",
         )

@@ -170,8 +170,8 @@ def _activity(
 def _choices(
     world: _World, counts: NDArray[np.int64], seed: np.random.SeedSequence
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns rated. The k largest of weight + Gumbel noise are k draws without putting
-    back (Vieira, Gumbel-max trick and weighted reservoir sampling, 2014)."""
+    """Rows and columns rated. The k largest of weight + Gumbel noise are k draws without
+    replacement (Vieira, Gumbel-max trick and weighted reservoir sampling, 2014)."""
     generator = np.random.default_rng(seed)
     items = len(world.popularity)
     block = max(1, _CELLS // items)

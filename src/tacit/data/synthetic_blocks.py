@@ -124,7 +124,8 @@ def draw(
 class _Subsets:
     """Random sets of `count` out of `items`, all equally likely.
 
-    Where they are small, numbers are drawn with putting back and drawn again for whoever got one of
+    Where they are small, numbers are drawn with replacement and drawn again for a person who got
+    one of
     them twice: what is left is as random as ever. Elsewhere by the swaps of Fisher and Yates.
     """
 

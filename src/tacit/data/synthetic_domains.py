@@ -7,7 +7,7 @@ Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one sta
 Who rates what   A person's number of ratings is 5 or more, log-normal above it. They draw items
          without replacement, an item's weight being (rank + shift)^-skew * exp(pull <k_i, x_u>),
          with ranks from 1 within each domain (Zipf-Mandelbrot) and k_i correlated with q_i: people
-         rate what they like. Somebody of one domain only draws from that one.
+         rate what they like. A person of one domain only draws from that one.
 Popular items are rated a little higher. A result on generated ratings is no evidence about people.
 """
 
@@ -57,7 +57,7 @@ class _World:
     means: Floats  # (items,) stars
     popularity: Floats  # (items,) log weight
     counts: Ints  # (users,) ratings each will give
-    barred: NDArray[np.int8]  # (users,) the domain somebody never rates in, -1 for none
+    barred: NDArray[np.int8]  # (users,) the domain a person never rates in, -1 for none
     domain: NDArray[np.int8]  # (items,)
 
 
@@ -168,7 +168,7 @@ def _world(
 
 def _choices(world: _World, generator: np.random.Generator) -> tuple[Ints, Ints]:
     """Rows and columns rated, sorted. The k largest of log weight + Gumbel noise are k draws
-    without putting back (Vieira, Gumbel-max trick and weighted reservoir sampling, 2014)."""
+    without replacement (Vieira, Gumbel-max trick and weighted reservoir sampling, 2014)."""
     items = len(world.popularity)
     block = max(1, _CELLS // items)
     chosen = []

@@ -1,4 +1,4 @@
-"""The cells of a compiled bandit: found by hash, made when somebody comes, forgotten when too many.
+"""The cells of a compiled bandit: found by hash, made when a person comes, forgotten when too many.
 
 One flat array of 8-byte words holds all there is, so that a call hands over one argument: a head,
 each level's width and control functions, the keys, the context at hand, the nodes, and an open

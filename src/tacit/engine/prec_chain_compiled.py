@@ -143,7 +143,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
                     for side in range(2):
                         table = worth[side]
                         best = 0.0
-                        if one > 0:  # somebody left
+                        if one > 0:  # a voter left
                             best = max(best, table[own, three, two, one - 1])
                         if two > 0:
                             best = max(best, table[own, three, two - 1, one])

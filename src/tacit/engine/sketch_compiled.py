@@ -240,7 +240,7 @@ def remember(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
     """Put tickets (uint64, none 0) into an open table (uint64, 0 = free); how many are in it then.
 
     new: (tickets,) bool, set where a ticket was not there before. The table must have room. The
-    key keeps whoever chooses tickets from choosing their places.
+    key keeps people who choose tickets from choosing their places.
     """
     size = np.uint64(len(table))
     half = np.uint64(32)

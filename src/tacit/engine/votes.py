@@ -7,7 +7,8 @@ the votes serves them all. `votes_compiled` has the same functions, fast; tests 
 Shapes throughout: votes (n,) uint16 or int32, the number of the object each voter voted for; alive
 (n,) uint64, one bit per client, or in the functions for one client (n,) uint8, 0 or 1.
 
-Source   the p-REC paper, its two algorithms. Without credits (D = R = 0) whoever voted against the
+Source   the p-REC paper, its two algorithms. Without credits (D = R = 0) a voter who voted against
+the
          client's answer counts no more. With them a voter has creditD = 2D and creditR = 2R + 1, a
          disliked object costs its voters one creditR, a liked one costs everybody else one creditD,
          and a voter counts while creditR > 0 and creditD + creditR > 0.

@@ -217,7 +217,7 @@ def lists_by_crowd(points: Sequence[Mapping[str, Any]]) -> str:
             spans.append({"line": name, "x": ends[0], "low": low, "high": high})
     names = list(dict.fromkeys(row["line"] for row in rows))
     x = alt.X("x:Q").title("people").scale(type="log", nice=False).axis(format="~s", tickCount=8)
-    y = alt.Y("y:Q").title("NDCG@10 of lists made at home")
+    y = alt.Y("y:Q").title("NDCG@10 of lists made on devices")
     colour, dash = _inked(names, True)
     lines = alt.Chart(_data(rows)).mark_line(strokeWidth=2).encode(x, y, colour, dash)
     intervals = alt.Chart(_data(spans)).mark_rule(strokeWidth=1.5, opacity=0.45)

@@ -11,7 +11,7 @@ items:
   precision@n  relevant items in the list / n, also where the list is shorter than n.
   MRR@n        1 / rank of the first relevant item, 0 where none is in the list.
   hit rate@n   1 where a relevant item is in the list, else 0.
-  coverage@n   share of the catalogue that is in somebody's list.
+  coverage@n   share of the catalogue that is in at least one list.
 
 All but coverage are means over the people with at least one relevant item; the others are left out
 and counted. Coverage takes everybody's list. Source: Järvelin and Kekäläinen, Cumulated gain-based
@@ -90,7 +90,7 @@ def ndcg(recommended: Lists, relevant: sparse.csr_array) -> float:
 
 
 def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
-    """(n_users,) NDCG@n of each; NaN for whoever has no relevant item."""
+    """(n_users,) NDCG@n of each; NaN for people without a relevant item."""
     gains, held_out = _gains(recommended, relevant)
     ideal = _ideal_dcg(held_out, gains.shape[1])
     shares: Floats = np.full(len(ideal), np.nan)
@@ -119,7 +119,7 @@ def hit_rate(recommended: Lists, relevant: sparse.csr_array) -> float:
 
 
 def coverage(recommended: Lists, n_items: int) -> float:
-    """Share of `n_items` that is in somebody's list."""
+    """Share of `n_items` that is in at least one list."""
     shown = np.unique(_checked_lists(recommended))
     shown = shown[shown >= 0]
     if n_items < max(1, len(shown)):

@@ -23,8 +23,8 @@ _READ_ONLY = "The ledger's store cannot be written: look at its permissions. " +
 _BUSY = "The ledger's store is busy: others write to it for too long. " + _SAME_KEY
 _AWAY = "The ledger's store cannot be reached. " + _SAME_KEY
 _GUARD = (
-    "A guard inside the store stopped a change that its log does not allow, so somebody or "
-    "something else wrote to it. It is not used. Look at it with  tacit ledger verify."
+    "A guard inside the store stopped a change that its log does not allow, so a person or "
+    "another program wrote to it. It is not used. Look at it with  tacit ledger verify."
 )
 
 _SQLITE: dict[int, TacitError] = {

@@ -66,7 +66,7 @@ class Told:
     budgets: dict[int, Budget] = field(default_factory=dict)
     states: dict[str, tuple[int, str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    last: int = -(2**62)  # an entry with a number below 1 is one that somebody slipped in
+    last: int = -(2**62)  # an entry with a number below 1 was inserted by an attacker
     begun: int = 0
     seen: int = 0
     checkpoint: int = 0

@@ -1,6 +1,6 @@
 """Replaying the log: what every table has to hold, and whether it does.
 
-A long log is read in many short transactions, for a writer waits for whoever reads. Entries are
+A long log is read in many short transactions, because a writer waits for readers. Entries are
 only ever added, so what was read stays read; the tables are compared in the transaction that finds
 no entry more.
 """

@@ -22,7 +22,7 @@ metadata = MetaData()
 
 versions = Table("ledger_schema", metadata, Column("version", BigInteger, primary_key=True))
 
-head = Table(  # one row: where the chain stands; whoever writes locks it first
+head = Table(  # one row: where the chain stands; a writer locks it first
     "ledger_head",
     metadata,
     Column("id", BigInteger, primary_key=True),

@@ -201,7 +201,7 @@ def _whose(holder: Holder) -> dict[str, str]:
 
 
 def _claim(connection: Connection, request: Request, number: int) -> Asked:
-    """Take the key. No row if somebody has it: the store decides, no look before the leap."""
+    """Take the key. No row if the key is taken: the store decides, without a read before."""
     row = {"sequence": number, **_scope(request), "payload": request.digest}
     return _CLAIM.run(connection, row)
 

@@ -120,7 +120,7 @@ def _settle(raw: Any, _record: object) -> None:
 
 def _begin(connection: Connection, patience: float) -> None:
     """A writer takes its place before it reads, so nothing it read can change under it. A reader
-    takes its own at once as well: whoever has begun waits for nobody until the commit."""
+    takes its own at once as well: a transaction that has begun does not wait until the commit."""
     reads = connection.get_execution_options().get("ledger_reads", False)
     if reads:
         connection.exec_driver_sql("BEGIN")

@@ -63,7 +63,7 @@ class Recommendations:
 class Recommender(Protocol):
     """Fit once on ratings, then serve people by id or by their own history.
 
-    Unknown people get the list of somebody without ratings; an unknown item's prediction is NaN.
+    Unknown people get the list of a person without ratings; an unknown item's prediction is NaN.
     Items in the person's history are left out of their list. A saved model holds items, never
     people: after loading, give the history.
     """
@@ -162,7 +162,7 @@ class ItemRecommender(Parameters):
         return pick(self._score(self._history(user, history)), self.item_ids_, items)
 
     def _score(self, history: History) -> Floats:
-        """(n_items,) score of every item for somebody with this history."""
+        """(n_items,) score of every item for a person with this history."""
         raise NotImplementedError
 
     def _fitted(self) -> None:

@@ -37,7 +37,7 @@ class Point(BaseModel):
 
 class Curve(BaseModel):
     """x, y: what the axes show. non_private: the value at epsilon inf. made_with: how it was
-    measured, so that somebody can do it again."""
+    measured, so that it can be repeated."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -53,7 +53,7 @@ _FORGOTTEN = b"forgotten"
 class ServedDisclosure:
     """One disclosure, its public log, and the item profiles behind it.
 
-    item_table: whether devices may fetch the table by which they rank at home.
+    item_table: whether devices may fetch the table by which they rank.
     """
 
     name: str
@@ -129,7 +129,7 @@ class ServedDisclosure:
 
     @cached_property
     def encoded_item_table(self) -> bytes | None:
-        """The table for lists at home; None where it is not published."""
+        """The table for lists on devices; None where it is not published."""
         table = self.model.item_table_ if self.item_table else None
         return None if table is None else table.encode()
 

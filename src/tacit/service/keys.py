@@ -115,7 +115,7 @@ class KeyRing:
         return self.digest(f"person {self._tenant}", name.encode()).hex()
 
     def _refresh(self) -> None:
-        """A file that cannot be read now lets nobody in: whoever was revoked in it stays out."""
+        """A file that cannot be read now lets nobody in: a revoked key stays revoked."""
         try:
             found = self._path.stat()
         except FileNotFoundError:
@@ -207,7 +207,8 @@ def read_private(path: Path, whose: str) -> bytes:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
     raise ConfigError(
-        f"{path}: is open to others than its owner, and whoever reads it has {whose}. Close it:  "
+        f"{path}: is open to others than its owner, and anyone who reads it has {whose}. "
+        "Close it:  "
         f"chmod 600 {shlex.quote(str(path))}"
     )
 

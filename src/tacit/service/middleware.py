@@ -79,7 +79,7 @@ class Middleware:
     def _caller(self, scope: Scope) -> Caller | None:
         try:
             return self._keys.caller(_key(scope))
-        except (TacitError, OSError):  # somebody writes in the file by hand
+        except (TacitError, OSError):  # the file is being edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
 
     async def _within(self, scope: Scope, body: bytes, answer: Answer) -> None:
@@ -139,7 +139,7 @@ def _counted(scope: Scope, caller: Caller | None) -> str:
 
 
 def _given(body: bytes) -> Receive:
-    """The body again, for whoever reads it next."""
+    """The body again, for the next reader."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> MutableMapping[str, Any]:

@@ -127,12 +127,12 @@ class ServedModel:
 
     @cached_property
     def popular(self) -> tuple[Recommendation, ...]:
-        """The list of somebody who rated nothing. The same for everybody, so it is made once."""
+        """The list of a person who rated nothing. The same for everybody, so it is made once."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
 
     @cached_property
     def device_file(self) -> bytes | None:
-        """By which devices make lists at home; None for a model that has no such file."""
+        """From which devices make lists; None for a model that has no such file."""
         made = getattr(self.model, "device_file", None)
         return None if made is None else bytes(made())
 
@@ -143,7 +143,7 @@ class ServedModel:
         return {item: found[item] for item, good in zip(found, fits, strict=True) if good}
 
     def recommend(self, known: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
-        """The n best for somebody with ratings as `known` gives them; n is 1 to `LONGEST_LIST`."""
+        """The n best for a person with ratings as `known` gives them; n is 1 to `LONGEST_LIST`."""
         if not known:
             return self.popular[:n]
         own = {self.ids[item]: stars for item, stars in known.items()}
@@ -180,7 +180,7 @@ def _check_draws(where: str, variant: str | None, model: Any) -> None:
 
 
 def _check_promise(where: str, cards: Iterable[Guarantee], without: object) -> None:
-    """No privacy only for whoever asks for it by name."""
+    """No privacy only where it is asked for by name."""
     if not isinstance(without, bool):
         raise ConfigError(f"{where}.without_guarantee is true or false.")
     found = tuple(cards)

@@ -33,7 +33,7 @@ class From:
 
 
 class Operation(APIRoute):
-    """ConfigError for a route that names no roles: what is not allowed to somebody is not there."""
+    """ConfigError for a route that names no roles: a route that no role may use does not exist."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         roles = (options.get("openapi_extra") or {}).get(EXTENSION)

@@ -1,6 +1,7 @@
 """Steps on a state that many people's answers make, so that the log tells nothing of any of them.
 
-The log keeps the SHA-256 of every state for ever. Whoever knows the state before could try out what
+The log keeps the SHA-256 of every state for ever. Anyone who knows the state before could try out
+what
 the next person said until the hash fits. So each state begins with fresh random bytes, which are
 written over by the next: after that no old hash can be tried against anything.
 """

@@ -121,7 +121,7 @@ def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[],
 
 
 def _when_up(folder: Path, workers: int, bound: socket.socket, ready: Callable[[], None]) -> None:
-    """Tells when every worker listens: whoever comes before stays with the first one."""
+    """Says when every worker listens: earlier connections stay with the first one."""
     while folder.is_dir() and len(list(folder.glob(f"*{_UP}"))) < workers:
         time.sleep(0.05)
     while folder.is_dir():

@@ -56,7 +56,7 @@ def parse(data: bytes) -> Any:
 
 
 def spelled(value: Any) -> bytes:
-    """A value that was parsed, written again: whoever reads it next reads what was checked."""
+    """A value that was parsed, written again: the next reader reads what was checked."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 

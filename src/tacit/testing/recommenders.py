@@ -168,7 +168,7 @@ class RecommenderConformance:
     def test_list_names_the_person(self) -> None:
         """Every row carries the id that was asked for."""
         made = self.fitted().recommend(UNKNOWN)
-        assert {row.user_id for row in made} == {UNKNOWN}, "a row names somebody else"
+        assert {row.user_id for row in made} == {UNKNOWN}, "a row names another person"
 
     def test_model_file_gives_the_same_lists(self, tmp_path: Path) -> None:
         """Saved and loaded, the model answers a history with the same scores to the last bit."""

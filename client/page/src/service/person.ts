@@ -27,14 +27,14 @@ export interface ReceiptGiven {
   readonly kept: readonly string[];
 }
 
-/** A key for whoever knows the token; the same token gets the same one. */
+/** A key for anyone who knows the token; the same token gets the same one. */
 export async function visitorFor(token: string): Promise<Visitor> {
   try {
     return await askJson<Visitor>("/api/visitors", { method: "POST", json: { token } });
   } catch (error) {
     if (!(error instanceof Trouble) || error.status !== 404) throw error;
     throw new Trouble(
-      "This service gives no keys to visitors, so nothing can be sent. Whoever runs it can let " +
+      "This service gives no keys to visitors, so nothing can be sent. Its operator can let "  +
         "visitors in.",
       error.status,
     );

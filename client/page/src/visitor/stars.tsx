@@ -44,7 +44,7 @@ export function StarRating({ name, title, choices, value, onChange }: Given) {
   );
 }
 
-/** Stars that somebody else put there. */
+/** Stars that another person put there. */
 export function StarsShown({ value, most }: { value: number; most: number }) {
   return (
     <span class="shown" role="img" aria-label={`${value} of ${most} stars`}>

@@ -30,7 +30,7 @@ def auc(labels: Labels, scores: Floats) -> float:
 
 
 def distance(area: float) -> float:
-    """How far an AUC lies from a coin flip: 0.35 leaks as much as 0.65, the guess turned round."""
+    """How far an AUC lies from a coin flip: 0.35 leaks as much as 0.65, the guess inverted."""
     return abs(area - 0.5)
 
 

@@ -48,7 +48,7 @@ def known_items(
     rows, items = _drawn(rated, number, seed)
     there = _places(shown, rows, items)
     ratio = np.where(there, _log_ratio(keep[:, items]), _log_ratio(1 - keep[:, items]))
-    undecided = keep[:, items].max(axis=0) == 0  # never shown, whoever rated it
+    undecided = keep[:, items].max(axis=0) == 0  # never shown, no matter who rated it
     ratio = np.where(undecided & ~there, 0.0, ratio)
     finite = np.clip(ratio, -SURE, SURE)
     sums = np.bincount(rows, finite, minlength=rated.shape[0])

@@ -27,9 +27,9 @@ Not in the paper: `practical` of control.py (settings that learn faster), noisy_
 that split by noisy counts at public times; the audit bench has it, and no policy), joint.py and
 what it is made of (sums with noise; its own cells may split, joint_cells.py), compiled.py (DAP and
 CAP compiled); vendor.py, network.py, messages.py (what crosses between vendors), forwarding.py
-(contexts randomised at home), hosting.py (guests of a learner that does not learn from them),
+(contexts randomised before they leave), hosting.py (forwarded users, from whom nothing is learned),
 trust.py (what a neighbour's word is worth), trust_noisy.py (the same from noisy sums, for homes
-that promise something), bandit.py (fit and predict over any policy), uniform.py (the yardstick).
+that promise something), bandit.py (fit and predict over any policy), uniform.py (the baseline).
 
 The published claims are refuted, with numbers, on the cards of guarantees.py.
 """

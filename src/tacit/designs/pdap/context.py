@@ -11,7 +11,7 @@ Report   Which cell, and whether they liked it, as ONE of 2 x cells answers by r
          more. It must not see the context: the draw is made on the device, from published tables.
 Choice   `vendor_sees="contexts"` is the weaker reading: the vendor sees cells and rewards as they
          are and learns from them exactly. Then only WHAT IS SHOWN at a visit is private, from
-         somebody who sees nothing else, and what earlier visitors did is not.
+         an observer who sees nothing else; what earlier visitors did is not private.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A visitor's context as other vendors may see it: randomised once, at home, before it leaves.
+"""A visitor's context as other vendors may see it: randomised once, before it leaves.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
             answer; Erlingsson, Pihur, Korolova: RAPPOR (CCS 2014), for keeping it.
@@ -131,7 +131,7 @@ class Forwarder:
         return PureAccountant().add(self._response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64], person: Hashable = None) -> Forward | None:
-        """One message for this visit, whoever it is sent to; None: the person's budget is spent.
+        """One message for this visit, for all receivers; None: the person's budget is spent.
 
         person: needed where answers are kept, or budgets.
         """

@@ -156,7 +156,8 @@ class Joint:
         return KEPT if self.stopped else min(KEPT, int(self._next) - self.arrivals)
 
     def serve(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """For somebody else's user, the own video believed best; nothing is learned of it."""
+        """For another vendor's user, the own video with the best estimate; nothing is "
+        "learned from it."""
         own, _ = self._arms.among(arms)
         if not own:
             raise ConfigError("A vendor serves guests from its own videos, and has none of these.")

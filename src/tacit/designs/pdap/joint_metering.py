@@ -19,7 +19,7 @@ class Metered:
 
     visits: of one person that are learned, at most; `event` is what all of them cost together.
     Whether a visit is learned depends on that person's own earlier visits alone. So one visit less
-    of somebody beyond their limit lets a later one of theirs in, and costs as much as one replaced.
+    of a person beyond their limit lets a later one of theirs in, and costs as much as one replaced.
     """
 
     def __init__(self, policy: Joint, *, visits: int) -> None:

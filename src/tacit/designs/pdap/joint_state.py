@@ -1,4 +1,4 @@
-"""What a `Joint` goes on from: for whoever stores it between one visit and the next."""
+"""The state of a `Joint`, to be stored between one visit and the next."""
 
 from __future__ import annotations
 

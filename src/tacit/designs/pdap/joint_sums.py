@@ -142,7 +142,7 @@ class EpochSums(_Exact):
     def kept(self) -> tuple[Ints, int]:
         """What was learned since the last release, exactly: (cells, arms, 2); and when that was.
 
-        For whoever stores it, and never goes on from one state twice.
+        For a caller that stores it and never continues from one state twice.
         """
         with self._lock:
             return self._exact.copy(), self._released

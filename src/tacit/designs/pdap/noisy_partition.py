@@ -1,7 +1,7 @@
 """Cells that split by noisy counts, at times that everybody knows.
 
-Why          An exact count tells whether somebody came: one visit short of a split, the next one
-             changes every choice after it.
+Why          An exact count reveals whether a visit took place: one visit short of a split, the
+next one              changes every choice after it.
 Guarantee    epsilon for ALL splits together if one visit is replaced by another, that is, happens
              in another cell; that there was a visit, and when, is public. Each visit is counted
              once, in one cell and one epoch, and every count is released once.

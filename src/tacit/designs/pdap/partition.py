@@ -7,7 +7,7 @@ Cells    A cell of level l is where a context lies when each feature is cut into
 Memory   Children exist from the first context in them on: m^d of them could never be stored. In
          more than 16 dimensions a cell is known by a digest of 16 bytes of its slices. With
          `most_cells`, the cell not visited for longest is forgotten first, and starts anew when
-         somebody comes: at most `most_cells` are stored, whatever d and however many contexts.
+a visit occurs: at most `most_cells` are stored, whatever d and however many contexts.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class AdaptivePartition(Generic[S]):
         return node.children
 
     def cells(self) -> Iterator[tuple[Cell, int, S]]:
-        """Cells in use that somebody has visited, with their contexts and states."""
+        """Cells in use with at least one visit, with their contexts and states."""
         for cell, node in self._store.items():
             if not node.children:
                 yield cell, node.arrivals, node.state

@@ -1,11 +1,11 @@
 """A vendor's state as numbers and arrays, so that it outlives its process and is shared by several.
 
-Assumes  whoever stores it: that of every state only the newest is ever gone on from, and that
-         nothing is told that was drawn on the way to a state which was not kept. Two continuations
-         of one state would release more than was charged. The ledger's kept states are so.
-Kept     what is learned and released, and what is known of neighbours. Visits and guests that wait
-         for an answer are the keeper's: how many it remembers is its business.
-Bounded  of many releases the oldest are added up, sums and noise: `MOST_SEEN` are told apart.
+Assumes  the caller stores every state, continues only from the newest, and reports nothing that
+         was drawn on the way to a state that was not stored. Two continuations of one state would
+         release more than was charged. The ledger's stored states meet this.
+Stores   what is learned and released, and what is known of neighbours. The caller stores visits
+         and forwarded users that wait for an answer, and decides how many.
+Bounded  of many releases the oldest are added up, sums and noise: `MOST_SEEN` stay separate.
 """
 
 from __future__ import annotations

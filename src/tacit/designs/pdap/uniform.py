@@ -1,4 +1,4 @@
-"""The yardstick: any arm, at random. It learns nothing, so it tells nothing."""
+"""The baseline: any arm, at random. It learns nothing, so it tells nothing."""
 
 from __future__ import annotations
 

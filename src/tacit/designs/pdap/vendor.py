@@ -1,10 +1,10 @@
-"""A vendor: a policy for its own users, one for guests, names of videos, and other vendors.
+"""A vendor: a policy for its own users, one for forwarded users, names of videos, other vendors.
 
 A visit   choose(), or begin() and forwarded() -> offered() if another vendor is to be asked ->
           clicked(), rewarded(), in any order, or never. Bytes in, bytes out: nothing but
           `messages.py` crosses.
 A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
-Users     are nobody here: somebody new needs nothing, and no id is asked for unless a Forwarder
+Users     have no record here: a new one needs nothing, and no id is asked for unless a Forwarder
           keeps budgets or answers.
 Who may   come and go at any time: videos (add_video, remove_video), neighbours (meet, part), and
           for one call the videos that can be shown now.
@@ -266,7 +266,8 @@ class Vendor:
         return self._locally(visit, own).video or ""
 
     def clicked(self, visit: Visit, reward: float) -> None:
-        """Learn what home saw itself, whoever's video it was. reward: 0 or 1, or between."""
+        """Learn what the own vendor saw itself, no matter whose video it was. reward: 0 "
+        "or 1, or between."""
         if not 0 <= reward <= 1:
             raise DataError("a click is out of range", expected="0 to 1")
         if visit.click is not None:
@@ -297,7 +298,7 @@ class Vendor:
         return True
 
     def word(self, visit: Visit, message: Reward) -> bool:
-        """The same, of a visit that whoever keeps it found by peer and request."""
+        """The same, of a visit that the caller found by peer and request."""
         known = None if visit.peer is None else self._known.get(visit.peer)
         if known is None or visit.video is None or visit.word is not None:
             return False
@@ -309,7 +310,7 @@ class Vendor:
         return True
 
     def serve(self, peer: str, data: bytes) -> bytes:
-        """The answer to somebody's Forward: an Offer or a Refusal. Anything is taken as it comes.
+        """The answer to another vendor's Forward: an Offer or a Refusal. Any input is accepted.
 
         peer: who asks, as the connection has proved.
         """
@@ -335,7 +336,7 @@ class Vendor:
         return offer
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
-        """The own video that a guest with this context would see, for somebody of one's own whose
+        """The own video that a forwarded user with this context would see, for an own user whose
         visit is none: nothing is learned of it, and time does not pass."""
         if self.guests is None:
             raise ConfigError("A vendor without a policy for guests has none for this.")

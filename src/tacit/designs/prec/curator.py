@@ -281,7 +281,7 @@ class PRec(Running):
         if name in self._left:
             raise PrivacyError(
                 f"Client {name!r} has left. Beginning anew would be a second view of the same "
-                "votes, which costs what the first did. Whoever means it takes another id."
+                "votes, which costs what the first did. To vote again, use another id."
             )
         if self.settings.clients is not None and self.begun >= self.settings.clients:
             raise PrivacyError(

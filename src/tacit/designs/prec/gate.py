@@ -40,7 +40,7 @@ class Gate(GateRun):
 
     @property
     def drawn(self) -> int:
-        """The threshold with its noise: whoever knows it may see through the gate."""
+        """The threshold with its noise. It is secret: it would reveal counts behind the gate."""
         return self._threshold
 
 

@@ -1,6 +1,7 @@
 """Who votes: rows of the state, and a vote for everybody in every round.
 
-Whoever abstains gets a vote, from a hash of the run, the voter's own id and the round. It looks at
+A voter who abstains gets a vote, from a hash of the run, the voter's own id and the round. It
+looks at
 nobody's votes, so a voter's votes are still a function of their own history. To leave them out of a
 round instead would break the proof: shares would be of those who voted, and a few voters could be
 asked about in every round while none of the many others is ever used up (docs: p-REC).
@@ -70,7 +71,7 @@ class Voters:
         """Their rows stay and count for nobody."""
         places = self._index.find(column(voters))
         if (places == NOWHERE).any():
-            raise DataError("somebody who is to leave is no voter", expected="voters who joined")
+            raise DataError("a person who is to leave is not a voter", expected="voters who joined")
         self.present[self._rows[places]] = False
         self._look_up()
 

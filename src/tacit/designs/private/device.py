@@ -1,4 +1,4 @@
-"""Lists at home from the released model: a person's own stars stay where they are.
+"""Lists on the device from the released model: a person's own stars never leave it.
 
 Runs at     the person's own device. Standard library only.
 Sees        the person's true stars and the published file, the same for everybody.
@@ -123,7 +123,7 @@ class DeviceLists:
         return [(self.items[place], scores[place]) for place in order[:n]]
 
     def scores(self, history: Mapping[ItemId, float]) -> Floats:
-        """Of every item, for somebody with this history."""
+        """Of every item, for a person with this history."""
         low, high = self.scale
         if not all(low <= stars <= high for stars in history.values()):
             raise ConfigError(f"Stars lie between {low:g} and {high:g}.")

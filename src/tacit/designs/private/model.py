@@ -134,7 +134,7 @@ class Private(ItemRecommender):
         )  # fmt: skip
 
     def device_file(self) -> bytes:
-        """What devices need to make lists at home, for anybody: all of it is released or public.
+        """What devices need to make lists: all of it is released or public.
 
         Numbers have 16 bits, so scores differ a little from `recommend`'s.
         """
@@ -148,7 +148,7 @@ class Private(ItemRecommender):
         return device_file(self.released_, self.context_features_, self.settings_, said)
 
     def recommend_at_device(self, history: Likes, *, n: int = 10, **given: Any) -> Recommendations:
-        """The list as a device makes it at home from `device_file`: nothing leaves it.
+        """The list as a device makes it from `device_file`: nothing leaves it.
 
         given: `exclude` and `candidates`, as of `recommend`.
         """

@@ -12,7 +12,7 @@ spectral step, k-means     pair_clusters, score_clusters       clustering.py
 alpha, beta, b             Blocks                              data/synthetic_blocks.py
 theorems, theta, Q         bounds, planner                     theory.py, planner.py
 
-Deviations, each with its reason in the docs: sensed sets are drawn without putting back also in
+Deviations, each with its reason in the docs: sensed sets are drawn without replacement also in
 MaxSense and come from an affine permutation; scores are divided by how often an item was asked
 about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
 constants of the bounds, choice of L, confidence of labels, limits that a device pins.

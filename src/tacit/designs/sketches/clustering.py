@@ -1,4 +1,4 @@
-"""Counts of randomised answers into item clusters: what the recommender does at home with them.
+"""Counts of randomised answers into item clusters: the recommender's computation.
 
 Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3.
 Deviations  the diagonal of the matrix of pairs is filled in, not 0.
@@ -190,7 +190,7 @@ def _aligned(labels: Ints, reference: Ints) -> Ints:
 
 def _confidence(labels: Ints, again: Callable[[], Ints], resamples: int) -> Floats:
     """Share of resamples that agree. Reports are redrawn item by item (pair by pair): given how
-    often it was asked about, an item's answers are the reports' answers drawn with putting back."""
+    often it was asked about, an item's answers are the reports' answers drawn with replacement."""
     if resamples < 1:
         raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
     agreed = np.zeros(len(labels))

@@ -8,7 +8,7 @@ Releases    a few bits per campaign, each flipped with a stated chance, once.
 Guarantee   epsilon-local differential privacy of one report for the campaign's unit, whatever the
             recommender asks and knows. Noise is made from a secret of 32 random bytes: that is as
             good as HMAC-SHA256 is hard to tell from chance.
-Deviations  sensed sets are drawn without putting back also in MaxSense; under unit 'user' a device
+Deviations  sensed sets are drawn without replacement also in MaxSense; under unit 'user' a device
             uses at most `rated` liked items.
 
 Standard library only, and short enough to read in one sitting: this is the code people must trust.
@@ -264,7 +264,7 @@ class Device:
         return bit == (coin < campaign.truth)
 
     def _random(self, purpose: str, campaign: Campaign) -> bytes:
-        """32 bytes that are random to whoever does not know the secret."""
+        """32 bytes that are random to anyone who does not know the secret."""
         message = b"tacit sketch\0" + campaign.digest + purpose.encode()
         return hmac.new(self._secret, message, hashlib.sha256).digest()
 
@@ -290,7 +290,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
         [
             data[18:22].hex(),
             (
-                f"the answers, {campaign.questions} in all, each turned round with chance "
+                f"the answers, {campaign.questions} in all, each flipped with probability "
                 f"{lie:.4f}. Together they cost epsilon {campaign.epsilon / MICRO:g}, stated for "
                 f"{_stated_for(campaign)}"
             ),

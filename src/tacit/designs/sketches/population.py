@@ -75,7 +75,7 @@ def answer(campaign: Campaign, starts: Ints, likes: Ints, source: Source) -> byt
 
 
 def _lies(campaign: Campaign, people: int, source: Source) -> NDArray[np.uint32]:
-    """Which bits are turned round."""
+    """Which bits are flipped."""
     truth = np.full(people, campaign.truth, dtype=np.int64)
     lies = np.zeros(people, dtype=np.uint32)
     for question in range(campaign.questions):

@@ -56,7 +56,8 @@ class Server:
     """Counts the reports of one campaign.
 
     shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
-    that no two of them count one person twice. keep_tickets: False where whoever hands reports over
+    that no two of them count one person twice. keep_tickets: False where the caller that hands
+    reports over
     has made sure that they are distinct; memory then does not grow at all. After a checkpoint only
     what came later may then be sent again; `reports` says how many had come.
     """

@@ -3,7 +3,7 @@
 Source      Steck (WWW 2019), as in `tacit.engine.item_weights`.
 Runs at     the recommender.
 Sees        the consenting people's true stars.
-Releases    nothing by itself. Whoever holds B can compute X'X from it: how many people like two
+Releases    nothing by itself. Anyone who holds B can compute X'X from it: how many people like two
             items. So X'X is rounded to multiples of 5 before B is made of it, items with few raters
             are left out, weights are rounded to 1/1000, and at most 256 of an item are kept. That
             is no guarantee.
@@ -47,7 +47,7 @@ ITEMS_TO_CHOOSE_ON = 2_000
 UNIT = 1000
 """Parts of 1 in which weights are stored."""
 AT_HOME, SERVED = LIKED * UNIT, 1000
-"""Parts of 1 in which a preference is given at home, and by the recommender."""
+"""Parts of 1 in which a preference is given on the device, and by the recommender."""
 _LEFT_OUT_PEOPLE = 500
 _LEFT_OUT = 0.3
 _LIST = 10
@@ -95,7 +95,7 @@ class Ease:
         return sparse.csr_array(self.weights)
 
     def table(self, disclosure: str) -> ItemTable:
-        """What devices rank with at home, for the disclosure with this digest."""
+        """What devices rank with, for the disclosure with this digest."""
         ends = self.weights.indptr.tolist()
         rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
         columns = tuple(

@@ -3,7 +3,8 @@
 Runs at     the recommender.
 Sees        statistics (see `statistics.py`); nothing else.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
-            release, and whoever knows the same public gaps finds it: on real ratings that alone
+            release, and an attacker who knows the same public gaps finds it: on real ratings that
+            alone
             tells the attribute *better*, with the sign turned. If what is subtracted is the best
             prediction of the gap for unseen people, the planted error has mean zero against every
             attack built on the same data. So every shrinkage here is chosen by predicting people

@@ -1,4 +1,4 @@
-"""Lists at home from true stars: item-item weights that a recommender publishes, and nothing sent.
+"""Lists on the device from true stars: published item-item weights; nothing is sent.
 
 Source      Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019); fitted in
             `ease.py`.
@@ -42,7 +42,7 @@ def liked_levels(levels: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ItemTable:
-    """Which items go with which: what a device needs to rank at home.
+    """Which items go together: what a device needs to rank.
 
     disclosure   digest of the disclosure whose items, in its order, the columns belong to
     liked        what each whole level counts for, from the lowest level up

@@ -75,7 +75,7 @@ class StandardScheme:
     service_sees_items   whether the service that asks for releases learns otherwise what people
                    watched, bought, opened or rated; the sound variant is fitted where it does not
     item_table     whether the consenting people agreed that `item_table_` is published, for lists
-                   at home from true stars
+                   on the device from true stars
     epoch_length   seconds between two letters of a device, a day at least
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
@@ -217,7 +217,7 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The n best unseen items for somebody with this history.
+        """The n best unseen items for a person with this history.
 
         With `attributes` it is made from the obfuscated release, as a recommender far away would
         make it. Without, it is made here from the true stars, and nothing would be sent. The model
@@ -272,7 +272,7 @@ class StandardScheme:
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """(len(items),) predicted stars at home, from true stars; NaN for an unknown item."""
+        """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
         self._fitted()
         levels = self.profiles_.of_everything(self._levels(history or {}))[0]
         return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)

@@ -5,8 +5,8 @@ keeps a keyed hash of each consenting person with all their ratings, and the nex
 where some changed, but fewer than FEWEST_CHANGED.
 
 Runs at     the recommender.
-Guarantee   none. A hash tells whoever has the file whether a guess of all of a person's ratings is
-            right: the file stays with the recommender.
+Guarantee   none. A hash shows anyone who has the file whether a guess of all of a person's ratings
+is             right: the file stays with the recommender.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def sweep(
 
 
 def _typical_square(model: ItemModel, people: float) -> float:
-    """Mean square of a factor of somebody's known tastes, from released numbers alone: what their
+    """Mean square of a factor of a person's known tastes, from released numbers alone: what their
     ratings tell if each item is among them as often as it was counted."""
     share = model.counts / people / model.variances
     told = np.linalg.eigvalsh((model.factors * share[:, None]).T @ model.factors)

@@ -78,7 +78,7 @@ class ItemModel:
         )
 
     def predict(self, numbers: NDArray[Any], stars: Floats) -> Floats:
-        """(items,) expected stars of every item, within the scale, for somebody who gave `stars`
+        """(items,) expected stars of every item, within the scale, for a person who gave `stars`
         to the items `numbers`; without ratings, the means."""
         row = _row(numbers, stars, len(self.means))
         predicted: Floats = self.predict_many(row)[0]

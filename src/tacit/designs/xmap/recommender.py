@@ -141,7 +141,7 @@ class PeopleNeighbours:
 
     @cached_property
     def rated(self) -> sparse.csr_array:
-        """1 where somebody rated."""
+        """1 where a person rated."""
         return self.profiles.matrix(np.ones(self.profiles.stars.nnz))
 
     @cached_property

@@ -79,7 +79,7 @@ def as_row(history: History, item_ids: Column) -> sparse.csr_array:
 
 
 def person_means(ratings: Ratings) -> Floats:
-    """(n_users,) mean stars of each person; the overall mean for whoever has rated nothing."""
+    """(n_users,) mean stars of each person; the overall mean for people without ratings."""
     counts = np.diff(ratings.offsets)
     sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
     overall = np.full(ratings.n_users, ratings.values.mean())

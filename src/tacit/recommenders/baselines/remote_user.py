@@ -34,8 +34,8 @@ class RemoteUser(Baseline):
     over all that either rated in the source. Prediction: their mean plus their weighted deviations
     from their own means, both over the two domains; their mean alone where none of them rated.
 
-    Only people who rated in both domains are asked, and only whoever is alike at all. A person of
-    the training ratings with target ratings is among their own k, which adds nothing to unseen
+    Only people who rated in both domains are asked, and only those with some similarity. A person
+    of the training ratings with target ratings is among their own k, which adds nothing to unseen
     items.
     No privacy: THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
     """

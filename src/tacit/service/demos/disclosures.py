@@ -1,6 +1,6 @@
 """A disclosure that hides the generated people's gender.
 
-No generated person minds: the item table is published, so that lists are made at home at once.
+No real people are concerned: the item table is published, so devices make lists at once.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ def make_demo(folder: Path) -> str:
     return """[disclosures.gender]
 file = "gender.tacit"
 service_sees_items = false  # nobody but the device learns what a person rated
-item_table = true           # lists at home work at once; the first letter is due after 30 minutes
+item_table = true           # devices make lists at once; the first letter is due after 30 minutes
 """

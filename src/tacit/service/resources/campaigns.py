@@ -45,7 +45,7 @@ def catalogue(service: Here, name: Name) -> dict[str, list[int | str]]:
     "/{name}/clusters", **allow_octets(Role.ANONYMOUS, gives="A label and a score of every item.")
 )
 def clusters(service: Here, name: Name) -> Response:
-    """What was learned, once the campaign is closed: devices recommend by it at home."""
+    """What was learned, once the campaign is closed: devices recommend from it."""
     served = _named(service, name)
     made = served.counts(_kept(service, served)).clusters
     if not made:

@@ -48,7 +48,7 @@ def log(service: Here, name: Name) -> dict[str, list[dict[str, Any]]]:
     **allow_octets(Role.ANONYMOUS, gives="An item table, in canonical JSON."),
 )
 def item_table(service: Here, name: Name) -> Response:
-    """The table by which a device ranks at home, where the operator publishes it."""
+    """The table by which a device ranks, where the operator publishes it."""
     table = _named(service, name).encoded_item_table
     if table is None:
         raise Problem(404, "There is nothing at this address.")

@@ -33,7 +33,7 @@ class Scale(BaseModel):
 
 class Model(BaseModel):
     """items: how many may be rated. recommends, learns_from: domains, none where there is one.
-    device: SHA-256 of the file by which devices make lists at home, null without one."""
+    device: SHA-256 of the file from which devices make lists, null without one."""
 
     name: str
     kind: str
@@ -115,7 +115,7 @@ def items(
     **allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
 )
 def device(service: Here, model: Named) -> Response:
-    """What a device needs to make lists at home: released and public numbers alone."""
+    """What a device needs to make lists: released and public numbers alone."""
     file = model_of(service, model).device_file
     if file is None:
         raise Problem(404, "There is nothing at this address.")

@@ -1,4 +1,4 @@
-"""Keys for people: from the operator, or, where visitors are welcome, for whoever asks."""
+"""Keys for people: from the operator, or, where visitors are welcome, on request."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def person(service: Here, person: Person) -> PersonKey:
 
 @router.post("/api/visitors", **allow(Role.ANONYMOUS))
 def visitor(service: Here, request: Request, visitor: Visitor) -> PersonKey:
-    """A name and a key for somebody who looks around: the same for the same token."""
+    """A name and a key for a visitor: the same for the same token."""
     if not service.settings.visitors:
         raise Problem(404, "There is nothing at this address.")
     name = VISITOR + service.keys.digest("visitor", visitor.token.encode()).hex()[:40]

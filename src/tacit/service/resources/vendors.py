@@ -115,7 +115,7 @@ def visit_reward(
     "/{name}/forwards",
     **allow_octets(
         Role.VENDOR,
-        takes="A Forward, signed: a context that was randomised at home.",
+        takes="A Forward, signed: a context that was randomised before it was sent.",
         gives="An Offer or a Refusal, signed.",
     ),
 )

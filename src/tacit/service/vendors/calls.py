@@ -45,7 +45,7 @@ class Calls:
 
     @property
     def audience(self) -> str:
-        """What whoever means this vendor signs."""
+        """What a request to this vendor signs."""
         return audience_of(self.sender, self.key.public_key())
 
     def ask(

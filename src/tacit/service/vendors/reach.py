@@ -40,7 +40,7 @@ class Reach:
     _looking: set[asyncio.Task[None]] = field(default_factory=set)
 
     def now(self) -> tuple[str, ...]:
-        """Names of those that can be asked. Somebody came: it is time to look, perhaps."""
+        """Names of those that can be asked. A visit may trigger a look at the network."""
         for peer in self.peers:
             seen = self._seen.setdefault(peer.name, _Seen())
             if time.monotonic() >= seen.next:

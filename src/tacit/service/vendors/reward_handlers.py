@@ -1,4 +1,4 @@
-"""What came of a visit, and what vendors send one another: once each, whoever repeats it.
+"""What came of a visit, and what vendors send one another: once each, also if they are repeated.
 
 A nonce is the Idempotency-Key of its release: one that comes again gets the bytes that are stored,
 for as long as there is a ledger, and nothing is done a second time.

@@ -73,7 +73,7 @@ class ServedVendor:
         return Holder.subject(self.tenant, f"vendors/{self.name}/{user}")
 
     def check_opened(self, balances: Iterable[Balance]) -> None:
-        """ConfigError where somebody's budget is larger than the cards say: a cap is for life."""
+        """ConfigError where a person's budget is larger than the cards say: a cap is for life."""
         ours = f"vendors/{self.name}/"
         for found in balances:
             theirs = found.holder.tenant == self.tenant and found.holder.name.startswith(ours)
@@ -108,7 +108,7 @@ class ServedVendor:
             )
 
     def holders(self, user: str) -> Iterable[Holder]:
-        """The same, for whoever lists theirs."""
+        """The same, for the list of a person's budgets."""
         return (self.holder(user),)
 
     def released(self) -> str:

@@ -4,7 +4,7 @@ Source    RFC 9421, with the digest of RFC 9530; the key id is the sender's name
 Covered   of a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
           and Tacit-Audience (the receiver's name and public key, so that a message for one
           deployment is none for another of the same name). Of an answer: status, digest and type,
-          Tacit-Audience (whoever asked), and the nonce of the request that it answers.
+          Tacit-Audience (the service that asked), and the nonce of the request that it answers.
 Refused   whatever is not spelled as it is written here: one signature, all of this and nothing
           else, made by a known key, for this receiver, not older than `LASTS` seconds and not from
           the future, give or take `SKEW`. A second use of a nonce is the ledger's to notice.

@@ -101,7 +101,7 @@ class VendorState:
     since: int = 0
 
     def encode(self, settings: str) -> bytes:
-        """settings: what must be the same for whoever goes on from here."""
+        """settings: what must be unchanged to continue from here."""
         numbers, arrays = storing.saved(self.vendor)
         numbers |= {"version": VERSION, "settings": settings, "since": self.since}
         numbers |= {"names": self.names}
@@ -143,7 +143,7 @@ class VendorState:
         return Begun(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
-        """An own video for somebody of whom nothing more is learned; no visit of its own."""
+        """An own video for a user from whom nothing more is learned; not counted as a visit."""
         return self.vendor.unlearned(context)
 
     def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Finished:

@@ -9,8 +9,8 @@ Visit    1. in one transaction, charged what is learned and what forwarding tell
          neighbours, the same bytes, and once step 3 is stored its answer.
 Asking   which neighbours are asked follows from public time, from questions of the service's own
          and from noisy sums that are paid for; never from the context.
-Budget   Somebody without budget is served from what others taught, is not learned and is not
-         forwarded. When that is depends on how many visits of theirs there were.
+Budget   A person without budget is served from what was learned from others, is not learned from
+and is not          forwarded. When that is depends on how many visits of theirs there were.
 Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
          as long as the ledger is, and the ticket's cell says where their context was.
 """
@@ -104,7 +104,7 @@ class _Visitor:
         self._payload = vendor.name.encode() + b"\x00" + self._context.astype("<f8").tobytes()
 
     def begin(self, reached: Sequence[str]) -> Response:
-        """Step 1, or all there is for somebody whose budget is spent."""
+        """Step 1, or all there is for a person whose budget is spent."""
         vendor, user = self._vendor, self._caller.name
 
         def learned(desk: VendorState) -> Reply:

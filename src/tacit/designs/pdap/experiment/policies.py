@@ -197,7 +197,8 @@ def _hosting(
     *,
     features: int = 0,
 ) -> Made:
-    """Clicks are seen at home alone. Requests that tell of contexts go to all, at every visit."""
+    """Only the own vendor sees clicks. Requests that depend on contexts go to all, at "
+    "every visit."""
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
     caution = TrustSettings(

@@ -6,8 +6,8 @@ exponential         the exponential mechanism on all votes of each round, for th
                     delta over all rounds: counts are monotonic, so it draws in proportion to
                     e^(epsilon_0 count), and T rounds cost T epsilon_0^2 / 8 of zCDP at most
 majority            what most voters vote for
-weighted-majority   the same with weights: whoever p-REC would charge has theirs halved; no privacy
-uniform             any object; looks at no vote
+weighted-majority   the same with weights: voters that p-REC would charge have theirs halved; no
+privacy uniform             any object; looks at no vote
 """
 
 from __future__ import annotations

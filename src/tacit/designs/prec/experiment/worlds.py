@@ -163,7 +163,8 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
 
 
 def sybils(game: Game, rng: np.random.Generator) -> Play:
-    """Whoever is no peer is of the army. Half of it at a time has betrayed them from then on."""
+    """All who are not peers belong to the army. Half of it at a time has betrayed them "
+    "from then on."""
     loyal = game.voters
     for number in range(game.rounds):
         if number and loyal > game.peers:

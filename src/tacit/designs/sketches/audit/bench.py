@@ -83,7 +83,7 @@ BENCH: tuple[Callable[[], Subject], ...] = (
 
 
 def _whole(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
-    """Whoever likes everything against whoever likes nothing: every bit of theirs differs."""
+    """A person who likes everything against one who likes nothing: every bit differs."""
     everything, dislikes = np.full(_ITEMS, 5.0), np.full(_ITEMS, 1.0)
     truth = campaign.truth / WHOLE
     ones = 2**campaign.questions - 1

@@ -1,4 +1,4 @@
-"""Lists that devices make at home from published clusters, for everybody at once."""
+"""Lists that devices make from published clusters, for all people at once."""
 
 from __future__ import annotations
 

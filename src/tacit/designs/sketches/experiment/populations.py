@@ -1,4 +1,4 @@
-"""Crowds as large as a plan asks for, drawn with putting back from the likes of real people.
+"""Crowds as large as a plan asks for, drawn with replacement from the likes of real people.
 
 Two ways. Reports: every drawn person answers, and the server counts. Marginals: an item's counts
 are drawn from their own exact distribution, in a moment for any crowd; what is left out is that

@@ -1,9 +1,9 @@
-"""Sketches on real ratings: what learned clusters are worth at home, by crowd and epsilon.
+"""Sketches on real ratings: how good lists from learned clusters are, by population and epsilon.
 
-Likes are ratings of so many stars or more. People are drawn from the training half with putting
-back, as many as wanted: more reports than there are people stand for a larger population of the
-same taste. Clusters are learned from reports, published, and every person's device recommends from
-them; held-out likes judge the lists. Other methods see the same training half, in the clear.
+Likes are ratings from some stars on. People are drawn from the training half with replacement,
+in any number: more reports than people stand for a larger population of the same taste. Clusters
+are learned from reports, published, and every person's device recommends from them; held-out likes
+judge the lists. Other methods see the same training half, without privacy.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RatingsRow:
-    """One way to learn, judged at home.
+    """One way to learn, judged by the devices' lists.
 
     epsilon: of one report; inf without noise; None for methods in the clear. users: in the crowd;
-    inf: what endless reports come to; None in the clear. recall_at_10: see `ranking`.
+    inf: an infinite population; None in the clear. recall_at_10: see `ranking`.
     """
 
     method: str
@@ -65,7 +65,7 @@ class People:
 
     lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
     formula, all labels right in its assumed world. users_near: the smallest measured crowd from
-    which on NDCG@10 stays within 5 % of what endless reports come to; None if none.
+    which on NDCG@10 stays within 5 % of an infinite population; None if none.
     """
 
     epsilon: float
@@ -234,7 +234,7 @@ def _sketched(
 def _limit(
     trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, seed: int
 ) -> RatingsRow:
-    """Endless reports: the chances themselves, to the digits that are published."""
+    """An infinite population: the chances themselves, to the digits that are published."""
     chances = hit_chances(campaign, trial.likes)
     labels = kmeans_line(chances, clusters)
     found = Clustering(labels, chances, np.ones(len(labels)))
@@ -246,7 +246,7 @@ def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[RatingsRow]:
 
     liked = np.asarray(trial.likes.sum(axis=0)).ravel()
     labels = spectral_coclusters(trial.likes, clusters, seed=seed)
-    # Published and used at home exactly as learned clusters are.
+    # Published and used on devices exactly as learned clusters are.
     campaign = new_campaign(trial.catalogue, rated=1, epsilon=math.inf, seed=bytes(16), theta=1.0)
     spectral = trial.at_home(campaign, Clustering(labels, liked, np.ones(len(labels))))
     similar = _similar(trial.likes)
@@ -276,10 +276,10 @@ def _needed(epsilon: float, planned: Plan, rows: Sequence[RatingsRow]) -> People
     for row in rows:
         if row.epsilon == epsilon and row.users is not None:
             means.setdefault(row.users, []).append(row.ndcg_at_10)
-    endless = float(np.mean(means.pop(math.inf)))
+    infinite = float(np.mean(means.pop(math.inf)))
     near = None
     for users in sorted(means, reverse=True):
-        if float(np.mean(means[users])) < _NEAR * endless:
+        if float(np.mean(means[users])) < _NEAR * infinite:
             break
         near = users
     return People(epsilon, max(planned.lower_bounds.values()), _own(planned).users_clt, near)
@@ -291,9 +291,9 @@ def _own(planned: Plan) -> MethodPlan:
 
 def _sentence(need: People, items: int, rated: int, people: int) -> str:
     near = (
-        "Its lists came within 5 % of what endless reports give with no crowd that was tried."
+        "With no population that was tried did its lists come within 5 % of an infinite one."
         if need.users_near is None
-        else "Its lists come within 5 % of what endless reports give from "
+        else "Its lists come within 5 % of those of an infinite population from "
         f"{need.users_near:,.0f} people of this kind on."
     )
     return (

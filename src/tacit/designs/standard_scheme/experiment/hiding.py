@@ -1,6 +1,6 @@
 """How well an attribute is hidden from a panel of attackers, and what that costs.
 
-People are split in folds, and whoever is attacked was never seen by the recommender. An AUC of 0.5
+People are split in folds, and the recommender never saw the people who are attacked. An AUC of 0.5
 is guessing; the distance from it is what counts, on either side. The figure of a release is that of
 the strongest attacker, with a bound that holds for all of them at once.
 """

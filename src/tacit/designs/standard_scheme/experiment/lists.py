@@ -37,7 +37,8 @@ LIST_LENGTH = 10
 
 @dataclass(frozen=True)
 class Errors:
-    """In stars. At the recommender the attribute is an attacker's belief; at home it is known."""
+    """In stars. At the recommender the attribute is an attacker's belief; on the device "
+    "it is known."""
 
     rmse: float
     mae: float
@@ -47,7 +48,8 @@ class Errors:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """ranking: of lists by item-item weights; by_stars: of lists by predicted stars at home."""
+    """ranking: of lists by item-item weights; by_stars: of lists by predicted stars on "
+    "the device."""
 
     errors: Errors
     ranking: RankingMetrics
@@ -108,7 +110,7 @@ class Judge:
         return self._errors(at_home, elsewhere)
 
     def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
-        """What is released, and predicted levels at home and at the recommender."""
+        """What is released, and predicted levels on the device and at the recommender."""
         draw = f"{self._fold}/{name}/accuracy"
         shown = released(self._experiment, self._seen, self._labels, self._table, rule, draw)
         offsets = self._table.offsets / MICRO

@@ -40,7 +40,8 @@ class AttackRow:
 class AccuracyRow:
     """Errors in stars, means over folds, where the recommender guesses the attribute (as in the
     paper); `_at_home`: where the person's own device adds its effect. ndcg, ranking: lists of 10 by
-    item-item weights; ndcg_stars: by predicted stars at home. shown: share of the ratings released.
+    item-item weights; ndcg_stars: by predicted stars on the device. shown: share of the ratings
+    released.
     """
 
     release: str

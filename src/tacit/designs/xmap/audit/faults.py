@@ -23,7 +23,7 @@ _shipped_sum: Callable[..., NDArray[np.float64]] = SumRelease.__call__
 
 
 def rows_not_clipped() -> dict[type, dict[str, Any]]:
-    """Whoever rates much adds as much as they like."""
+    """A person with many ratings adds without limit."""
 
     def of_sum(release: SumRelease, block: Contributions) -> NDArray[np.int64]:
         return np.trunc(block.values / release.resolution).astype(np.int64)

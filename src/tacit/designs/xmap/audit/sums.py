@@ -88,7 +88,7 @@ def fits_check(name: str, epsilon: float, tables: Tables, share: int = 2_000) ->
 
 
 def sums(epsilon: float, *, entries: int, share: int) -> Line:
-    """All sums of one fit together, as whoever reads them all sees them."""
+    """All sums of one fit together, as a reader of all of them sees them."""
     worst, *others = PEOPLE.items()
     checks = [
         replay_check(worst[0], epsilon, people_and_one(worst[1]), entries=entries, share=share)

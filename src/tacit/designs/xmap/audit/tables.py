@@ -67,7 +67,8 @@ def only_link() -> Tables:
 
 
 def turned(books: int, films: int, like: int = 0) -> Tables:
-    """Somebody rates books and all films but the first alike, mildly; they turn every similarity.
+    """A person rates books and all films but the first alike, mildly; they turn
+    every similarity negative.
 
     like: films that go with the books, named "like 0" and so on; the others are "film 0" and so on.
     Without them the first of these is as unlike each book as can be, and all else like them; with

@@ -73,13 +73,13 @@ def compare(judged: Mapping[tuple[Contender, int | None], Sequence[Judged]]) -> 
     return [
         _comparison(mine, theirs[0], measure, judged[mine], judged[theirs])
         for mine, theirs in itertools.product(judged, judged)
-        if mine[0].method not in BASELINES and _yardstick(mine[0], theirs[0])
+        if mine[0].method not in BASELINES and _comparable(mine[0], theirs[0])
         for measure in ("mae", "ndcg_at_10")
         if measure == "ndcg_at_10" or theirs[0].stars
     ]
 
 
-def _yardstick(mine: Contender, theirs: Contender) -> bool:
+def _comparable(mine: Contender, theirs: Contender) -> bool:
     twin = mine.method.removeprefix("x-map-")
     return theirs.method in BASELINES or (
         mine.method in PRIVATE and theirs.method == f"nx-map-{twin}"

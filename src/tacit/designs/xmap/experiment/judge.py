@@ -24,9 +24,10 @@ Ints = NDArray[np.int64]
 class Judged:
     """What one recommender did for each test person; arrays (people,).
 
-    ids: people, in the order of their numbers. counts: held-out ratings. errors: sum of
-    |prediction - star| over them, NaN for scores that are not stars. ndcg: of their list, NaN for
-    whoever liked none of their held-out items.
+        ids: people, in the order of their numbers. counts: held-out ratings. errors: sum of
+        |prediction - star| over them, NaN for scores that are not stars. ndcg: of their list, NaN
+        for
+    people who liked none of their held-out items.
     """
 
     ids: Column

@@ -98,9 +98,9 @@ def _facts(table: CrossDomainTable, manifest: Mapping[str, Any]) -> dict[str, An
 
 
 def _tiles(table: CrossDomainTable) -> list[tuple[str, str, Interval]]:
-    """(what, with which budget, error): the yardstick, without and with privacy."""
-    yardstick = [p for p in table.at_base() if p.contender.method == BASELINE]
-    chosen = [*yardstick, judged_without_privacy(table), judged_with_privacy(table)]
+    """(what, with which budget, error): the baseline, without and with privacy."""
+    baseline = [p for p in table.at_base() if p.contender.method == BASELINE]
+    chosen = [*baseline, judged_without_privacy(table), judged_with_privacy(table)]
     return [
         (named(point.contender), budget(point.contender) or "no privacy", point.mae)
         for point in chosen

@@ -16,7 +16,7 @@ def verdict(table: CrossDomainTable) -> Verdict:
     """One headline and a few plain sentences. state: hidden (good), weakened, open (bad), none."""
     judged = judged_without_privacy(table) or _of_any_variant(table)
     if judged is None or judged.mae is None:
-        return Verdict("none", "Yardsticks only", "X-Map was not among the methods of this run.")
+        return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
     gap = against(table, judged, BASELINE)
     parts = [_opening(table, judged, gap), _rivals(table, judged), _privacy(table, judged)]
     return Verdict(*_state(table, gap), " ".join(part for part in parts if part))
