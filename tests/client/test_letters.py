@@ -215,6 +215,17 @@ def test_two_programs_with_one_memory(service, client, tmp_path):
     assert [letter.epoch for letter in letters(service)] == [0, 1]
 
 
+def test_two_programs_that_start_at_once(service, client, tmp_path):
+    """Where the one that did not make the account's file opens the memory first, none is lost."""
+    made, other = FileAccount(tmp_path / "a", NOW), FileAccount(tmp_path / "a")
+    devices = [client(FileMemory(tmp_path / "memory"), account) for account in (other, made)]
+    for now in (NOW, NOW + HALF_HOUR):
+        for device in devices:
+            device.speak("gender", OWN, STARS, now)
+    [letter] = letters(service)
+    assert letter.ratings != ()
+
+
 def test_programs_that_speak_at_the_same_moment(service, client, tmp_path):
     """Eight programs that share account and memory, all at once, send the same bytes."""
     path = tmp_path / "account"

@@ -166,6 +166,8 @@ class Letters:
         mark = mark_of(self._account.secret)
         with self._memory.turn() as kept:
             if mark in (kept.account, kept.forgotten):
+                made_here = self._account.fresh and kept.state is None
+                kept.lost = kept.lost and not made_here  # another program was here first
                 return
             if kept.account not in (None, ""):
                 raise PrivacyError("This memory is another account's. Nothing was sent.")
