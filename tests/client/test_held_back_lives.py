@@ -250,6 +250,8 @@ class Person:
         known = {names.get(item, item) for item in before.records}
         for name in after.records.keys() - known:
             about = {item for item in history if names.get(item, item) == name}
+            if about & (self.held | self.shown):
+                continue  # known from another memory, or from before it was restored
             held = after.records[name].level is None
             (self.held if held else self.shown).update(about)
 

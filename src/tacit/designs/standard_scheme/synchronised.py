@@ -89,11 +89,12 @@ class Shared:
                 mine[item] = Rating(float(star), min(now, entered.get(item, now)), now)
 
     def rated(self) -> tuple[dict[ItemId, float], dict[ItemId, int]]:
-        """The present stars of all devices, the latest of each item, and when it was entered."""
-        latest: dict[ItemId, Rating] = {}
+        """The present stars of all devices, the latest of each item under whatever id, and when it
+        was entered."""
+        names, latest = dict(self.state.aliases), dict[ItemId, Rating]()
         for item, rating in (row for rows in self.history.values() for row in rows.items()):
-            if item not in latest or rating.changed > latest[item].changed:
-                latest[item] = rating
+            name = names.get(item, item)
+            latest[name] = max(latest.get(name, rating), rating, key=_order)
         stars = {item: each.stars for item, each in latest.items() if each.stars is not None}
         return stars, {item: latest[item].entered for item in stars}
 
@@ -134,6 +135,11 @@ class Shared:
             holder=content["holder"],
             until=content["until"],
         )
+
+
+def _order(rating: Rating) -> tuple[int, bool, float]:
+    """The later change counts; of two in one second a star, and the higher one."""
+    return rating.changed, rating.stars is not None, rating.stars or 0.0
 
 
 Keep = Callable[[State], None]
