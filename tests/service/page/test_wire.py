@@ -227,8 +227,10 @@ def test_another_browser_with_the_code_sends_the_same_answers(visit):
     person.page.get_by_role("button", name="Show my code").click()
     code = person.page.locator(".code").inner_text()
     other = visit()
-    other.adopt(code)
     other.to_the_letters()
+    other.adopt(code)
+    other.step("What leaves")
+    other.letter("answers").locator(".bar button:enabled").wait_for()
     second = other.send("answers")
     assert second.post_data_buffer == first.post_data_buffer
     assert second.all_headers()["authorization"] == first.all_headers()["authorization"]
