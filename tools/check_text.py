@@ -27,6 +27,8 @@ WORDS = {
     "putting back": "replacement",
     "endless": "infinite, an infinite population",
     "at home": "on the device",
+    "twins?": "non-private variant, the unchanged mechanism",
+    r"crowds?(?!-| \{)": "population",  # not in a seed's text, nor in an option's value
     "she|hers?|herself": "they, the person, a user",
 }
 """What is refused, as a pattern of whole words, and what to write instead."""

@@ -112,7 +112,7 @@ def test_evaluate_names_each_variant(ratings, tacit):
     assert code == 0
     assert "constant 1" in out
     assert "sound" not in out
-    assert "Yardsticks only" not in out
+    assert "Baselines only" not in out
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_list_says_because_you_liked(model, mine, tacit):
     code, out, _ = tacit("recommend", model, "--history", mine, "-n", 5)
     assert code == 0
     assert "because you liked" in out
-    assert "says who is protected" in out
+    assert "shows who is protected" in out
 
 
 def test_the_list_says_why_a_reason_is_empty(model, tacit, tmp_path):

@@ -20,7 +20,7 @@ export const CLUSTERS_VERSION = 2;
 export const MICRO = 1_000_000;
 /** Chances are parts of this. */
 export const WHOLE = 2 ** 53;
-/** Stands for an infinite epsilon: the twin without noise, which devices refuse. */
+/** Stands for an infinite epsilon: the non-private variant, which devices refuse. */
 export const NO_NOISE = 2 ** 31 - 1;
 export const MOST = 2 ** 31 - 1;
 export const MOST_QUESTIONS = 32;

@@ -1,4 +1,4 @@
-"""A faulty mechanism beside its clean twin, and the tool that has to tell them apart.
+"""A faulty mechanism, the correct one, and the tool that has to distinguish them.
 
 The two are one function with a switch, so that the page shows the bug and nothing else. Most are
 simulations: their noise is NumPy's and protects nobody. Others are shipped classes with one method
@@ -41,7 +41,7 @@ class Caught:
 
 @dataclass(frozen=True)
 class Quiet:
-    """The clean twin of a bug; alarm: whether the same tool, or the rules, called it broken."""
+    """The correct code of a bug; alarm: whether the same tool, or the rules, called it broken."""
 
     mechanism: str
     alarm: bool
@@ -59,7 +59,8 @@ class Bug(Protocol):
     @property
     def epsilon(self) -> float: ...
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Audit the faulty mechanism or its twin: whether it is called broken, and the bound."""
+        """Audit the faulty mechanism or the correct one: whether it is called broken, "
+        "and the bound."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ class Watched:
 
 
 def examine(bug: Bug) -> tuple[Caught, Quiet]:
-    """Audit the faulty mechanism and its clean twin with the same tool, and by rules."""
+    """Audit the faulty mechanism and the correct one with the same tool, and by rules."""
     caught, found = bug.alarm(True)
     refused = ruled_out(bug, True)
     by = "rules" if refused and not caught else bug.tool

@@ -38,7 +38,7 @@ def audit_private(samples: int | None, *, planted: bool, as_json: bool) -> None:
                 found.append(examine(bug))
                 advance(1)
             result["planted"] = [asdict(bug) for bug, _ in found]
-            result["clean"] = [asdict(twin) for _, twin in found]
+            result["clean"] = [asdict(clean) for _, clean in found]
     wrong += audit_tables.complaints(result)
     output.emit(result, as_json=as_json, render=lambda result: _show(result, wrong))
     if wrong:

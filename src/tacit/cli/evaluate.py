@@ -196,10 +196,10 @@ def sketches(
     with output.progress("Evaluating", total, quiet=as_json) as advance:
         curve = evaluate_ratings(ratings, **settings, progress=advance)
     if plot is not None:
-        from tacit.evaluation.plots import lists_by_crowd
+        from tacit.evaluation.plots import lists_by_population
         from tacit.writing import write_whole
 
-        write_whole(plot, lists_by_crowd(curve.points()).encode())
+        write_whole(plot, lists_by_population(curve.points()).encode())
     made_with = manifest(ratings, seed=seed, command=output.command_line(), **settings)
     output.emit(curve.to_dict() | {"manifest": made_with}, as_json=as_json, render=_show_sketches)
 
@@ -265,7 +265,7 @@ def _show_sketches(result: dict[str, Any]) -> None:
             (
                 point["method"],
                 None if point["epsilon"] is None else f"{point['epsilon']:g}",
-                _crowd(point["users"]),
+                _population(point["users"]),
                 point["ndcg_at_10"][0],
                 "{:.3f} to {:.3f}".format(*point["ndcg_at_10"][1:]),
                 point["recall_at_10"][0],
@@ -280,7 +280,7 @@ def _show_sketches(result: dict[str, Any]) -> None:
     )
 
 
-def _crowd(users: float | None) -> str | None:
+def _population(users: float | None) -> str | None:
     if users is None:
         return None
     return "infinite" if math.isinf(users) else f"{users:,.0f}"

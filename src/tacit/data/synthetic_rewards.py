@@ -118,17 +118,17 @@ def generate(
 
 
 def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
-    """(count, dimension) contexts in [0, 1]: uniform, or `groups` crowds of very unequal size.
+    """(count, dimension) contexts in [0, 1]: uniform, or `groups` clusters of very unequal size.
 
-    Crowds are normal around random points with a spread of 0.08, clipped to the cube; the g-th has
-    a share proportional to 1 / g.
+    Clusters are normal around random points with a spread of 0.08, clipped to the cube; the g-th
+    has a share proportional to 1 / g.
     """
     if count < 0 or dimension < 1 or groups < 0:
-        raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more crowds.")
+        raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")
     generator = np.random.default_rng(seed)
     if groups == 0:
         return generator.random((count, dimension))
     shares = 1 / np.arange(1, groups + 1)
     middles = generator.random((groups, dimension))
-    crowd = generator.choice(groups, size=count, p=shares / shares.sum())
-    return np.clip(generator.normal(middles[crowd], 0.08), 0.0, 1.0)
+    cluster = generator.choice(groups, size=count, p=shares / shares.sum())
+    return np.clip(generator.normal(middles[cluster], 0.08), 0.0, 1.0)

@@ -194,7 +194,7 @@ def epsilon_by_peers(lines: Mapping[str, Sequence[tuple[float, float]]], at: flo
     return _file(alt.layer(shown, here.encode(alt.X("x:Q"))).properties(width=405, height=300))
 
 
-def lists_by_crowd(points: Sequence[Mapping[str, Any]]) -> str:
+def lists_by_population(points: Sequence[Mapping[str, Any]]) -> str:
     """NDCG@10 against people, a line for each epsilon and a level for each method in the clear.
 
     points: of `RatingsCurve.points`. An SVG file of its own, people on a logarithmic axis.

@@ -82,7 +82,7 @@ class GaussianRelease:
 def check_multiplier(noise_multiplier: float) -> None:
     if not (math.isfinite(noise_multiplier) and noise_multiplier >= 0):
         raise ConfigError(
-            "noise_multiplier is a finite number above 0, or 0 for the non-private twin; "
+            "noise_multiplier is a finite number above 0, or 0 for the non-private variant; "
             f"got {noise_multiplier}."
         )
 

@@ -11,11 +11,11 @@ SMALLEST_EPSILON = 1e-9
 
 
 def check_epsilon(epsilon: float) -> None:
-    """A loss in nats, or infinity for the twin without noise."""
+    """A loss in nats, or infinity for the non-private variant."""
     if math.isnan(epsilon) or epsilon < SMALLEST_EPSILON:
         raise ConfigError(
             f"epsilon is a number of at least {SMALLEST_EPSILON:g}, or inf for the non-private "
-            f"twin; got {epsilon}."
+            f"variant; got {epsilon}."
         )
 
 
@@ -25,7 +25,7 @@ def check_positive(name: str, value: float) -> None:
 
 
 def check_scale(scale: float) -> None:
-    """Of noise, in steps; 0 for the twin without noise."""
+    """Of noise, in steps; 0 for the non-private variant."""
     if not math.isfinite(scale):
         raise ConfigError(
             "The noise would have no finite scale: take less of it, or a coarser resolution for "

@@ -54,12 +54,12 @@ class ThresholdGate:
 
     @cached_property
     def threshold_scale(self) -> float:
-        """Of the noise on the threshold; 0 for the twin without noise."""
+        """Of the noise on the threshold; 0 for the non-private variant."""
         return self._scale(2)
 
     @cached_property
     def count_scale(self) -> float:
-        """Of the noise on each count; 0 for the twin without noise."""
+        """Of the noise on each count; 0 for the non-private variant."""
         return self._scale(2 if self.monotonic else 4)
 
     @property

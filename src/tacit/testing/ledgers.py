@@ -331,7 +331,7 @@ class LedgerConformance:
             assert ledger.balance(FILMS).spent == len(draws)
             assert ledger.verify().sound
 
-    def test_a_crowd_changes_a_state_one_after_the_other(self) -> None:
+    def test_many_callers_change_a_state_one_after_the_other(self) -> None:
         """Twenty threads on two openings: each sees what the entry before it left."""
         with self.opened() as one, self.reopened() as two:
             found = _together(20, lambda n: count((one, two)[n % 2], f"k{n}"))
@@ -362,7 +362,7 @@ class LedgerConformance:
             assert len(set(answers)) == 1
             assert one.balance(FILMS).spent == two.balance(FILMS).spent == 1
 
-    def test_a_crowd_never_passes_the_cap(self) -> None:
+    def test_many_callers_never_pass_the_cap(self) -> None:
         """Twenty asking threads on two openings spend ten steps: all of them, and no more."""
 
         def try_one(ledger: Ledger, number: int) -> int:

@@ -37,11 +37,11 @@ class MechanismConformance:
     datasets: ClassVar[tuple[Any, Any]]
 
     def make(self, epsilon: float = 1.0) -> Any:
-        """The mechanism; with epsilon = inf its twin without noise."""
+        """The mechanism; with epsilon = inf its non-private variant."""
         raise NotImplementedError
 
     def exact(self, argument: Any) -> Any:
-        """What the twin has to give."""
+        """What the non-private variant has to give."""
         return argument
 
     def release(self, mechanism: Any, argument: Any, source: Any = None) -> Any:
@@ -100,11 +100,11 @@ class MechanismConformance:
         prices = [_price(accountant, event) for accountant in (ZCDPAccountant, BasicAccountant)]
         assert math.isfinite(min(prices)), "the event has no finite price"
 
-    def test_twin_costs_infinity(self) -> None:
+    def test_non_private_variant_costs_infinity(self) -> None:
         """Without noise the event says so."""
-        assert self.make(math.inf).event == NonPrivate(), "the twin does not say it is non-private"
+        assert self.make(math.inf).event == NonPrivate(), "the event does not say it is non-private"
 
-    def test_twin_is_exact(self) -> None:
+    def test_non_private_variant_is_exact(self) -> None:
         """epsilon = inf gives the exact value."""
         for data in self.datasets:
             np.testing.assert_array_equal(

@@ -13,7 +13,7 @@ LIMITS = sk.Limits(epsilon=8.0, lifetime=8.0)
 def test_a_campaign_from_question_to_list(tmp_path):
     """500 devices answer once; the server finds what is liked; a device lists it at home."""
     rng = np.random.default_rng(4)
-    campaign = sk.design(ITEMS, rated=12, epsilon=8.0, theta=1.0, seed=bytes(16))
+    campaign = sk.new_campaign(ITEMS, rated=12, epsilon=8.0, theta=1.0, seed=bytes(16))
     server = sk.Server(sk.Campaign.decode(campaign.encode()))
     histories = [
         {

@@ -115,7 +115,7 @@ def test_a_file_says_who_drew(make_world, tmp_path, private):
     loaded = load_model(tmp_path / "model")
     assert model.private_ is loaded.private_ is private
     for card in (*model.guarantees(), *loaded.guarantees()):
-        assert any("not a seed" in one for one in card.assumptions) is not private
+        assert any("not from a seed" in one for one in card.assumptions) is not private
         assert private or card.basis is Basis.CONDITIONAL
 
 

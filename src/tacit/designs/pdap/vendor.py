@@ -387,7 +387,7 @@ class Vendor:
 
     @property
     def _noise_epsilon(self) -> float:
-        """A twin without noise has a caution without noise."""
+        """The non-private variant has trust settings without noise."""
         claims = isinstance(self.home, Settles) and not math.isinf(self.home.epsilon)
         return self._caution.epsilon if claims else math.inf
 

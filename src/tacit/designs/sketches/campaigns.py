@@ -42,7 +42,7 @@ def new_campaign(
     """A campaign for these items, as `plan` advises.
 
     rated: w, items that a person is taken to have rated. epsilon: nats for the whole report and the
-    unit, rounded down to a millionth; inf for the twin without noise, which devices refuse. theta:
+    unit, rounded down to a millionth; inf for the non-private variant, which devices refuse. theta:
     expected rated items in a sensed set; not used for pairs. closes: Unix seconds. seed: 16 bytes,
     fresh ones by default.
     """

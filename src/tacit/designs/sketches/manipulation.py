@@ -5,7 +5,7 @@ Threat   A fake device sends any bits under any ticket. Local privacy cannot tel
 Tests    Three facts hold for honest reports whatever people like: how often an item is asked about
          is binomial, for tickets are random; of any item's answers at most the share `truth` is 1
          in the mean; and so of all answers. A single report of many ones happens in a large
-         crowd; more of them than chance allows do not. The chance of a false alarm is stated.
+         population; more of them than chance allows do not. The chance of a false alarm is stated.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Findings:
 
     @property
     def suspicious(self) -> bool:
-        crowd = self.reports > self.most_reports
-        return bool(len(self.asked) or len(self.answered) or crowd or self.share)
+        too_many = self.reports > self.most_reports
+        return bool(len(self.asked) or len(self.answered) or too_many or self.share)
 
 
 def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:

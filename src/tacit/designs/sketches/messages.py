@@ -29,7 +29,7 @@ MICRO = 1_000_000
 WHOLE = 1 << 53
 """Chances are parts of this."""
 NO_NOISE = (1 << 31) - 1
-"""Stands for an infinite epsilon: the twin without noise, which devices refuse."""
+"""Stands for an infinite epsilon: the non-private variant, which devices refuse."""
 MOST = (1 << 31) - 1
 MOST_QUESTIONS = 32
 

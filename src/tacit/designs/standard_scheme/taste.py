@@ -13,7 +13,8 @@ Sees        released items, their released levels, and public numbers. What was 
 Certainty   every chance lies from FLOOR to CAP, whatever is shown, so no decision is a certificate.
 Guarantee   none with an epsilon; off unless the recommender asks for it.
 
-Integers alone; `scaled`, `crowd` and `kept` also take whole arrays (`taste_population.py`).
+Integers alone; `scaled`, `shown_fraction` and `kept` also take whole arrays
+(`taste_population.py`).
 Standard library only.
 """
 
@@ -86,7 +87,12 @@ class Shown:
         stars = [scaled(entry // MILLI, root) for entry in self._stars]
         response = taste.response[number]
         squares = len(response) - len(basis) - len(stars) - 1
-        state = [*basis, *stars, crowd(self._count), *(e * e // MILLI for e in basis[:squares])]
+        state = [
+            *basis,
+            *stars,
+            shown_fraction(self._count),
+            *(e * e // MILLI for e in basis[:squares]),
+        ]
         ratio = taste.base[number]
         ratio += taste.slope[number] * (level // MILLI - taste.levels[number]) // MILLI
         ratio += sum(one * other for one, other in zip(response, state, strict=True)) // MILLI
@@ -100,7 +106,7 @@ def scaled(total: Any, root: Any) -> Any:
     return total * 1024 // root
 
 
-def crowd(count: Any) -> Any:
+def shown_fraction(count: Any) -> Any:
     """How many are shown, from 0 to 1000."""
     return MILLI * count // (count + HALFWAY)
 

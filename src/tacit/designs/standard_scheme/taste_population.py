@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.standard_scheme.refusing import FLOOR
-from tacit.designs.standard_scheme.taste import MILLI, MOST_EXCESS, START, crowd, kept, scaled
+from tacit.designs.standard_scheme.taste import (
+    MILLI,
+    MOST_EXCESS,
+    START,
+    kept,
+    scaled,
+    shown_fraction,
+)
 from tacit.designs.standard_scheme.taste_table import Taste
 
 Ints = NDArray[np.int64]
@@ -72,23 +79,23 @@ def passed(
     (ratings,) the row of the second result in which to write an entry's state; -1: nowhere.
     """
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    crowds = _Crowds(pattern, rows, taste, drawn, before)
+    people = _People(pattern, rows, taste, drawn, before)
     wanted = np.full(pattern.nnz, -1) if states_of is None else states_of
     states = np.zeros((int(wanted.max(initial=-1)) + 1, taste.response.shape[1]), dtype=np.int64)
     shown = np.zeros(pattern.nnz, dtype=bool)
     for entries in _turns(rows, pattern, drawn.turns, now):
-        state = crowds.state(rows[entries])
+        state = people.state(rows[entries])
         noted = wanted[entries] >= 0
         states[wanted[entries[noted]]] = state[noted]
         items = pattern.indices[entries]
         chance = _chances(taste, own[rows[entries]], items, drawn.levels[entries], state)
         taken = entries[drawn.dice[entries] < chance]
         shown[taken] = True
-        crowds.add(taken)
+        people.add(taken)
     return shown, states
 
 
-class _Crowds:
+class _People:
     """What each person shows so far, summed up."""
 
     def __init__(
@@ -119,7 +126,7 @@ class _Crowds:
         stars = scaled(self._stars[rows] // MILLI, root)
         squares = self._taste.response.shape[1] - basis.shape[1] - stars.shape[1] - 1
         squared = basis[:, :squares] ** 2 // MILLI
-        return np.concatenate([basis, stars, crowd(counts)[:, None], squared], axis=1)
+        return np.concatenate([basis, stars, shown_fraction(counts)[:, None], squared], axis=1)
 
 
 def _chances(taste: TasteArrays, own: Ints, items: Ints, levels: Ints, state: Ints) -> Ints:

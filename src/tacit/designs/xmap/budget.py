@@ -73,7 +73,8 @@ def noise_multipliers(settings: ReleaseSettings, epsilon: float, delta: float) -
         return (0.0,) * len(settings.shares)
     if not (epsilon > 0 and 0 < delta < 1):
         raise ConfigError(
-            "epsilon is above 0, or inf for the twin, and delta lies between 0 and 1; got "
+            "epsilon is above 0, or inf for the non-private variant, and delta lies "
+            "between 0 and 1; got "
             f"{epsilon} and {delta}."
         )
 

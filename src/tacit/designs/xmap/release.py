@@ -35,7 +35,8 @@ def release(
 ) -> ItemModel:
     """Numbers about every item of the catalogue, from everybody's ratings.
 
-    epsilon: nats; inf gives the twin, in which nothing is clipped and no noise added.
+    epsilon: nats; inf gives the non-private variant, in which nothing is clipped and no noise
+    added.
     """
     chosen = settings or ReleaseSettings()
     noises = noise_multipliers(chosen, epsilon, delta)

@@ -14,13 +14,13 @@ from tacit.designs.prec.audit import literal
 from tacit.designs.prec.audit.exact import (
     PEERS,
     Computed,
+    as_printed,
     changing_voters,
     colluding_clients,
     drawn_as_computed,
     hostile_set,
     hostile_views,
     kept_promises,
-    literal_twin,
     random_streams,
     settings_for,
     views_without_gate,
@@ -44,7 +44,7 @@ from tacit.randomness import secure
         changing_voters,
         colluding_clients,
         drawn_as_computed,
-        literal_twin,
+        as_printed,
     ],
 )
 def test_the_shipped_curator_holds(check):

@@ -84,7 +84,7 @@ def test_the_plain_design_can_be_its_own_twin():
         cold=300,
         items=(60, 60),
         world={**PROTOTYPE_WORLD, "shift": 10.0},
-        twin=PROTOTYPE,
+        reference=PROTOTYPE,
     )
     assert [row.step for row in rows] == [PROTOTYPE] * 3
     assert rows[0].kept == 1

@@ -323,7 +323,7 @@ def test_verdict_without_nx_map(variant, said):
 def test_verdict_without_x_map():
     """Yardsticks alone make a page that says so."""
     table = table_of(BASELINES)
-    assert verdict(table).headline == "Yardsticks only"
+    assert verdict(table).headline == "Baselines only"
     assert Page(render(table, MANIFEST)).open == []
 
 

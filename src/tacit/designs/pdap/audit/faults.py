@@ -255,4 +255,4 @@ BUGS: tuple[Bug, ...] = (
     Streamed("a visit learned twice", answered_twice, joint.AGAIN, 0, _ONE),
     Enumerated("visits that nobody meters", _lived, [(0, 1)], _METERED),
 )
-"""Each fails with one step replaced, and its twin is the shipped code."""
+"""Each fails with one step replaced; it is compared with the shipped code."""

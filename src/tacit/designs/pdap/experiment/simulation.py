@@ -75,7 +75,8 @@ def simulate(
 ) -> Iterator[Row]:
     """Rows of one run, at `CHECKPOINTS` numbers of visits.
 
-    groups: crowds of contexts, 0 for uniform ones. test: visitors of each vendor after the last one
+    groups: clusters of contexts, 0 for uniform ones. test: visitors of each vendor after the last
+    one
     learned from; their accuracy stands in the last row. clicks: of `generate`, such as lipschitz.
     """
     truth = generate(

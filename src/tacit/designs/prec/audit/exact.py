@@ -116,7 +116,7 @@ def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> li
     return found
 
 
-def literal_twin(kind: type[PRec]) -> list[Computed]:
+def as_printed(kind: type[PRec]) -> list[Computed]:
     """All outputs of short runs against the algorithm as printed: the largest |ln(p / p)|."""
     found = []
     for objects, diversity, radius in ((2, 0, 0), (3, 0, 0), (2, 1, 0), (3, 0, 1), (2, 1, 1)):
@@ -136,8 +136,8 @@ def literal_twin(kind: type[PRec]) -> list[Computed]:
             votes = pattern(cast, rng.integers(0, 2, (rounds, objects)))
             paths = all_paths(votes)
             for walk, path in zip(walked(kind, wanted, votes, paths), paths, strict=True):
-                twin = literal.path_chances(votes, path, wanted.rounds, diversity, radius)
-                for event, chance in zip(walk.drawn, twin, strict=True):
+                printed = literal.path_chances(votes, path, wanted.rounds, diversity, radius)
+                for event, chance in zip(walk.drawn, printed, strict=True):
                     far = max(far, abs(math.log(event.chance / chance)))
         name = f"as printed, m={objects} D={diversity} R={radius}"
         found.append(Computed(name, 6, far, _TOLERANCE))
@@ -259,4 +259,4 @@ def checks(*, published: bool, sound: bool, short: bool = False) -> tuple[Check,
         drawn_as_computed,
         colluding_clients,
     )
-    return (literal_twin, *(kept_promises,) * published, *of_sound * sound)
+    return (as_printed, *(kept_promises,) * published, *of_sound * sound)

@@ -14,10 +14,10 @@ from tacit.auditing.bugs import Described, Tool
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.audit.exact import (
     Check,
+    as_printed,
     changing_voters,
     drawn_as_computed,
     hostile_views,
-    literal_twin,
     worst_streams,
 )
 from tacit.designs.prec.client_session import Run
@@ -186,7 +186,7 @@ def _gate_of(kind: type[ThresholdGate], server: PRec) -> Gate | None:
 
 @dataclass(frozen=True)
 class Curated:
-    """A faulty curator, and the check that has to see it; the twin is the shipped one."""
+    """A faulty curator, and the check that has to see it; it is compared with the shipped one."""
 
     name: str
     kind: type[PRec]
@@ -214,7 +214,7 @@ BUGS = (
     Curated("a dislike costs nobody", SilenceIsFree, changing_voters),
     Curated("newcomers count at once", NewcomersCount, changing_voters),
     Curated("abstainers left out of the shares", AbstainersLeftOut, changing_voters),
-    Curated("each answer charged twice", ChargedTwice, literal_twin),
-    Curated("no cut below rho", NoCut, literal_twin),
+    Curated("each answer charged twice", ChargedTwice, as_printed),
+    Curated("no cut below rho", NoCut, as_printed),
     Curated("random words cut short", ShortWords, drawn_as_computed, tool="empirical"),
 )

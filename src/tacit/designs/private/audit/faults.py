@@ -1,4 +1,4 @@
-"""Bugs planted into the fit, each by replacing one step; the clean twin is the shipped fit."""
+"""Bugs planted into the fit, each by replacing one step; each is compared with the shipped fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bugs planted into campaigns and devices of sketches, each beside its clean twin."""
+"""Bugs planted into campaigns and devices of sketches, each next to the correct code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Crowds as large as a plan asks for, drawn with replacement from the likes of real people.
+"""Populations as large as a plan asks for, drawn with replacement from the likes of real people.
 
 Two ways. Reports: every drawn person answers, and the server counts. Marginals: an item's counts
-are drawn from their own exact distribution, in a moment for any crowd; what is left out is that
+are drawn from their own exact distribution, quickly for any population; what is left out is that
 items in one set get the same answer, and that the wheel's sets are not quite all equally likely.
 """
 

@@ -34,11 +34,11 @@ from tacit.evaluation.ranking import ranking_metrics
 SKETCHES = "multi-maxsense"
 IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
 REPORTED = 20_000
-"""Crowds up to this send reports; larger ones are drawn item by item."""
+"""Populations up to this size send reports; larger ones are drawn item by item."""
 _N = 10
 _NEIGHBOURS = 50
 _NEAR = 0.95
-_MOST = 10**15  # people in a crowd: counts are 64-bit integers
+_MOST = 10**15  # people in a population: counts are 64-bit integers
 
 Ints = NDArray[np.int64]
 
@@ -47,8 +47,8 @@ Ints = NDArray[np.int64]
 class RatingsRow:
     """One way to learn, judged by the devices' lists.
 
-    epsilon: of one report; inf without noise; None for methods in the clear. users: in the crowd;
-    inf: an infinite population; None in the clear. recall_at_10: see `ranking`.
+    epsilon: of one report; inf without noise; None for methods in the clear. users: in the
+    population; inf: an infinite population; None in the clear. recall_at_10: see `ranking`.
     """
 
     method: str
@@ -64,8 +64,8 @@ class People:
     """How many people an epsilon needs on this catalogue.
 
     lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
-    formula, all labels right in its assumed world. users_near: the smallest measured crowd from
-    which on NDCG@10 stays within 5 % of an infinite population; None if none.
+    formula, all labels right in its assumed world. users_near: the smallest measured population
+    from which on NDCG@10 stays within 5 % of an infinite population; None if none.
     """
 
     epsilon: float
@@ -121,14 +121,16 @@ def evaluate_ratings(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     progress: Progress = lambda _: None,
 ) -> RatingsCurve:
-    """The curve over crowds and epsilons, and the methods in the clear, on the same splits.
+    """The curve over populations and epsilons, and the methods without privacy, on the same splits.
 
     rated: w, a public guess of how many items a person has rated; a device uses at most so many of
     its likes. theta and the number of questions are the planner's for it. epsilons: above 0, or
-    inf. users: sizes of crowds; the planner's own number of people is added for each epsilon.
+    inf. users: sizes of populations; the planner's own number of people is added for each epsilon.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST:
-        raise ConfigError(f"A curve needs crowds of 1 to {_MOST:,} people, an epsilon and a seed.")
+        raise ConfigError(
+            f"A curve needs populations of 1 to {_MOST:,} people, an epsilon and a seed."
+        )
     plans = {
         epsilon: plan(
             items=ratings.n_items, rated=rated, epsilon=min(epsilon, 20.0), clusters=clusters
@@ -142,8 +144,8 @@ def evaluate_ratings(
         progress(1)
         for epsilon in epsilons:
             campaign = _campaign(trial, plans[epsilon], epsilon, liked_from, seed)
-            for crowd in _crowds(users, plans[epsilon], epsilon):
-                rows.append(_sketched(trial, campaign, clusters, epsilon, crowd, seed))
+            for size in _sizes(users, plans[epsilon], epsilon):
+                rows.append(_sketched(trial, campaign, clusters, epsilon, size, seed))
                 progress(1)
             rows.append(_limit(trial, campaign, clusters, epsilon, seed))
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
@@ -158,7 +160,7 @@ def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
     return seeds * (1 + len(epsilons) * (len(set(users)) + 1))
 
 
-def _crowds(users: Sequence[int], planned: Plan, epsilon: float) -> list[int]:
+def _sizes(users: Sequence[int], planned: Plan, epsilon: float) -> list[int]:
     own = _own(planned).users_clt
     reached = math.isfinite(epsilon) and own < _MOST
     return sorted({*users, *([round(own)] if reached else [])})

@@ -1,7 +1,8 @@
 """How many people sketches need, and how that grows with items, rated items and epsilon.
 
-The paper has bounds and no experiments. For each setting and seed a crowd grows until every label
-is right and stays so. What is needed is the crowd with which nine of ten populations get there: the
+The paper has bounds and no experiments. For each setting and seed a population grows until every
+label
+is right and stays so. What is needed is the size at which nine of ten populations get there: the
 planner's formula is for a failure of one in ten, too. The logarithms are fitted by a line.
 """
 
@@ -25,7 +26,7 @@ VARIED = ("items", "rated", "epsilon")
 ETA = 0.1
 """Share of populations that may fail, and the planner's chance of failure."""
 STOPS = tuple(float(part) for part in np.geomspace(0.12, 1.5, 26))
-"""Sizes of the growing crowd, in parts of the planner's `users_clt`: steps of 11 %."""
+"""Sizes of the growing population, in parts of the planner's `users_clt`: steps of 11 %."""
 _RESAMPLES = 2000
 
 
@@ -34,9 +35,10 @@ class Need:
     """People needed by one method at one value of what is varied.
 
     users: nine of ten populations have all labels right from here on; low, high: 95 %, bootstrap
-    over seeds. mean: geometric mean over seeds of the crowd from which on all were right: about
+    over seeds. mean: geometric mean over seeds of the size from which on all were right: about
     half of the populations have arrived there. users_clt: the planner's. unreached: seeds in which
-    even the largest crowd was too small; they count with its size, so that both are then too low.
+    even the largest population was too small; they count with its size, so that both are then too
+    low.
     """
 
     method: str
@@ -55,7 +57,7 @@ class Scaling:
 
     formula_slope: the same line through the planner's `users_clt`; above 2 in items, for all of
     more labels have to be right. mean_slope: through the means, where half of populations have
-    arrived. rows: the simulated crowds that it was fitted to.
+    arrived. rows: the simulated populations that it was fitted to.
     """
 
     method: str
@@ -78,7 +80,7 @@ class Comparison:
     """Two methods with the same people to ask.
 
     ratio: people that the second needs, over those of the first; 95 % interval as above.
-    formula_ratio: the same by the planner. rows: the simulated crowds.
+    formula_ratio: the same by the planner. rows: the simulated populations.
     """
 
     needs: tuple[Need, Need]
@@ -106,9 +108,9 @@ def scaling(
 ) -> Scaling:
     """Vary one of items, rated and epsilon; theta and the number of questions are the planner's.
 
-    values: two or more. seeds: two or more crowds for each; below ten, nine of ten is read off
-    between two of them. Seeds of one setting are independent; crowds of one seed grow, so that a
-    need is found to within the steps of STOPS.
+    values: two or more. seeds: two or more populations for each; below ten, nine of ten is read off
+    between two of them. Seeds of one setting are independent; populations of one seed grow, so
+    that a need is found to within the steps of STOPS.
     """
     if method not in METHODS:
         raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
@@ -117,20 +119,20 @@ def scaling(
     if len(set(values)) < 2 or seeds < 2:
         raise ConfigError("A slope needs two values and two seeds or more.")
     kept = {"items": items, "rated": rated, "epsilon": epsilon}
-    crowds = [_Crowds(method, kept | {varied: value}, seeds, blocks) for value in values]
+    populations = [_Populations(method, kept | {varied: value}, seeds, blocks) for value in values]
     x = np.log(np.asarray(values, dtype=float))
-    slopes = fitted_slope(x, np.stack([crowd.resampled for crowd in crowds], axis=-1))
+    slopes = fitted_slope(x, np.stack([one.resampled for one in populations], axis=-1))
     low, high = _ends(slopes)
     return Scaling(
         method,
         varied,
-        tuple(crowd.need(float(value)) for crowd, value in zip(crowds, values, strict=True)),
-        float(fitted_slope(x, np.array([crowd.log_users for crowd in crowds]))),
+        tuple(one.need(float(value)) for one, value in zip(populations, values, strict=True)),
+        float(fitted_slope(x, np.array([one.log_users for one in populations]))),
         low,
         high,
-        float(fitted_slope(x, np.log([crowd.clt for crowd in crowds]))),
-        float(fitted_slope(x, np.array([crowd.logs.mean() for crowd in crowds]))),
-        tuple(row for crowd in crowds for row in crowd.rows),
+        float(fitted_slope(x, np.log([one.clt for one in populations]))),
+        float(fitted_slope(x, np.array([one.logs.mean() for one in populations]))),
+        tuple(row for one in populations for row in one.rows),
     )
 
 
@@ -147,7 +149,7 @@ def compare(
     if len(set(methods)) != 2 or not set(methods) <= set(METHODS) or seeds < 2:
         raise ConfigError(f"A comparison needs two of {', '.join(METHODS)}, and two seeds or more.")
     setting = {"items": items, "rated": rated, "epsilon": epsilon}
-    first, second = (_Crowds(method, setting, seeds, blocks) for method in methods)
+    first, second = (_Populations(method, setting, seeds, blocks) for method in methods)
     low, high = _ends(np.exp(second.resampled - first.resampled))
     return Comparison(
         (first.need(epsilon), second.need(epsilon)),
@@ -159,8 +161,8 @@ def compare(
     )
 
 
-class _Crowds:
-    """The crowds of one method at one setting, one for each seed."""
+class _Populations:
+    """The populations of one method at one setting, one for each seed."""
 
     def __init__(
         self, method: str, setting: dict[str, Any], seeds: int, blocks: Blocks | None
@@ -170,7 +172,7 @@ class _Crowds:
         self.method = method
         self.clt = next(row.users_clt for row in advice.methods if row.method == method)
         if math.isinf(self.clt):
-            raise ConfigError(f"{method} cannot tell these clusters apart, whatever the crowd.")
+            raise ConfigError(f"{method} cannot distinguish these clusters, for any population.")
         stops = sorted({max(1, round(part * self.clt)) for part in STOPS})
         self.rows: list[SketchRow] = []
         self.unreached = 0

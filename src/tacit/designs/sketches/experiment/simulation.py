@@ -55,10 +55,10 @@ def simulate(
     questions: int | None = None,
     unit: str = "user",
 ) -> tuple[SketchRow, ...]:
-    """One row for each number of users; a smaller number is a part of the same crowd.
+    """One row for each number of users; a smaller number is a part of the same population.
 
     theta, questions: as the planner advises by default, theta for the number of questions that is
-    asked. epsilon: inf for the twin without noise.
+    asked. epsilon: inf for the non-private variant.
     blocks: who likes what (default: `synthetic_blocks.example(clusters)`). The items' clusters are
     dealt out at random.
     """

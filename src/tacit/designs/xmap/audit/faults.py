@@ -95,4 +95,4 @@ BUGS = (
         epsilon=100.0,  # with more noise all counts of so few people are lost, and their order too
     ),
 )
-"""Each fails on the shipped fit with one step replaced, and its twin is the shipped fit."""
+"""Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""

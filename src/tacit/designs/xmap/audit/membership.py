@@ -112,12 +112,12 @@ def _fitted(game: Game, generator: np.random.Generator) -> tuple[Any, list[Stars
             for _ in range(people)
         ]
 
-    crowd, targets = rows(PEOPLE, fame), rows(TARGETS, np.ones(ITEMS))
+    others, targets = rows(PEOPLE, fame), rows(TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
     present = [person for person, there in zip(targets, inside, strict=True) if there]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **game.settings)
-    return inside, targets, model.fit(ratings([*crowd, *present], items))
+    return inside, targets, model.fit(ratings([*others, *present], items))
 
 
 def _judged(game: Game, attack: str, labels: list[Any], scores: list[Any]) -> Played:

@@ -80,9 +80,9 @@ def compare(judged: Mapping[tuple[Contender, int | None], Sequence[Judged]]) -> 
 
 
 def _comparable(mine: Contender, theirs: Contender) -> bool:
-    twin = mine.method.removeprefix("x-map-")
+    variant = mine.method.removeprefix("x-map-")
     return theirs.method in BASELINES or (
-        mine.method in PRIVATE and theirs.method == f"nx-map-{twin}"
+        mine.method in PRIVATE and theirs.method == f"nx-map-{variant}"
     )
 
 

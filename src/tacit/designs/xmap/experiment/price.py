@@ -42,7 +42,7 @@ class TwinRow:
 
 @dataclass(frozen=True)
 class Price:
-    """rows: the sound variant, its own twin at epsilon inf included. nx_map: the paper's method."""
+    """rows: the sound variant, also at epsilon inf. nx_map: the paper's method."""
 
     rows: tuple[PriceRow, ...]
     nx_map: tuple[TwinRow, ...]
@@ -107,7 +107,7 @@ def measure_price(
         found = pool.run(_measure, tasks, progress or (lambda _: None))
     return Price(
         rows=tuple(row for rows, _ in found for row in rows),
-        nx_map=tuple(twin for _, twin in found),
+        nx_map=tuple(row for _, row in found),
         world=world,
     )
 

@@ -83,7 +83,7 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {"default": {}, "prototype": PROTOTYPE
 
 @dataclass(frozen=True)
 class PriceRow:
-    """One release, judged on cold people. mae, gain: stars; kept: share of the twin's gain."""
+    """One release, judged on cold people. mae, gain: stars; kept: share of the reference's gain."""
 
     step: str
     users: int
@@ -113,14 +113,14 @@ def price_of_privacy(
     items: tuple[int, int] = (1000, 1000),
     world: Mapping[str, Any] | None = None,
     settings: ReleaseSettings | None = None,
-    twin: str = "release",
+    reference: str = "release",
 ) -> tuple[PriceRow, ...]:
-    """Every step at every epsilon, with the twin first: a step at epsilon inf, whose gain is all.
+    """Every step at every epsilon, the reference first: a step at epsilon inf, whose gain is all.
 
     cold: how many of the users lose all ratings in the target domain and are judged there. world:
     what differs from the defaults of `generate_domains`. The noise takes no seed.
     """
-    unknown = [step for step in (*steps, twin) if step not in STEPS]
+    unknown = [step for step in (*steps, reference) if step not in STEPS]
     if unknown:
         raise ConfigError(f"No step '{unknown[0]}'. Steps: {', '.join(STEPS)}.")
     rows: list[PriceRow] = []
@@ -129,7 +129,7 @@ def price_of_privacy(
         for size in sizes:
             ratings = generate_domains(size, items, seed=seed, **dict(world or {}))
             trial = _trial(ratings, min(cold, size // 2), seed)
-            rows += _rows(trial, size, seed, epsilons, delta, steps, settings, twin)
+            rows += _rows(trial, size, seed, epsilons, delta, steps, settings, reference)
     return tuple(rows)
 
 
@@ -201,13 +201,13 @@ def _rows(
     delta: float,
     steps: Sequence[str],
     settings: ReleaseSettings | None,
-    twin: str,
+    reference: str,
 ) -> list[PriceRow]:
     train = trial.split.train
     base = trial.mae(_without_factors(train))
     counts = np.bincount(train.items, minlength=train.n_items)[trial.target]
     popular = trial.ndcg(np.tile(counts, (trial.held.shape[0], 1)).astype(float))
-    whole = _release(twin, trial, math.inf, delta, settings)
+    whole = _release(reference, trial, math.inf, delta, settings)
     full = base - trial.mae(whole)
 
     def row(step: str, epsilon: float, model: ItemModel) -> PriceRow:
@@ -228,7 +228,7 @@ def _rows(
             trial.held.nnz,
         )
 
-    rows = [row(twin, math.inf, whole)]
+    rows = [row(reference, math.inf, whole)]
     for epsilon in epsilons:
         for step in steps:
             made = _release(step, trial, epsilon, delta, settings)

@@ -36,7 +36,7 @@ class Standing:
     gap: Comparison | None
     ndcg: Interval
     lists: Comparison | None
-    twin: bool
+    non_private: bool
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Surface:
     """MAE of the published variant over both budgets: rows ε, columns ε′. worst, best: of cells."""
 
     name: str
-    twin: Interval | None
+    non_private: Interval | None
     epsilons: tuple[float, ...]
     cells: dict[tuple[float, float], float]
 
@@ -118,14 +118,14 @@ def _standings(table: CrossDomainTable) -> list[Standing]:
             gap=against(table, point, BASELINE),
             ndcg=point.ndcg_at_10,
             lists=against(table, point, "popularity", "ndcg_at_10"),
-            twin=_twin(point.contender),
+            non_private=_non_private(point.contender),
         )
         for point in table.at_base()
         if not _on_surface(point.contender)
     ]
 
 
-def _twin(contender: Contender) -> bool:
+def _non_private(contender: Contender) -> bool:
     return contender.method.startswith("nx-map")
 
 
@@ -217,7 +217,7 @@ def _figure(
                 named(contender),
                 budget(contender),
                 tuple(known.get(x, known.get(None)) for x in columns),
-                _twin(contender),
+                _non_private(contender),
             )
             for contender, known in found.items()
         ),
@@ -252,9 +252,11 @@ def _surfaces(table: CrossDomainTable) -> list[Surface]:
             and point.mae is not None
         }
         cells = {pair: errors[pair] for pair in itertools.product(grid, grid) if pair in errors}
-        twin = [p.mae for p in table.at_base() if p.contender.method == f"n{method}"]
+        non_private = [p.mae for p in table.at_base() if p.contender.method == f"n{method}"]
         if cells:
-            found.append(Surface(NAMES[method], twin[0] if twin else None, grid, cells))
+            found.append(
+                Surface(NAMES[method], non_private[0] if non_private else None, grid, cells)
+            )
     return found
 
 
