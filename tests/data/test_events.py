@@ -16,6 +16,7 @@ from tacit.data import (
     Ratings,
     RatingScale,
     from_frame,
+    generate,
     load,
     read_history,
     read_ratings,
@@ -168,6 +169,24 @@ def test_on_the_command_line(write: Write, capsys: pytest.CaptureFixture[str]) -
     assert stars(path) == {"2": 1, "5": 1}
     assert stars(path, "--events") == {"1": 2}
     assert stars(path, "--plays", "plays", "--least-plays", 2) == {"0": 1, "1": 1}
+
+
+@pytest.mark.parametrize("words", [("ease",), ("private", "--epsilon", "inf")])
+def test_a_model_of_events_takes_items_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """Fitted to a file without stars, a model lists for a history that has none either."""
+    generated = generate(users=60, items=25, ratings=1500, seed=3).as_events()
+    write_ratings(generated, tmp_path / "r.csv")
+    (tmp_path / "h.csv").write_text("item\n3\n7\n")
+    model = str(tmp_path / "m.tacit")
+    assert main(["fit", *words, str(tmp_path / "r.csv"), "-o", model, "--json"]) == 0
+    capsys.readouterr()
+    history = ("--history", str(tmp_path / "h.csv"))
+    assert main(["recommend", model, *history, "-n", "4", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["rated"] == 2
+    assert len({row["item_id"] for row in made["items"]} - {3, 7}) == 4
 
 
 def test_events_of_a_movielens_folder(tmp_path: Path) -> None:

@@ -179,11 +179,11 @@ def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Cont
         _ = Private(epsilon, **given).settings  # refuses bad ones before anything is read
     found = [Contender("private", given | {"epsilon": each}, each) for each in epsilons]
     popular = [each for each in epsilons if math.isfinite(each)]
-    of_popularity = {"delta": given["delta"]}
+    of_popularity = {"delta": given["delta"], "domain": given["target"]}
     found += [
         Contender("private-popularity", of_popularity | {"epsilon": each}, each) for each in popular
     ]
-    plain = ["item-item", *(["als"] if find_spec("implicit") else [])]
+    plain = ["ease", "item-item", *(["als"] if find_spec("implicit") else [])]
     return [*found, *map(Contender, plain)]
 
 

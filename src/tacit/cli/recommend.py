@@ -197,7 +197,7 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
         return {}, 0
     given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     ids = getattr(model, "history_ids_", model.item_ids_)
-    own = read_history(path, item_ids=ids, **given)
+    own = read_history(path, item_ids=ids, events=_of_events(model), **given)
     known = set(ids.tolist())
     unknown = sum(item not in known for item in own)
     if own and unknown == len(own):
@@ -209,6 +209,14 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
     return own, unknown
+
+
+def _of_events(model: Any) -> bool:
+    """Whether the model was fitted to events: then a history needs no stars."""
+    from tacit.data.scales import EVENTS
+
+    liked_from = getattr(model, "liked_from_", None)
+    return getattr(model, "scale_", None) == EVENTS or liked_from == EVENTS.liked_from
 
 
 def _known(model: Any, ids: Sequence[str]) -> list[Any]:

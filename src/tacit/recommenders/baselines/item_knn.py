@@ -32,7 +32,8 @@ class ItemKNN(Baseline):
 
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
     algorithms (WWW 2001): adjusted cosine, the k most alike items, none of negative similarity.
-    Where they rated none of them, the item's mean stands. No privacy.
+    Where they rated none of them, the item's mean stands. No privacy. It is for stars: a list by
+    them begins with what one person gave five stars; `ItemItem` is for lists.
 
     domain: learn from and recommend items of this one alone; None: all items, of whatever domain.
     significance: co-raters below which a similarity is scaled down; 0 switches it off.
