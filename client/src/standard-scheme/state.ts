@@ -214,8 +214,7 @@ export class State {
 
   private check(): void {
     require(isInteger(this.created, 0), "a memory has the second of its creation");
-    const epochs = isInteger(this.lastEpoch, -1) && isInteger(this.spoken, -1);
-    require(epochs, "an epoch is a whole number");
+    require([this.lastEpoch, this.spoken].every((one) => isInteger(one, -1)), "an epoch is a whole number");
     require(typeof this.binding === "string", "a binding is a text");
     for (const [item, record] of this.records) {
       require(isId(item) && isRecord(record), "an item and what was decided about it");
@@ -227,8 +226,8 @@ export class State {
     const logged = this.log.every(([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string");
     require(logged, "a log of digests");
     require(this.aliases.flat().every(isId), "old ids and new ones");
-    const settled = isInteger(this.epochLength, 0) && typeof this.closed === "boolean";
-    require(settled, "the length of an epoch, and whether the memory is closed");
+    require(isInteger(this.epochLength, 0), "the length of an epoch");
+    require(typeof this.closed === "boolean", "whether the memory is closed");
   }
 }
 
@@ -306,8 +305,8 @@ function restore(state: State, rated: Iterable<ItemId>, { now, length, spoken }:
 
 /** What ended before now is over: another letter of those epochs may have left. */
 function close(state: State, now: number, length: number): void {
-  const reckoning = { created: state.created, length: state.epochLength || length };
-  const ended = latestEnded(now, reckoning) ?? -1;
+  const { created, epochLength } = state;
+  const ended = latestEnded(now, { created, length: epochLength || length }) ?? -1;
   state.lastEpoch = Math.max(state.lastEpoch, state.spoken, ended);
 }
 
