@@ -32,11 +32,19 @@ WORDS = {
     "she|hers?|herself": "they, the person, a user",
 }
 """What is refused, as a pattern of whole words, and what to write instead."""
+IN_PAGES = {"told": "reported, sent, revealed"}
+"""The same for documentation alone: code still has names of these."""
 READ = ("src", "docs", "README.md", "CHANGELOG.md", "client/src", "client/page/src")
-_WORDS = {
-    re.compile(rf"\b(?:{words})\b".replace(" ", r"\s+"), re.IGNORECASE): instead
-    for words, instead in WORDS.items()
-}
+
+
+def _patterns(words: dict[str, str]) -> dict[re.Pattern[str], str]:
+    return {
+        re.compile(rf"\b(?:{each})\b".replace(" ", r"\s+"), re.IGNORECASE): instead
+        for each, instead in words.items()
+    }
+
+
+_EVERYWHERE, _PAGES = _patterns(WORDS), _patterns(WORDS | IN_PAGES)
 _RELEASED = re.compile(r"^## \[\d", re.MULTILINE)
 
 
@@ -44,7 +52,7 @@ def plain(name: str, text: str) -> Iterator[str]:
     """A line for each refused word of a file; of a changelog, in what is not released."""
     if name.endswith("CHANGELOG.md"):
         text = _RELEASED.split(text)[0]
-    for word, instead in _WORDS.items():
+    for word, instead in (_PAGES if name.endswith(".md") else _EVERYWHERE).items():
         for match in word.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
             yield f"{name}:{line}: '{' '.join(match.group().split())}': write {instead}"

@@ -49,3 +49,9 @@ def test_released_changes_stay_as_they_are():
     """Of a changelog only the unreleased part is read."""
     text = "## [Unreleased]\n- plain\n\n## [0.1.0]\n- whoever\n"
     assert not list(check_text.plain("CHANGELOG.md", text))
+
+
+def test_some_words_are_refused_in_documentation_alone():
+    """Code still has names of these."""
+    assert list(check_text.plain("docs/a.md", "it is told"))
+    assert not list(check_text.plain("src/a.py", "told = 1"))

@@ -159,7 +159,7 @@ def matrix_factorization(
 @app.command("user-average")
 @options.reads_ratings
 def user_average(source: options.Source, out: Out, as_json: JSON = False) -> None:
-    """Predict everybody's own mean. No privacy: a baseline."""
+    """Predict each person's own mean. No privacy: a baseline."""
     from tacit.recommenders.baselines import UserAverage
 
     fit_baseline("user-average", UserAverage(), source, out, as_json)

@@ -32,7 +32,7 @@ def _commands() -> None:
 
 @app.command()
 def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
-    """Show every budget with what was spent, and the kept states."""
+    """Show every budget with what was spent, and the stored states."""
     found = _inspected(where, second)
     budgets = [budget_row(balance) for balance in found.balances]
     result = {**_summary(found), "budgets": budgets, "states": found.states}

@@ -119,7 +119,7 @@ def token(
     operator_key: Annotated[Path, typer.Option("--operator-key", help="The operator's key.")],
     as_json: JSON = False,
 ) -> None:
-    """Print the token of an epoch, where the key is kept.
+    """Print the token of an epoch, where the key is stored.
 
     It is what  tacit ledger advance --token  takes.
     """

@@ -93,7 +93,7 @@ _COLUMNS = {
         str | None, typer.Option(help="Column of numbers of plays, read in place of stars.")
     ],
     "least_plays": Annotated[
-        float | None, typer.Option(help="So many plays and more are a like; 1 if left out.")
+        float | None, typer.Option(help="This many plays or more are a like; 1 if left out.")
     ],
     "events": Annotated[
         bool | None,

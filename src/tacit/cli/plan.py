@@ -78,7 +78,9 @@ def sketches(
 def prec(
     objects: Annotated[int, typer.Option(help="Objects to choose from in a round, at most.")],
     rounds: Annotated[int, typer.Option(help="Rounds, each with one recommendation.")],
-    peers: Annotated[int, typer.Option(help="Voters to hide among: promised, or kept by a gate.")],
+    peers: Annotated[
+        int, typer.Option(help="Voters to hide among: assumed, or enforced by a gate.")
+    ],
     voters: Annotated[int, typer.Option(help="Voters that there could ever be.")],
     diversity: Annotated[
         int, typer.Option(help="Rounds at most in which the client likes several objects.")
@@ -96,7 +98,7 @@ def prec(
 ) -> None:
     """Count the voters that p-REC needs.
 
-    And say what it tells about each of them: with a gate, whatever people do; without one, if
+    And compute what it reveals about each of them: with a gate, whatever people do; without one, if
     enough voters agree with the client in every round, which nobody can check.
     """
     from tacit.designs.prec.planner import curves

@@ -54,11 +54,11 @@ def fit(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Lists from anybody's ratings, privately.
+    """Private lists from one file of ratings.
 
     In one domain or across two.
 
-    What was released, and whether lists are worth it, is printed and stands on the card.
+    What was released, and whether lists are useful, is printed and stated on the card.
     """
     from tacit.designs.private import Private
     from tacit.errors import PrivacyError
@@ -225,7 +225,7 @@ def plan(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Say whether private lists are worth it, before any data.
+    """Compute whether private lists would be useful, before any data are used.
 
     A rule fitted on films: lists beat popularity from 55 sqrt(2 ln items) sigma people on. With
     --every and --for, epsilon is for all fits together, and what each may take is printed.

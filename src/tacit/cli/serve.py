@@ -47,7 +47,7 @@ def serve(
     visitors: Annotated[
         bool | None,
         typer.Option(
-            "--visitors/--no-visitors", help="Whether anybody gets a person's key [only --demo]."
+            "--visitors/--no-visitors", help="Whether visitors get a person's key [only --demo]."
         ),
     ] = None,
     behind_tls: Annotated[

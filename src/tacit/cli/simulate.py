@@ -36,8 +36,12 @@ app.command()(pdap)
 @app.command()
 def sketches(
     items: Annotated[str, typer.Option(help="Items; several numbers with commas.")] = "60",
-    rated: Annotated[str, typer.Option(help="Items that a person rated; likewise.")] = "20",
-    epsilon: Annotated[str, typer.Option(help="Nats for a report; likewise; inf: no noise.")] = "1",
+    rated: Annotated[
+        str, typer.Option(help="Items that a person rated; several with commas.")
+    ] = "20",
+    epsilon: Annotated[
+        str, typer.Option(help="Nats for a report; several with commas; inf: no noise.")
+    ] = "1",
     method: Annotated[
         list[str] | None,
         typer.Option(help="maxsense, multi-maxsense or pairwise-preference; repeat for several."),

@@ -6,7 +6,7 @@ Releases   to each client one candidate of each round, and whether their gate is
 Charges    the run's own budget, once, with what all clients together can ever learn: when the run
            begins. Its epsilon and delta are on the last card. A second run is another name.
 Keeps      the run in the ledger, in one transaction with each answer. If that is undone, so is the
-           run, and the step is done again with fresh noise: what was drawn was told to nobody. So
+           run, and the step is done again with fresh noise: what was drawn was shown to nobody. So
            no noise is used twice, and nobody is answered twice.
            Answers are kept for ever, as everywhere: of a vote it says which round it was for.
 """

@@ -23,8 +23,8 @@ export function Consent({ visit }: { visit: Visit }) {
             <ul>
               <li>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</li>
               <li>
-                Clicks on films of a list, looking films up, telling how many you rated, or a film that
-                someone knows you saw: each tells what was held back.
+                Clicks on films of a list, looking films up, saying how many you rated, or a film that
+                someone knows you saw: each reveals what was held back.
               </li>
               <li>The service sees when this page is open, at the time of each letter.</li>
             </ul>

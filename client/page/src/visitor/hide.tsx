@@ -19,7 +19,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         </h1>
         <p>
           {offer.table !== undefined && "Only for letters to the service: your list does not need this. "}
-          What people watch, and how they rate it, tells a lot about them. Choose what should be harder
+          What people watch, and how they rate it, reveals a lot about them. Choose what should be harder
           to read from your stars.
         </p>
       </div>
@@ -54,7 +54,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           {visit.sent[releasePath(offer.name)] !== undefined && (
             <p class="stays">
               Your letters were disguised under one answer. Under another one your device decides
-              nothing new and repeats the latest letter: new films could tell which answer is true.
+              nothing new and repeats the latest letter: new films could reveal which answer is true.
             </p>
           )}
         </fieldset>

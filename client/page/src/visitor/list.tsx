@@ -90,7 +90,7 @@ function ListByLetter({ visit, list }: { visit: Visit; list: readonly Ranked[] }
         </Heading>
         <p>
           The service answered your latest letter with scores of every film. They are kept here: your
-          device added your part, left out what you rated, and tells nobody what came out.
+          device added your part, left out what you rated, and sends the result to nobody.
         </p>
       </div>
       <Films visit={visit} heading={first ? "h2" : "h3"} films={unseen} />

@@ -162,7 +162,7 @@ function namesOf(item: ItemId, offer: Offer | undefined): ItemId[] {
 
 /**
  * Ratings with these stars for an item, or without them. It keeps its first second, and the names
- * that it was rated under: deletions are told from new names by them.
+ * that it was rated under: they distinguish deletions from new names.
  */
 function rated(before: kept.Ratings, names: ItemId[], stars: number | undefined): kept.Ratings {
   const after = new Map(before);
