@@ -36,7 +36,7 @@ from postgres_server import Server, programs, server
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
-from tacit.ledger.history import Budget, Told
+from tacit.ledger.history import Budget, LogState
 from tacit.ledger.spending import Spending
 from tacit.testing.ledgers import LedgerConformance
 
@@ -153,13 +153,13 @@ def starts(bench: Bench) -> Rows:
 
 def _text(budgets: int) -> dict[str, Any]:
     """What a checkpoint of many budgets takes, besides the store."""
-    told = Told(ledger="0" * 32)
+    told = LogState(ledger="0" * 32)
     for n in range(budgets):
         told.budgets[n] = Budget("shop", "subject", f"person-{n:010}", "pure", 10**6, 0, None, n)
     began = time.perf_counter()
     text = told.text()
     made = time.perf_counter()
-    again = Told.from_text(text)
+    again = LogState.from_text(text)
     read = time.perf_counter()
     return {
         "text of a checkpoint, budgets": budgets,

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpointing, open_ledger
 from tacit.ledger import replaying as replaying_
 from tacit.ledger.chain import body_of, link
-from tacit.ledger.history import CHECKPOINT, Told, digest_of
+from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.opening import found_at
 from tacit.testing.ledgers import FILMS, ask, count
 
@@ -157,9 +157,9 @@ def forged_end(place: Place) -> str:
     ((ledger, last, before, releases),) = place.edit(
         "SELECT ledger, sequence, hash, (SELECT count(*) FROM ledger_requests) FROM ledger_head"
     )
-    told = Told(ledger=ledger, sequence=last, hash=before, releases=releases)
+    told = LogState(ledger=ledger, sequence=last, hash=before, releases=releases)
     with place.open() as found:
-        replay = Told()
+        replay = LogState()
         replaying_.follow(found._reading, replay)
     told.budgets, told.states = replay.budgets, replay.states
     told.budgets[1].spent -= 1
@@ -202,7 +202,7 @@ def changed_new_answer(place: Place) -> str:
 def _refunded(place: Place, number: int) -> str:
     """The checkpoint's text with a step less of budget 1."""
     ((said,),) = place.edit("SELECT state FROM ledger_checkpoints WHERE sequence = :n", n=number)
-    told = Told.from_text(said)
+    told = LogState.from_text(said)
     assert told is not None
     told.budgets[1].spent -= 1
     told.budgets[1].epoch_spent -= 1

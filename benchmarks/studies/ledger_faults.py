@@ -37,7 +37,7 @@ from tacit.ledger import (
     spending,
     store,
 )
-from tacit.ledger.history import Told
+from tacit.ledger.history import LogState
 from tacit.ledger.schema import budgets, head
 from tacit.ledger.spending import Place, Spending, Stored
 from tacit.ledger.statements import Asked, Statement
@@ -278,7 +278,7 @@ def checkpoint_without_the_second_place(plant: Plant) -> None:
         plant(place, "check_known", lambda *_: None)
     newest = checkpoints.newest
 
-    def anywhere(connection: Connection, known: Head) -> Told | None:
+    def anywhere(connection: Connection, known: Head) -> LogState | None:
         told = newest(connection, known)
         if told is not None:
             told.passes = None
@@ -312,7 +312,7 @@ def verify_from_a_checkpoint(plant: Plant) -> None:
     def replayed(ledger: Ledger) -> Verification:
         with ledger._reading() as connection:
             told = checkpoints.newest(connection, ledger.head)
-        return replaying.follow(ledger._reading, told or Told())
+        return replaying.follow(ledger._reading, told or LogState())
 
     plant(Ledger, "verify", replayed)
 

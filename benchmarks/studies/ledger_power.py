@@ -22,7 +22,7 @@ from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
 from tacit.ledger.checkpoints import newest
-from tacit.ledger.history import Told
+from tacit.ledger.history import LogState
 from tacit.ledger.replaying import follow, replay
 from tacit.ledger.sqlite import engine
 from tacit.ledger.store import reading
@@ -220,7 +220,7 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
         file.close()
         found = replay(lambda: reading(store))
         with reading(store) as connection:
-            told = newest(connection, found.head) or Told()
+            told = newest(connection, found.head) or LogState()
         quick = told.begun > 0
         whole = whole and follow(lambda: reading(store), told) == found
     except Exception:  # whatever a broken file makes of it

@@ -30,7 +30,7 @@ from ledger_kills import kill_spenders
 from sqlalchemy import create_engine, event, insert
 
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, checkpointing, checkpoints, open_ledger
-from tacit.ledger.history import Budget, Told
+from tacit.ledger.history import Budget, LogState
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
@@ -55,9 +55,9 @@ def place(request, quick_folder):
 def read(monkeypatch):
     """The numbers of the entries that were replayed since it was last emptied."""
     numbers = []
-    entry = Told.entry
+    entry = LogState.entry
     monkeypatch.setattr(
-        Told, "entry", lambda told, row: (numbers.append(row.sequence), entry(told, row))[1]
+        LogState, "entry", lambda told, row: (numbers.append(row.sequence), entry(told, row))[1]
     )
     return numbers
 
@@ -343,9 +343,9 @@ def test_a_checkpoint_that_the_second_place_missed(quick, read):
 
 def test_a_false_checkpoint_in_the_chain_is_told(quick, monkeypatch):
     """An entry that says another state than the log, whoever wrote it, is found by a replay."""
-    text = Told.text
+    text = LogState.text
     monkeypatch.setattr(
-        Told, "text", lambda told, *rest: text(told, *rest).replace("films", "filmz")
+        LogState, "text", lambda told, *rest: text(told, *rest).replace("films", "filmz")
     )
     with_a_checkpoint(quick)
     monkeypatch.undo()
@@ -400,7 +400,7 @@ def test_entries_at_once_are_the_same(texts, answer):
 
 def test_the_text_of_a_state_stays(quick):
     """Its hashes are in logs: this text, of format 1, never changes."""
-    told = Told(ledger="a", operator=None, hash="b", sequence=7, epoch=2, releases=3)
+    told = LogState(ledger="a", operator=None, hash="b", sequence=7, epoch=2, releases=3)
     told.budgets = {
         2: Budget("shop", "dataset", "films", "approximate", 9, 8, 7, 6, 5, 2, 1),
         1: Budget("shop", "subject", "é", "pure", 10**18, 0, None),
@@ -412,7 +412,7 @@ def test_the_text_of_a_state_stays(quick):
         '[2, "shop", "dataset", "films", "approximate", 9, 8, 7, 6, 5, 2, 1]\n'
         '["a", 6, "c"]\n["b", 5, "d"]'
     )
-    again = Told.from_text(told.text())
+    again = LogState.from_text(told.text())
     assert again.budgets == told.budgets
     assert again.states == told.states
 
@@ -425,7 +425,7 @@ def test_the_text_follows_every_payment(quick):
             ledger.open_budget(holder, Cap.pure("1"))
         for n in range(6):
             ask(ledger, f"k{n}", TOM if n % 2 else FILMS)
-        told, texts = Told(), set()
+        told, texts = LogState(), set()
         with ledger._reading() as connection:
             for row in entries(connection, 0, 100):
                 told.entry(row)
@@ -613,7 +613,7 @@ def test_openings_at_once_write_one(place):
     with place.open() as one, place.open() as two, checkpoints_every(10):
         found = []
         for ledger in (one, two):
-            found.append(Told())
+            found.append(LogState())
             follow(ledger._reading, found[-1])
         for ledger, told in zip((one, two), found, strict=True):
             ledger._keeping.begin(told, 22)

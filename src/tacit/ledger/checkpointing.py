@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from tacit.errors import TacitError
 from tacit.ledger import checkpoints
 from tacit.ledger.chain import Head
-from tacit.ledger.history import Told
+from tacit.ledger.history import LogState
 from tacit.ledger.refusals import LedgerRefused
 from tacit.ledger.replaying import Read, entries, entries_at_once
 from tacit.ledger.spending import Place
@@ -48,7 +48,7 @@ class Keeping:
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
 
-    def begin(self, told: Told, before: int) -> None:
+    def begin(self, told: LogState, before: int) -> None:
         """After a sound replay. before: the newest entry when it began."""
         self._last = told.begun
         self._due = told.sequence + OFTEN  # nobody else writes it meanwhile
@@ -95,10 +95,10 @@ class Keeping:
         if told is not None:
             self._keep(told, known.sequence, least)
 
-    def _heard(self, known: Head, next_ones: Entries, until: float | None) -> Told | None:
+    def _heard(self, known: Head, next_ones: Entries, until: float | None) -> LogState | None:
         """Up to the end of the log, or to a problem; None if there was no time."""
         with self._read() as connection:
-            told = checkpoints.newest(connection, known) or Told(passes=known)
+            told = checkpoints.newest(connection, known) or LogState(passes=known)
         while True:
             worked = time.thread_time()
             with self._read() as connection:
@@ -112,7 +112,7 @@ class Keeping:
             if until is not None and time.monotonic() > until:
                 return None
 
-    def _keep(self, told: Told, before: int, least: int) -> None:
+    def _keep(self, told: LogState, before: int, least: int) -> None:
         """Write it, if it is worth it and nobody else did since `before`."""
 
         def write(place: Place) -> bool:
@@ -134,26 +134,26 @@ class Keeping:
         self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
 
 
-def _worth(told: Told, before: int, least: int) -> bool:
+def _worth(told: LogState, before: int, least: int) -> bool:
     """Whether so much was added, beside what there is to write, that it pays."""
     return told.sequence - _since(told, before) >= max(least, _least_for(told))
 
 
-def _since(told: Told, before: int) -> int:
+def _since(told: LogState, before: int) -> int:
     """The newest checkpoint that can be counted on: one that was just written, or was used."""
     return told.checkpoint if told.checkpoint > before else told.begun
 
 
-def _least_for(told: Told) -> int:
+def _least_for(told: LogState) -> int:
     """Entries, so that what is written for each of them stays bounded."""
     return len(told.budgets) // 4
 
 
-def _sound(told: Told) -> bool:
+def _sound(told: LogState) -> bool:
     return not told.problems
 
 
-def _check(told: Told | None) -> None:
+def _check(told: LogState | None) -> None:
     """Damage that is found while others spend is as bad as at the start."""
     if told is not None and not _sound(told):
         raise LedgerRefused(

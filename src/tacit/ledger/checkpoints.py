@@ -13,7 +13,7 @@ import json
 from sqlalchemy import Connection, delete, insert, select
 
 from tacit.ledger.chain import Head, link
-from tacit.ledger.history import CHECKPOINT, Told, digest_of
+from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.spending import Place, append
 
@@ -21,7 +21,7 @@ _TRIED = 2
 """As many as `write` leaves: the newest may be one that the second place does not know of yet."""
 
 
-def newest(connection: Connection, known: Head) -> Told | None:
+def newest(connection: Connection, known: Head) -> LogState | None:
     """The newest checkpoint that `known`, a head of the second place, covers; None without one.
 
     It is believed for the time being: the replay that begins with it has to pass `known`.
@@ -33,7 +33,7 @@ def newest(connection: Connection, known: Head) -> Told | None:
         .limit(_TRIED)
     ).all()
     for number, text in rows:
-        told = Told.from_text(text)
+        told = LogState.from_text(text)
         if told is not None and told.ledger == known.ledger and told.sequence == number - 1:
             told.passes = known
             if is_told(connection, told, text):
@@ -41,7 +41,7 @@ def newest(connection: Connection, known: Head) -> Told | None:
     return None
 
 
-def is_told(connection: Connection, told: Told, text: str) -> bool:
+def is_told(connection: Connection, told: LogState, text: str) -> bool:
     """Whether the entry that follows the state is in the log, and holds the hash of its text."""
     row = connection.execute(select(log).where(log.c.sequence == told.sequence + 1)).first()
     if row is None or row.kind != CHECKPOINT:
@@ -54,7 +54,7 @@ def is_told(connection: Connection, told: Told, text: str) -> bool:
     return follows and bool(said == digest_of(text))
 
 
-def write(place: Place, told: Told) -> None:
+def write(place: Place, told: LogState) -> None:
     """Put the state into the table and its hash into the chain, in the caller's transaction.
 
     told: a sound replay up to the place's last entry. What it began with is left there as well.

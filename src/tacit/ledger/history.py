@@ -48,7 +48,7 @@ class Budget:
 
 
 @dataclass
-class Told:
+class LogState:
     """The state after the entries seen so far.
 
     passes: a head that the chain has to pass, once the entries seen come so far. begun: the entry
@@ -161,7 +161,7 @@ class Told:
             yield json.dumps([name, *self.states[name]])
 
     @classmethod
-    def from_text(cls, text: str) -> Told | None:
+    def from_text(cls, text: str) -> LogState | None:
         """None for what no ledger wrote."""
         try:
             first, *rest = [json.loads(line) for line in text.split("\n")]
@@ -186,11 +186,11 @@ class Told:
 
 
 _STEPS = {
-    "created": Told.created,
-    "budget": Told.opened,
-    "epoch": Told.stepped,
-    "release": Told.released,
-    CHECKPOINT: Told.checked,
+    "created": LogState.created,
+    "budget": LogState.opened,
+    "epoch": LogState.stepped,
+    "release": LogState.released,
+    CHECKPOINT: LogState.checked,
 }
 
 

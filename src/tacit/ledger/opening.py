@@ -18,7 +18,7 @@ from tacit.ledger.checkpoints import newest
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import FileHead, HeadStore, check_known
 from tacit.ledger.heads_postgres import PostgresHead, give_back
-from tacit.ledger.history import Told
+from tacit.ledger.history import LogState
 from tacit.ledger.places import address, beside
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
 from tacit.ledger.replaying import follow
@@ -81,7 +81,7 @@ def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
     told = _told(engine, remembered)
     found = follow(lambda: reading(engine), told)
     if told.begun and not found.sound:  # the checkpoint may be what is wrong
-        told = Told()
+        told = LogState()
         found = follow(lambda: reading(engine), told)
     if not found.sound:
         raise LedgerRefused(
@@ -101,12 +101,12 @@ def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
     return ledger
 
 
-def _told(engine: Engine, remembered: Head | None) -> Told:
+def _told(engine: Engine, remembered: Head | None) -> LogState:
     """What is known before the replay: the newest checkpoint that the second place covers."""
     if remembered is None:
-        return Told()
+        return LogState()
     with reading(engine) as connection:
-        return newest(connection, remembered) or Told()
+        return newest(connection, remembered) or LogState()
 
 
 def _bring_up(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, case, func, select
 
 from tacit.ledger.chain import Head
-from tacit.ledger.history import Told
+from tacit.ledger.history import LogState
 from tacit.ledger.schema import (
     STATES_SINCE,
     answers,
@@ -58,10 +58,10 @@ class Verification:
 
 def replay(read: Read) -> Verification:
     """Everything the store holds against its log, from the first entry on."""
-    return follow(read, Told())
+    return follow(read, LogState())
 
 
-def follow(read: Read, told: Told) -> Verification:
+def follow(read: Read, told: LogState) -> Verification:
     """The entries after those of `told`, which learns of them, and every table of budgets, states
     and the head. Requests and answers are compared where their entries are read.
     """
@@ -71,7 +71,7 @@ def follow(read: Read, told: Told) -> Verification:
                 return _compared(connection, told)
 
 
-def hear(connection: Connection, told: Told, most: int) -> bool:
+def hear(connection: Connection, told: LogState, most: int) -> bool:
     """The next entries of the log, at most so many; False if there are no more."""
     rows = entries(connection, told.last, most)
     for row in rows:
@@ -116,7 +116,7 @@ def _fitting(connection: Connection, last: int, most: int) -> int:
     return max(1, sum(total <= BYTES_AT_ONCE for total in accumulate(sizes)))
 
 
-def _compared(connection: Connection, told: Told) -> Verification:
+def _compared(connection: Connection, told: LogState) -> Verification:
     _compare_head(connection, told)
     _compare_budgets(connection, told)
     _compare_states(connection, told)
@@ -162,14 +162,14 @@ def _beside_each_other() -> Select[Any]:
     ).select_from(joined)
 
 
-def _compare_head(connection: Connection, told: Told) -> None:
+def _compare_head(connection: Connection, told: LogState) -> None:
     rows = connection.execute(select(head)).all()
     found = [(r.ledger, r.operator, r.epoch, r.sequence, r.hash) for r in rows]
     if found != [(told.ledger, told.operator, told.epoch, told.sequence, told.hash)]:
         told.problems.append("The head of the ledger is not where its log ends.")
 
 
-def _compare_budgets(connection: Connection, told: Told) -> None:
+def _compare_budgets(connection: Connection, told: LogState) -> None:
     found = {row["id"]: dict(row) for row in connection.execute(select(budgets)).mappings()}
     for number in sorted(found.keys() | told.budgets.keys()):
         said = told.budgets.get(number)
@@ -178,7 +178,7 @@ def _compare_budgets(connection: Connection, told: Told) -> None:
             told.problems.append(f"Budget {number} does not hold what the log says.")
 
 
-def _compare_states(connection: Connection, told: Told) -> None:
+def _compare_states(connection: Connection, told: LogState) -> None:
     """One state in memory at a time: each may have 64 MiB."""
     if version(connection) < STATES_SINCE:
         return

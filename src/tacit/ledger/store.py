@@ -28,7 +28,7 @@ from tacit.ledger.epochs import follows
 from tacit.ledger.failures import explained
 from tacit.ledger.heads import HeadStore
 from tacit.ledger.heads_postgres import give_back
-from tacit.ledger.history import Told
+from tacit.ledger.history import LogState
 from tacit.ledger.refusals import (
     LedgerFailed,
     LedgerRefused,
@@ -173,7 +173,7 @@ class Ledger:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
 
-    def _begin(self, told: Told, *, before: Head | None) -> None:
+    def _begin(self, told: LogState, *, before: Head | None) -> None:
         """After the replay at the start. before: what the second place held when it began."""
         try:
             self._keeping.begin(told, 0 if before is None else before.sequence)
