@@ -15,11 +15,11 @@ from tacit import container
 from tacit.designs.private.device import DeviceLists
 from tacit.errors import ConfigError, ModelFileError
 
-_ITEMS = [*range(1, 8), "7", "ü", 10**12]
+ITEMS = [*range(1, 8), "7", "ü", 10**12]
 _SAID = {
     "message": "private-lists",
     "version": 1,
-    "items": _ITEMS,
+    "items": ITEMS,
     "titles": None,
     "context": None,
     "scale": [1.0, 5.0],
@@ -31,24 +31,24 @@ _SAID = {
 }
 
 
-def _model(mode: str, **said: Any) -> bytes:
+def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
     """A file of numbers that were fitted to nobody."""
-    draws = np.random.default_rng(7)
-    context = said.get("context") or _ITEMS
-    arrays: dict[str, Any] = {"means": draws.integers(0, 3000, len(_ITEMS))}
+    draws = np.random.default_rng(seed)
+    context = said.get("context") or ITEMS
+    arrays: dict[str, Any] = {"means": draws.integers(0, 3000, len(ITEMS))}
     places: dict[str, Any] = {}
     if mode == "taste":
         arrays |= {"damping": draws.integers(9000, 30000, len(context))}
         arrays |= {"mean": draws.integers(0, 9000, 4)}
         arrays |= {"directions": draws.integers(-32767, 32768, (4, 3))}
-        arrays |= {"items": draws.integers(-32767, 32768, (len(_ITEMS), 3))}
+        arrays |= {"items": draws.integers(-32767, 32768, (len(ITEMS), 3))}
         rows = [[place % 4, (place + 1 + place // 3) % 4] for place in range(len(context))]
         rows = [sorted(set(row)) for row in rows]
         places["offsets"] = np.cumsum([0, *map(len, rows)])
         places["columns"] = np.concatenate(rows)
     if mode == "top-items":
         chosen = draws.permutation(len(context))[:5]
-        places = {"context": chosen, "targets": draws.permutation(len(_ITEMS))[:4]}
+        places = {"context": chosen, "targets": draws.permutation(len(ITEMS))[:4]}
         arrays |= {"weights": draws.integers(-32767, 32768, (5, 4))}
     units = {
         name: (draws.random(values.shape[1:]) / 3e4).tolist() for name, values in arrays.items()
@@ -59,31 +59,31 @@ def _model(mode: str, **said: Any) -> bytes:
 
 
 MODELS = {
-    "taste": _model("taste"),
-    "top-items": _model("top-items"),
-    "popularity": _model("popularity"),
-    "taste across": _model("taste", context=["a", "b", 3, 4]),
-    "top-items across": _model("top-items", context=["a", "b", 3, 4, 5, 6]),
+    "taste": model("taste"),
+    "top-items": model("top-items"),
+    "popularity": model("popularity"),
+    "taste across": model("taste", context=["a", "b", 3, 4]),
+    "top-items across": model("top-items", context=["a", "b", 3, 4, 5, 6]),
 }
 _HISTORIES: tuple[dict[Any, float], ...] = (
     {},
     {1: 5.0},
     {1: 5.0, 2: 1.0, "7": 3.5, 10**12: 4.0},
     {"a": 5.0, "b": 2.0, 3: 4.0, "unknown": 3.0},
-    {item: 1.0 + place % 5 for place, item in enumerate(_ITEMS[:8])},
+    {item: 1.0 + place % 5 for place, item in enumerate(ITEMS[:8])},
     {2: 2.0, 3: 2.0},
 )
 _ODD: tuple[dict[Any, float], ...] = ({1: 0.5}, {1: 5.5})
 
 
-def ranking(name: str, history: dict[Any, float]) -> dict[str, Any]:
+def ranking(file: bytes, history: dict[Any, float]) -> dict[str, Any]:
     """A list of everything, with its scores to the last bit."""
     vector: dict[str, Any] = {
-        "model": MODELS[name].hex(),
+        "model": file.hex(),
         "history": [[tagged(item), stars] for item, stars in history.items()],
     }
     try:
-        rows = DeviceLists.decode(MODELS[name]).rank(history, n=100)
+        rows = DeviceLists.decode(file).rank(history, n=100)
     except ConfigError as error:
         return vector | {"error": "ValueError", "says": str(error)}
     return vector | {"ranked": [[tagged(item), score] for item, score in rows]}
@@ -110,7 +110,7 @@ def _refused() -> list[bytes]:
         {"version": 2},
         {"mode": "best"},
         {"items": [1] * 10},
-        {"items": [True, *_ITEMS[1:]]},
+        {"items": [True, *ITEMS[1:]]},
         {"context": [1, 2]},
         {"scale": [1.0]},
         {"clip": "2"},
@@ -144,6 +144,8 @@ def _none(data: bytes) -> dict[str, Any]:
 def content() -> dict[str, list[Any]]:
     """Lists of every kind of model, and files that are none."""
     return {
-        "rankings": [ranking(name, history) for name in MODELS for history in (*_HISTORIES, *_ODD)],
+        "rankings": [
+            ranking(file, each) for file in MODELS.values() for each in (*_HISTORIES, *_ODD)
+        ],
         "refused": [_none(data) for data in _refused()],
     }

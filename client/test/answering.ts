@@ -3,8 +3,8 @@
 import { createInterface } from "node:readline";
 import * as made from "./vectors.js";
 
-const { answer, completion, life, message, ranking, recommendation, release } = made;
-const KINDS = { answer, completion, life, message, ranking, recommendation, release };
+const { answer, completion, life, message, privateRanking, ranking, recommendation, release } = made;
+const KINDS = { answer, completion, life, message, privateRanking, ranking, recommendation, release };
 
 for await (const line of createInterface({ input: process.stdin })) {
   const vector = JSON.parse(line) as made.Vector;

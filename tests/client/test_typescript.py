@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import golden_item_table
+import golden_private_lists as private
 import golden_scheme as scheme
 import golden_scheme_lives as lives
 import golden_sketches as sketches
@@ -92,7 +93,7 @@ def same(vector, found):
     """Both made the same of it; what a refusal says is read by people, and is the same too."""
     given_ = {"campaigns", "catalogue", "history", "secret", "limits", "clusters", "liked_from"}
     given_ |= {"n", "disclosures", "disclosure", "visits", "values", "scores", "kind", "bytes"}
-    given_ |= {"table", "items", "levels"}
+    given_ |= {"table", "items", "levels", "model"}
     expected = {key: value for key, value in vector.items() if key not in given_}
     if expected.get("error") in ("ValueError", "MessageError"):
         expected["says"] = found.get("says")
@@ -253,6 +254,19 @@ def test_lists_at_home_are_equal(ask, data):
     levels = data.draw(st.dictionaries(keys, st.integers(0, scale - 1)))
     vector = golden_item_table.ranking(table, items, levels)
     same(vector, ask("ranking", vector))
+
+
+@CASES
+@given(
+    st.sampled_from(["taste", "top-items", "popularity"]),
+    st.sampled_from([None, ["a", "b", 3, 4, "7"]]),
+    st.integers(0, 2**20),
+    st.dictionaries(st.sampled_from([*private.ITEMS, "a", "b", "elsewhere"]), st.floats(1, 5)),
+)
+def test_lists_of_private_models_are_equal(ask, mode, context, seed, history):
+    """Whatever model and history: the same items in the same order, scores to the last bit."""
+    vector = private.ranking(private.model(mode, seed=seed, context=context), history)
+    same(vector, ask("privateRanking", vector))
 
 
 @CASES
