@@ -170,3 +170,23 @@ def test_an_immense_epsilon_has_a_finite_ladder():
     mechanism = SmoothCosineRelease(1e300, 1e-6, 2)
     assert np.isfinite(mechanism.scales).all()
     assert mechanism([[1, 2], [2, 2]]) == pytest.approx(6 / math.sqrt(40), abs=1e-6)
+
+
+@pytest.mark.parametrize("people", [1, 3, 40, 400, 4_000])
+def test_the_rung_is_the_largest_that_any_number_of_others_needs(people):
+    """As defined, term by term: after k others went, the rung that one person needs, less k."""
+    mechanism = SmoothCosineRelease(1.0, 1e-6, 1, 1000)
+    pair = np.ones((2, people), dtype=np.int64)
+    reaches = mechanism.scales * mechanism.epsilon / 2 * (1 - 1e-9)
+    largest = 0
+    for k, turn in enumerate(turns(pair, 1, len(mechanism.scales))):
+        units = math.ceil(min(turn, 2.0) * mechanism.halves) + 1
+        largest = max(largest, sum(reach < units for reach in reaches) - k)
+    assert mechanism.rung(pair) == largest
+
+
+def test_many_people_get_less_noise():
+    """The noise for 4,000 people is below a tenth of that for four."""
+    mechanism = SmoothCosineRelease(1.0, 1e-6, 1, 1000)
+    few, many = (np.ones((2, people), dtype=np.int64) for people in (4, 4_000))
+    assert distribution(mechanism, many)[1] < distribution(mechanism, few)[1] / 10
