@@ -70,8 +70,8 @@ class Released:
     def serves_lists(self) -> bool:
         """Whether lists are personal; otherwise everybody gets private popularity.
 
-        Top items are served whatever is expected: they beat PRIVATE popularity also where exact
-        popularity is out of reach.
+        Top items are served whatever is expected: they beat the popularity of the same release
+        also where exact popularity is out of reach.
         """
         return isinstance(self.lists, TopItems) or (
             self.lists is not None and self.usefulness.worthwhile
@@ -83,7 +83,7 @@ def release(
 ) -> Released:
     """sizes: numbers of context and target items. features: None without public metadata."""
     noises = noise_multipliers(settings)
-    sigma = overall(noises)
+    sigma = overall(noises[:4])
     counts = count(people, *sizes, noises[0], settings)
     effective = counts.people / sigma if sigma else None
     mode = chosen_mode(effective, features is not None, people.joint, settings)
@@ -93,7 +93,7 @@ def release(
         return Released(counts.means, counts.deviation, None, useful)
     if mode == "top-items" or features is None:
         size = head_size(effective, people.joint)
-        lists: Tastes | TopItems = top_items(people, counts, size, noises[1:])
+        lists: Tastes | TopItems = top_items(people, counts, size, noises[1:4])
     else:
         lists = _tastes(people, counts, features, noises, settings)
         useful = judged(useful, counts, lists)

@@ -76,7 +76,8 @@ def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> G
             *assumed("the catalogue, its domains and metadata, and the scale of stars", taken),
             "item metadata were made without these people's ratings or events",
             (
-                "four sums over people, declared before the first and charged whatever follows; "
+                f"{len(events(settings))} sums over people, declared before the first and charged "
+                "whatever follows; "
                 "each clips what one person adds, all of it together, on integers, with Gaussian "
                 "noise from the operating system's generator, through OpenDP"
             ),

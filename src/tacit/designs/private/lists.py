@@ -94,7 +94,7 @@ def in_words(released: Released) -> str:
         return f"{said} Personal lists are expected to beat popularity."
     lacking = f" About {useful.missing:,} more people are needed." if useful.missing else ""
     served = (
-        "They are served still, for they beat private popularity."
+        "They are served still: they beat the popularity that this release knows."
         if released.serves_lists
         else "Everybody gets the same list of popular items, made privately."
     )

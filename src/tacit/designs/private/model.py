@@ -18,8 +18,9 @@ from tacit.designs.private.device_file import at_device, device_file
 from tacit.designs.private.features import features
 from tacit.designs.private.fitting import release
 from tacit.designs.private.people import like_threshold, one, profiles
-from tacit.designs.private.settings import Mode, Settings
+from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 from tacit.designs.private.sides import sides_of
+from tacit.designs.private.stars import star_means
 from tacit.designs.private.tastes import Features
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
@@ -30,6 +31,7 @@ from tacit.recommenders.base import (
     ItemRecommender,
     Recommendations,
     checked_history,
+    pick,
     top_n,
 )
 from tacit.recommenders.files import (
@@ -63,6 +65,7 @@ class Private(ItemRecommender):
                      categories, year, price where there are any; (): none
     mode             "auto": by the noisy number of people; "taste"; "top-items"
     like_at          the least rating that is a like; None: 70 % of the way up the scale
+    stars            whether to release means of stars, too, with 40 % of mu^2, for `predict`
 
     Fitted: `released_`, all that left the platform; `item_ids_`, what lists are made of;
     `context_ids_`, what a history is read for.
@@ -79,15 +82,16 @@ class Private(ItemRecommender):
         features: Sequence[str] | None = None,
         mode: Mode = "auto",
         like_at: float | None = None,
+        stars: bool = False,
     ) -> None:
         self.epsilon, self.delta = epsilon, delta
         self.source, self.target, self.domain = source, target, domain
-        self.features, self.mode, self.like_at = features, mode, like_at
+        self.features, self.mode, self.like_at, self.stars = features, mode, like_at, stars
 
     @property
     def settings(self) -> Settings:
         """The parameters, checked; ConfigError for one that cannot be."""
-        return Settings(self.epsilon, self.delta, self.mode, self.like_at)
+        return Settings(self.epsilon, self.delta, self.mode, self.like_at, self.stars)
 
     def fit(self, ratings: Ratings, y: None = None) -> Private:
         """Learn from everybody. y: not used, as scikit-learn has it."""
@@ -100,6 +104,10 @@ class Private(ItemRecommender):
         usable = min(_used(both.context), _used(both.targets)) >= 2
         sizes = len(sides.context), len(sides.targets)
         self.released_ = release(people, sizes, both if usable else None, settings)
+        self.stars_ = None
+        if settings.stars:
+            known, noise = both.targets if usable else None, noise_multipliers(settings)[-1]
+            self.stars_ = star_means(ratings, sides.targets, known, noise)
         self.feature_names_, self.context_features_ = names, both.context if usable else None
         self.item_ids_ = ratings.item_ids[sides.targets]
         self.context_ids_ = ratings.item_ids[sides.context]
@@ -174,6 +182,17 @@ class Private(ItemRecommender):
         people = profiles(ratings, sides, self.threshold_, self.settings_.other_weight)
         return self._scores(people)
 
+    def predict(
+        self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
+    ) -> Floats:
+        """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
+        own = self._own(user, history)
+        if self.stars_ is None:
+            return pick(self._score(own), self.item_ids_, items)
+        places = np.array([self._numbers[1].get(item, -1) for item in own], dtype=np.int64)
+        stars = np.array(list(own.values()), dtype=np.float64)
+        return pick(self.stars_.predict(stars, places, self.scale_), self.item_ids_, items)
+
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """The n items that liking `item` alone speaks most for, beyond their popularity."""
         self._fitted()
@@ -237,7 +256,8 @@ class Private(ItemRecommender):
             **storing.released_to_header(self.released_),
             **items_to_header(self.item_ids_, self.titles_),
         }
-        container.write(path, header, storing.to_arrays(self.released_, self.context_features_))
+        arrays = storing.to_arrays(self.released_, self.context_features_)
+        container.write(path, header, arrays | storing.stars_to_arrays(self.stars_))
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
@@ -245,7 +265,7 @@ class Private(ItemRecommender):
         settings = storing.settings_from_header(header["settings"])
         model = cls(
             settings.epsilon, settings.delta, mode=settings.mode, like_at=settings.like_at,
-            **header["parameters"],
+            stars=settings.stars, **header["parameters"],
         )  # fmt: skip
         model.settings_, model.taken_ = settings, tuple(header["taken"])
         if not set(model.taken_) <= set(TAKEN):
@@ -258,6 +278,7 @@ class Private(ItemRecommender):
         model.released_, model.context_features_ = storing.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
+        model.stars_ = storing.stars_from(arrays, len(model.item_ids_)) if model.stars else None
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
         model.threshold_ = like_threshold(model.scale_, model.like_at)

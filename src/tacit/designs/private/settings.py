@@ -32,9 +32,10 @@ class Settings:
     """epsilon: inf for the non-private variant. mode: 'auto' decides from the noisy number of
     people. like_at: the least rating that is a like; None: 70 % of the way up the scale.
 
-    shares: of the four sums in mu^2. presence: norm of the entry for being there. damping: how much
-    less frequent items weigh in a profile. other_weight: weight of an item that is rated and not
-    liked. moment_clip, feature_clip, item_clip: norms of sums 2a, 2b, 3 (times sqrt(f), sqrt(k)).
+    stars: whether means of stars are released, too; star_share: of the whole mu^2, for them.
+    shares: of the four sums of lists in mu^2. presence: norm of the entry for being there. damping:
+    how much less frequent items weigh in a profile. other_weight: of an item rated and not liked.
+    moment_clip, feature_clip, item_clip: norms of sums 2a, 2b, 3 (times sqrt(f), sqrt(k)).
     mean_row: weight of a person's tastes themselves in sum 3. directions: most of them. edge: of
     the largest singular value of noise, what counts as a direction. personal_clip: largest norm of
     the tastes that a list is made from, times sqrt(k).
@@ -44,6 +45,8 @@ class Settings:
     delta: float = 1e-6
     mode: Mode = "auto"
     like_at: float | None = None
+    stars: bool = False
+    star_share: float = 0.4
     shares: tuple[float, float, float, float] = (0.25, 0.125, 0.125, 0.5)
     presence: float = 0.5
     damping: float = 0.25
@@ -74,8 +77,17 @@ class Settings:
             raise ConfigError(f"shares are four numbers above 0; got {self.shares}.")
         if not math.isclose(math.fsum(self.shares), 1):
             raise ConfigError(f"shares add up to 1; got {math.fsum(self.shares)}.")
+        if not 0 < self.star_share < 1:
+            raise ConfigError(f"star_share lies between 0 and 1; got {self.star_share}.")
         if not 0 < self.presence < 1 or self.directions < 2:
             raise ConfigError("presence lies between 0 and 1, and directions are 2 or more.")
+
+    @property
+    def all_shares(self) -> tuple[float, ...]:
+        """Of every sum in mu^2, that of stars last if there is one; they add up to 1."""
+        if not self.stars:
+            return self.shares
+        return (*((1 - self.star_share) * share for share in self.shares), self.star_share)
 
     @property
     def private(self) -> bool:
@@ -86,10 +98,10 @@ def noise_multipliers(settings: Settings, *, releases: int = 1) -> list[float]:
     """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta), or so many
     releases of them do."""
     if not settings.private:
-        return [0.0] * len(settings.shares)
+        return [0.0] * len(settings.all_shares)
 
     def parts(noise: float) -> list[float]:
-        return [noise / math.sqrt(share) for share in settings.shares]
+        return [noise / math.sqrt(share) for share in settings.all_shares]
 
     noise = smallest_noise(
         lambda noise: repeat(compose(*map(event, parts(noise))), releases),

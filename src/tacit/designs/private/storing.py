@@ -13,6 +13,7 @@ from scipy import sparse
 
 from tacit.designs.private.fitting import Released, Tastes
 from tacit.designs.private.settings import Settings
+from tacit.designs.private.stars import StarMeans
 from tacit.designs.private.top_items import TopItems
 from tacit.designs.private.usefulness import Usefulness
 from tacit.engine.profile_sums_compiled import Centre
@@ -64,6 +65,19 @@ def to_arrays(released: Released, features: sparse.csr_array | None) -> dict[str
             "feature_values": features.data,
         }
     return arrays
+
+
+def stars_to_arrays(found: StarMeans | None) -> dict[str, NDArray[Any]]:
+    """Released means of stars, if there are any."""
+    if found is None:
+        return {}
+    return {"star_mean": np.array([found.mean]), "star_effects": found.effects}
+
+
+def stars_from(arrays: Arrays, targets: int) -> StarMeans:
+    """What `stars_to_arrays` wrote."""
+    mean = float(_floats(arrays, "star_mean", 1)[0])
+    return StarMeans(mean, _floats(arrays, "star_effects", targets))
 
 
 def from_file(

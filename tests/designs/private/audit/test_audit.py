@@ -20,7 +20,7 @@ def test_no_sum_takes_more_than_its_event(world, person):
     shares = []
     for _, moved in replays(world.fit, tables(PERSONS[person]), answers()):
         assert moved.differences == ()
-        shares.append(overspent(world.mode, world.across, moved.moves))
+        shares.append(overspent(world, moved.moves))
     assert 0 < max(shares) <= 1 + 1e-9
     assert person != "likes everything" or max(shares) > 0.99
 

@@ -224,7 +224,7 @@ class Planted:
         if math.isinf(mu):
             return True, None
         moves = [moved.moves for _, moved in found]
-        share = max(overspent(self.world.mode, self.world.across, each) for each in moves)
+        share = max(overspent(self.world, each) for each in moves)
         return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of(mu, DELTA)), None
 
 

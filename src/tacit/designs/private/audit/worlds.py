@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private import Private, Settings, events, storing
-from tacit.designs.private.settings import Mode
+from tacit.designs.private import Private, Settings, storing
+from tacit.designs.private.settings import Mode, noise_multipliers
 
 EPSILON, DELTA = 1.0, 1e-6
 ITEMS, GENRES = 20, 5
@@ -46,18 +46,23 @@ class World:
 
     mode: Mode
     across: bool
+    stars: bool = False
 
     @property
     def name(self) -> str:
-        return f"private, {self.mode}, {'across domains' if self.across else 'one domain'}"
+        where = "across domains" if self.across else "one domain"
+        return f"private, {self.mode}, {where}{', with stars' if self.stars else ''}"
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
         """The shipped recommender; the arrays of its model file, and the other released numbers."""
         source, target = ("books", "films") if self.across else (None, None)
-        model = _Clipped(EPSILON, DELTA, source=source, target=target, mode=self.mode).fit(table)
+        model = _Clipped(
+            EPSILON, DELTA, source=source, target=target, mode=self.mode, stars=self.stars
+        ).fit(table)
         released = model.released_
         return {
             **storing.to_arrays(released, model.context_features_),
+            **storing.stars_to_arrays(model.stars_),
             "people": np.array([released.usefulness.people, released.deviation]),
         }
 
@@ -71,7 +76,10 @@ class _Clipped(Private):
         return replace(super().settings, moment_clip=small, feature_clip=small, item_clip=small)
 
 
-WORLDS = tuple(World(mode, across) for mode in ("taste", "top-items") for across in (False, True))
+WORLDS = (
+    *(World(mode, across) for mode in ("taste", "top-items") for across in (False, True)),
+    World("taste", True, stars=True),
+)
 
 
 def tables(person: Stars, people: int = 40) -> Tables:
@@ -115,11 +123,10 @@ def answers(seed: int = 0) -> Answer:
     return answer
 
 
-def overspent(mode: Mode, across: bool, moves: tuple[float, ...]) -> float:
+def overspent(world: World, moves: tuple[float, ...]) -> float:
     """The largest share of its own event that a sum uses up in mu^2: at most 1."""
-    sizes = (1, 2, 1, 1) if mode == "taste" else (1, 2, 2, 1 if across else 2)
-    ends = np.cumsum((0, *sizes))
-    settings = Settings(EPSILON, DELTA)
+    sizes = (1, 2, 1, 1) if world.mode == "taste" else (1, 2, 2, 1 if world.across else 2)
+    ends = np.cumsum((0, *sizes, *([1] if world.stars else [])))
     used = [sum(move**2 for move in moves[a:b]) for a, b in pairwise(ends)]
-    declared = [event.noise_multiplier for event in events(settings)]  # type: ignore[attr-defined]
-    return max(float(mu * noise**2) for mu, noise in zip(used, declared, strict=True))
+    noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
+    return max(float(mu * noise**2) for mu, noise in zip(used, noises, strict=True))

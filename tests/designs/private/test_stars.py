@@ -1,0 +1,91 @@
+"""Means of stars: a fifth sum, in people's own contributions, and predictions from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit import Private, load_model
+from tacit.accounting import GDPAccountant
+from tacit.data.ratings import Ratings
+from tacit.designs.private import events
+from tacit.designs.private.settings import Settings, noise_multipliers, overall
+from tacit.designs.private.stars import contributions, star_means
+from tacit.errors import ConfigError
+
+
+def rows_of(ratings: Ratings, person: int) -> dict[int, list[float]]:
+    """Place to values of one person's contribution, alone."""
+    alone = ratings.of_users(np.array([person]))
+    (block,) = contributions(alone, np.arange(ratings.n_items))
+    return dict(zip(block.places.tolist(), block.values.tolist(), strict=True))
+
+
+def test_a_contribution_is_the_same_alone_and_among_others(world):
+    """Bit for bit, for every person."""
+    (block,) = contributions(world, np.arange(world.n_items))
+    for person in range(world.n_users):
+        own = block.people == person
+        among = dict(zip(block.places[own].tolist(), block.values[own].tolist(), strict=True))
+        assert among == rows_of(world, person)
+
+
+def test_five_events_cost_what_is_asked():
+    """Stars have 40 % of mu^2 and lists the rest; all together cost at most epsilon."""
+    settings = Settings(stars=True)
+    accountant = GDPAccountant()
+    for event in events(settings):
+        accountant.add(event)
+    assert 0.999 < accountant.epsilon(1e-6) <= 1
+    noises = noise_multipliers(settings)
+    assert len(noises) == 5
+    assert noises[4] ** -2 / overall(noises) ** -2 == pytest.approx(0.4)
+    with pytest.raises(ConfigError):
+        Settings(star_share=1.0)
+
+
+def test_without_noise_means_are_those_of_people_and_items():
+    """Two people, two items: effects are mean stars above the person's own mean."""
+    ratings = Ratings.from_arrays([1, 1, 2, 2], [1, 2, 1, 2], [5, 3, 4, 2])
+    found = star_means(ratings, np.arange(2), None, 0.0)
+    assert found.mean == pytest.approx(3.5)
+    np.testing.assert_allclose(found.effects, [1, -1], atol=1e-6)
+    own = found.predict(np.array([5.0, 3.0]), np.array([0, 1]), ratings.scale)
+    np.testing.assert_allclose(own, (2 * 4 + 5 * 3.5) / 7 + np.array([1, -1]), atol=1e-6)
+
+
+def test_predictions_without_noise_beat_the_persons_mean(world):
+    """Mean error on the ratings themselves, leaving each out of the history."""
+    model = Private(math.inf, stars=True).fit(world)
+    errors, plain = [], []
+    for person in range(12):
+        own = world.history(person)
+        for item in list(own)[:4]:
+            rest = {other: stars for other, stars in own.items() if other != item}
+            errors.append(abs(model.predict([item], history=rest)[0] - own[item]))
+            plain.append(abs(float(np.mean(list(rest.values()))) - own[item]))
+    assert np.mean(errors) < np.mean(plain) + 0.1
+
+
+def test_predictions_lie_on_the_scale_and_survive_a_file(world, tmp_path):
+    """With much noise too; an unknown item is NaN; a file predicts the same."""
+    model = Private(0.1, stars=True).fit(world)
+    history = {0: 5.0, 3: 1.0}
+    made = model.predict([1, 2, 5, 999], history=history)
+    assert ((made[:3] >= 1) & (made[:3] <= 5)).all()
+    assert np.isnan(made[3])
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "m").predict([1, 2, 5, 999], history=history), made
+    )
+
+
+def test_the_card_counts_the_fifth_sum(world):
+    """One epsilon for lists and stars together."""
+    given = replace(world, catalogue_given=True)
+    (card,) = Private(1.0, stars=True).fit(given).guarantees()
+    assert 0.999 < card.epsilon <= 1
+    assert any("5 sums" in line for line in card.assumptions)
