@@ -40,7 +40,7 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Attack one release of people unknown to the attacker.
+    """Attack one release of people whose attribute the attacker does not know.
 
     Unknown is their attribute; they are attacked fold by fold.
     """

@@ -28,7 +28,7 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 @app.command()
 @options.reads_ratings
 def describe(source: options.Source, as_json: JSON = False) -> None:
-    """Count what a set of ratings holds, without showing one of them."""
+    """Summarise a set of ratings, without showing a single one."""
     ratings = source.read()
     result = {"path": str(source.path), **summary(ratings)}
     if source.columns["domain"] is not None:

@@ -22,7 +22,7 @@ def run(
     ],
     as_json: JSON = False,
 ) -> None:
-    """Ratings go in, recommendations come out, and an attacker fails: on generated data."""
+    """Run a design on generated data: ratings, recommendations, and an attack on what is sent."""
     if name not in DEMOS:
         raise ConfigError(f"No demo '{name}'. There is: {', '.join(DEMOS)}.")
     shown = demo(name)

@@ -36,7 +36,7 @@ class Check:
 def doctor(as_json: JSON = False) -> None:
     """Check that everything tacit needs works on this machine.
 
-    Exit code 1 if something that tacit cannot do without fails.
+    Exit code 1 if something that tacit requires does not work.
     """
     checks = []
     with progress("Examining", None, quiet=as_json) as advance:

@@ -48,9 +48,9 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Attack releases with a panel, and over time.
+    """Run a panel of attacks on releases, once and over time.
 
-    The strongest attacker comes first, with a bound for all together; errors and lists stand below.
+    The strongest attacker comes first, with a bound for all together; errors and lists follow.
     """
     from tacit.designs.standard_scheme import RELEASES
     from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE

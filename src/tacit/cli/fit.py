@@ -61,7 +61,7 @@ def xmap(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Recommend, privately, in a domain new to a person.
+    """Recommend, with privacy, in a domain where a person has not rated.
 
     k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
     """
@@ -133,7 +133,7 @@ def item_mean(
     damping: Annotated[float, typer.Option(min=0, help="Pseudo-ratings of the mean.")] = 5.0,
     as_json: JSON = False,
 ) -> None:
-    """Recommend what is rated highly on average. No privacy: a baseline."""
+    """Recommend the items with the highest mean rating. No privacy: a baseline."""
     from tacit.recommenders.baselines import ItemMean
 
     fit_baseline("item-mean", ItemMean(damping=damping), source, out, as_json)

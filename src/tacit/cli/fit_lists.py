@@ -81,7 +81,7 @@ def private_popularity(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Recommend what many like, privately.
+    """Recommend popular items, with differential privacy.
 
     One noisy count of the likes of each item: the same list for everybody.
     """

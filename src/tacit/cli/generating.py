@@ -40,9 +40,9 @@ def generate(
     ] = 0.8,
     as_json: JSON = False,
 ) -> None:
-    """Write generated ratings and an attribute that shows in them.
+    """Write generated ratings and a user attribute that affects them.
 
-    It shows in what is rated and how.
+    It affects which items are rated, and how.
     """
     from tacit.data import synthetic, write_items, write_ratings, write_users
 

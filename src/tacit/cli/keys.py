@@ -11,7 +11,7 @@ import typer
 from tacit.cli import output
 from tacit.cli.output import JSON
 
-app = typer.Typer(help="Give and take back the keys of a service.", no_args_is_help=True)
+app = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
@@ -39,7 +39,7 @@ def add(
     role: Annotated[Staff, typer.Option(help="What the key may do; see docs/service.md.")],
     as_json: JSON = False,
 ) -> None:
-    """Make a key and show it this once: the file keeps only its hash."""
+    """Make a key and show it once: the file stores only its hash."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import Role, add_key
 
@@ -51,7 +51,7 @@ def add(
 
 @app.command("list")
 def list_keys(folder: Folder, as_json: JSON = False) -> None:
-    """Show whose keys there are, never the keys."""
+    """List the names of the keys, never the keys."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import read_keys
 
@@ -65,7 +65,7 @@ def list_keys(folder: Folder, as_json: JSON = False) -> None:
 
 @app.command()
 def revoke(folder: Folder, name: Name, as_json: JSON = False) -> None:
-    """Take a key back. Its name stays taken: a log keeps its meaning."""
+    """Revoke a key. Its name cannot be used again, so that logs stay unambiguous."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import revoke_key
 

@@ -17,7 +17,7 @@ from tacit.errors import ConfigError, PrivacyError
 if TYPE_CHECKING:
     from tacit.ledger import Inspection
 
-app = typer.Typer(help="Say what privacy may be spent, and see what was.", no_args_is_help=True)
+app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_is_help=True)
 
 app.command()(create)
 app.command()(open_budget)

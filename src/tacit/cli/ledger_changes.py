@@ -63,9 +63,9 @@ def open_budget(
     second: Second = None,
     as_json: JSON = False,
 ) -> None:
-    """Open budgets, each with a cap for life.
+    """Open budgets, each with a lifetime cap.
 
-    A budget that is there with the same cap is left as it is; another cap is refused.
+    An existing budget with the same cap is unchanged; another cap is refused.
     """
     from tacit.ledger import open_ledger
 
@@ -95,7 +95,7 @@ def advance(
 ) -> None:
     """Begin the next epoch.
 
-    Caps per epoch are free again, caps for life stay.
+    Caps per epoch are reset, lifetime caps are not.
     """
     from tacit.ledger import open_ledger, token_of
 

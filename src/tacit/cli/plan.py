@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tacit.designs.prec.planner import Forecast
     from tacit.designs.sketches.planner import Plan
 
-app = typer.Typer(help="Say how many people a design needs.", no_args_is_help=True)
+app = typer.Typer(help="Compute how many people a design needs.", no_args_is_help=True)
 app.command("private")(private.plan)
 
 
@@ -42,7 +42,7 @@ def sketches(
 ) -> None:
     """Count the people that sketches need.
 
-    So many at least, whatever one does; and by each method.
+    Prints a lower bound for every method, and the need of each method here.
 
     Lower bounds hold whatever people like. What methods need depends on how different the clusters
     are: see --likes.

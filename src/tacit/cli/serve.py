@@ -57,8 +57,8 @@ def serve(
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
 
-    Left out, an option comes from TACIT_PORT and the like in the environment, or from [service] in
-    tacit.toml. The log is written to standard error, as JSON, without names or contents.
+    An option that is left out is read from the environment, such as TACIT_PORT, or from [service]
+    in tacit.toml. The log is written to standard error, as JSON, without names or contents.
     """
     from tacit.service.serving import serve as run
 
