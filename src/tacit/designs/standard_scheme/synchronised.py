@@ -89,12 +89,10 @@ class Shared:
                 mine[item] = Rating(float(star), min(now, entered.get(item, now)), now)
 
     def rated(self) -> tuple[dict[ItemId, float], dict[ItemId, int]]:
-        """The present stars of all devices, the latest of each item under whatever id, and when it
-        was entered."""
-        names, latest = dict(self.state.aliases), dict[ItemId, Rating]()
+        """The present stars of all devices, the latest of each id, and when it was entered."""
+        latest: dict[ItemId, Rating] = {}
         for item, rating in (row for rows in self.history.values() for row in rows.items()):
-            name = names.get(item, item)
-            latest[name] = max(latest.get(name, rating), rating, key=_order)
+            latest[item] = max(latest.get(item, rating), rating, key=_order)
         stars = {item: each.stars for item, each in latest.items() if each.stars is not None}
         return stars, {item: latest[item].entered for item in stars}
 
