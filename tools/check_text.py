@@ -27,6 +27,7 @@ WORDS = {
     "putting back": "replacement",
     "endless": "infinite, an infinite population",
     "at home": "on the device",
+    "(?:is|are|was|were|be|been) told": "is reported, is sent, gets, sees",
     "twins?": "non-private variant, the unchanged mechanism",
     r"crowds?(?!-| \{)": "population",  # not in a seed's text, nor in an option's value
     "she|hers?|herself": "they, the person, a user",

@@ -1,4 +1,4 @@
-/** Items are named by integers or texts. What is told apart in Python is told apart here. */
+/** Items are named by integers or texts. Ids that differ in Python differ here. */
 
 /** An integer that a number cannot hold exactly is a bigint; every other one is a number. */
 export type ItemId = number | bigint | string;

@@ -47,7 +47,7 @@ export function exposedBits(method: Method, unit: Unit, questions: number, rated
   return unit === "rating" ? 1 : Math.min(questions, 2);
 }
 
-/** SHA-256 of the item ids in their order, integers and texts told apart. */
+/** SHA-256 of the item ids in their order; integers and texts differ. */
 export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> {
   const parts = items.flatMap((item) => {
     if (!isId(item)) throw new RangeError(`an item is an integer or a text; got ${String(item)}`);

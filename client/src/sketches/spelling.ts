@@ -22,7 +22,7 @@ function trimmed(decimal: string): string {
 /**
  * An id for the eyes: what a screen would obey, or turn round, is written out as \u....
  *
- * The recommender chooses ids, and must not repaint what a person is told about it.
+ * The recommender chooses ids, and must not change what a person reads about it.
  */
 export function shown(item: ItemId): string {
   return Array.from(String(item), (letter) => {

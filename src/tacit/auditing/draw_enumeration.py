@@ -1,7 +1,7 @@
 """Every way the draws of the running code can fall, and how likely each is.
 
 Our own sampler draws an index in proportion to whole weights (`mechanisms.weights.draw_rows`). It
-is replaced by one that notes the weights and returns what it is told, and the program, a whole fit
+is replaced by one that notes the weights and returns a fixed outcome, and the program, a whole fit
 for instance, is run once for every fall. The chances are fractions of the weights really drawn
 with. Not for several threads at once: the sampler is replaced for the whole process.
 """

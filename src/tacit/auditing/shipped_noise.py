@@ -39,7 +39,7 @@ def laplace_pair(
     at_once: bool = False,
     untapped: bool = False,
 ) -> Pair:
-    """distance: L1, of all neighbours, before noise; what the rule is told."""
+    """distance: L1, of all neighbours, before noise; an input of the rule."""
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
     moved = moves(call, first, second)
     whole = int(np.abs(moved.steps).sum())

@@ -144,7 +144,7 @@ def _fetch(
 
 
 class _Bar:
-    """What pooch asks of a progress bar: bytes that came are told on, and too many are refused."""
+    """What pooch asks of a progress bar: received bytes are reported, and too many are refused."""
 
     def __init__(self, size: int, advance: Callable[[int], Any] | None) -> None:
         self._left = size + _BLOCK

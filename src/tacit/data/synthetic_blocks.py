@@ -60,7 +60,7 @@ def example(clusters: int) -> Blocks:
     """As many classes of people as item clusters, all equally large; each class has its favourite.
 
     Two: [[.9, .2], [.3, .8]]. More: .2, and .4 to .6 more for the favourite, and up to .2 more from
-    the first cluster to the last: without such slopes, clusters cannot be told apart.
+    the first cluster to the last: without such slopes, clusters cannot be distinguished.
     """
     if clusters < 2:
         raise ConfigError(f"Clusters are at least 2; got {clusters}.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.engine.base import Floats, Numbers, Table
 
 SEARCHED = 64
-"""So many values of a person are told apart; any further one is listed again for each rating."""
+"""This many values of a person are stored; any further one is listed again for each rating."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """64 bits added to 64 small counters in a few instructions.
 
-The compiler is told that a word is a row of 64 single bits, and finds the vector instructions of
+The compiler learns that a word is a row of 64 single bits, and finds the vector instructions of
 the machine for it (three per 32 counters on AVX2); written as a loop it does not. Bit c of the word
 goes to counter c, as every processor that Numba runs on has it (all store the low byte first).
 """

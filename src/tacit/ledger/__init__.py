@@ -1,4 +1,4 @@
-"""The durable budget store: what was spent is on disk before what it bought is told.
+"""The durable budget store: what was spent is on disk before the answer is given.
 
 ledger = open_ledger("budgets.db")
 ratings = Holder.dataset("shop", "ratings")

@@ -40,7 +40,7 @@ class Keeping:
     """The checkpoints that one process writes. Threads may share it."""
 
     def __init__(self, read: Read, write: Write, known: Callable[[], Head]) -> None:
-        """read, write: transactions of the ledger. known: the newest head that it was told of."""
+        """read, write: transactions of the ledger. known: the newest head that it knows of."""
         self._read, self._write, self._known = read, write, known
         self._last = known().sequence
         self._due = self._last + OFTEN

@@ -24,7 +24,7 @@ _APART = 4096
 
 
 class HeadStore(Protocol):
-    """Holds the newest head that anybody was told of. Never goes back."""
+    """Holds the newest head that was ever reported. Never goes back."""
 
     def read(self) -> Head | None:
         """What was last recorded, or None if nothing ever was."""

@@ -1,4 +1,4 @@
-"""Looking at a ledger without opening it for spending: damage is told, not refused."""
+"""Looking at a ledger without opening it for spending: damage is reported, not refused."""
 
 from __future__ import annotations
 

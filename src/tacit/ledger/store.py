@@ -76,7 +76,7 @@ class Ledger:
 
     @property
     def head(self) -> Head:
-        """The newest entry that this process was told is on disk in both places."""
+        """The newest entry that this process knows to be on disk in both places."""
         return self._known
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:

@@ -2,7 +2,7 @@
 
 Why      A visit is charged for entering the sums once. Who answers, how often, is up to callers.
 Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
-         is not learned: by then a first one and a second one cannot be told apart.
+         is not learned: by then a first one and a second one cannot be distinguished.
 Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
          is learned, and nothing else.
 """
@@ -76,5 +76,5 @@ def _again() -> PrivacyError:
 def _unknown() -> PrivacyError:
     return PrivacyError(
         "This choice is none of a visit here: only what select gave is answered, to the learner "
-        "that gave it, and settle has to be told whose place it takes. Nothing was learned."
+        "that gave it, and settle needs to know whose place it takes. Nothing was learned."
     )

@@ -68,8 +68,7 @@ async def outside(request: Request) -> AsyncIterator[None]:
 
 
 def own(caller: Caller, name: str) -> None:
-    """A person asks about themselves alone; about others they are told what they are "
-    "told of nobody."""
+    """A person asks about themselves alone; others look like people who do not exist."""
     if caller.role is Role.SUBJECT and caller.name != name:
         raise Problem(404, "There is nothing at this address.")
 

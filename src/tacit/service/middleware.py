@@ -24,7 +24,7 @@ from tacit.service.response import Answer
 from tacit.service.settings import Settings
 
 ALWAYS = "/healthz"
-"""Answered however many wait: who asks whether the process lives must not be told that it is dead
+"""Answered however many wait: who asks whether the process lives must not hear that it is dead
 because it is busy."""
 
 

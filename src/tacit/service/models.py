@@ -165,7 +165,7 @@ def _check_variant(where: str, kind: str, variant: str | None) -> None:
     if kind == "standard-scheme":
         raise ConfigError(
             f"{where} is a standard scheme, whose people send obfuscated ratings from their "
-            "devices; a model here is told true ones. Serve it as [disclosures.NAME]."
+            "devices; a model here gets true ones. Serve it as [disclosures.NAME]."
         )
 
 

@@ -25,7 +25,7 @@ from tacit.service.running import Service
 from tacit.service.settings import PREFIX, Settings
 
 STOPS_WITHIN = 6
-"""Seconds that requests in hand get when the service is told to stop."""
+"""Seconds that requests in hand get when the service has to stop."""
 LEAVES_WITHIN = 1.5
 """Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
@@ -106,7 +106,7 @@ def _serve_here(settings: Settings, bound: socket.socket, ready: Callable[[], No
 
 
 def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
-    Service.open(settings).close()  # whatever is wrong is told once, and no worker makes the ledger
+    Service.open(settings).close()  # an error is reported once, and no worker makes the ledger
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[_METRICS] = folder

@@ -54,7 +54,7 @@ class AccountantConformance:
     slack: ClassVar[float] = 1e-9
 
     def make(self) -> Accountant:
-        """An accountant that has not been told anything yet."""
+        """An accountant without events so far."""
         raise NotImplementedError
 
     def events(self) -> st.SearchStrategy[Event]:

@@ -65,7 +65,7 @@ export async function askOctets(path: string, asked?: Asked): Promise<Bytes> {
   return new Uint8Array(await (await ask(path, asked)).arrayBuffer());
 }
 
-/** What a person is told of anything that went wrong. */
+/** The message that a person gets about a failure. */
 export function told(error: unknown): string {
   if (error instanceof Refused) return `Your device refuses: ${error.message}.`;
   if (error instanceof Error && error.message) {

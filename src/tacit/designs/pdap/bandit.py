@@ -88,7 +88,7 @@ class Bandit:
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:
-        """An arm for each row. A visit each: what comes of it may be told to partial_fit."""
+        """An arm for each row. A visit each: its outcome may be passed to partial_fit."""
         names = {number: arm for arm, number in self._numbers.items()}
         return [names[self.policy.select(context).arm] for context in _rows(contexts)]
 

@@ -38,7 +38,7 @@ Per = Literal["visit", "subject"]
 
 @dataclass(frozen=True)
 class Agreement:
-    """How contexts are told, as vendors agree on it. epsilon: nats, inf for the true cell.
+    """How contexts are sent, as vendors agree on it. epsilon: nats, inf for the true cell.
 
     features: d, or 0 to tell nothing. slices: per feature; with noise, slices ** features answers
     are possible, at most 2 ** 20: few features, or two slices.
@@ -67,18 +67,18 @@ class Agreement:
 
     @property
     def told(self) -> bool:
-        """Whether anything is told at all."""
+        """Whether anything is sent at all."""
         return self.features > 0 and self.slices > 1
 
     @property
     def micros(self) -> int:
-        """epsilon as messages state it, rounded up; 0 if nothing is told."""
+        """epsilon as messages state it, rounded up; 0 if nothing is sent."""
         if not self.told:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
-        """Whether a message is told as agreed."""
+        """Whether a message is as agreed."""
         found = (len(forward.places), forward.slices, forward.epsilon)
         return found == (self.features, self.slices, self.micros)
 
@@ -92,7 +92,7 @@ class Forwarder:
 
     per: "visit", each costs epsilon; "subject", a person's answer is kept for as long as their cell
     stays the same, and only another cell costs epsilon again: that it changed can then be seen.
-    lifetime: nats that may be spent on one person; None: no limit. Persons are told apart by ids
+    lifetime: nats that may be spent on one person; None: no limit. Persons are distinguished by ids
     that never leave.
     """
 
@@ -120,7 +120,7 @@ class Forwarder:
 
     @property
     def event(self) -> Event | None:
-        """What one randomisation costs; None if nothing is told, or if nothing protects it."""
+        """What one randomisation costs; None if nothing is sent, or if nothing protects it."""
         return None if self._response is None else self._response.event
 
     @property

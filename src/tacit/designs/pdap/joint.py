@@ -36,7 +36,7 @@ _DRAWS = 4096  # random places among PARTS, drawn at once
 
 
 class Joint:
-    """A policy; `JointSetting` has what it can be told. epsilon inf: the same without noise."""
+    """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise."""
 
     name: ClassVar[str] = "sound-joint"
 
@@ -261,7 +261,7 @@ class Joint:
         self._follow(state.means, state.parts)  # drawn once for an epoch, and not again
 
     def add_up_oldest(self, most: int) -> None:
-        """Of many releases the oldest become one, sums and noise: `most` are told apart."""
+        """Of many releases the oldest become one, sums and noise: `most` stay separate."""
         while len(self._seen) > most:
             (first, before), (second, after), *rest = self._seen
             self._seen = [(first.with_later(second), before + after), *rest]

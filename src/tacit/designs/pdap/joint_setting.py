@@ -1,4 +1,4 @@
-"""What a learner with joint privacy is told beforehand. Every field is public."""
+"""The settings of a learner with joint privacy. Every field is public."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Reward:
 
 @dataclass(frozen=True)
 class Refusal:
-    """No offer. reason: one of REASONS; nothing else is told."""
+    """No offer. reason: one of REASONS; nothing else is sent."""
 
     request: bytes
     reason: str

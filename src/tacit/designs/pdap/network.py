@@ -3,7 +3,7 @@
 Home sees a click on a neighbour's video itself with the chance `seen`: it is shown on its own page
 always (1), now and then (a sample of users tells it), or never (0, as the paper has it).
 
-A neighbour is told of clicks on its videos, and sends its word of them, unless `told` is False or
+A neighbour gets the clicks on its videos, and reports on them, unless `told` is False or
 home asks all neighbours: then a visitor tells nobody but home.
 """
 

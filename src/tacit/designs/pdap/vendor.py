@@ -82,11 +82,11 @@ class Vendor:
     """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a policy over the same videos.
 
     forwarder: None never asks anybody. caution: what neighbours' words are worth; of noisy sums if
-    `home` is one that `Settles`, and exactly otherwise. agreement: how others' contexts are told
+    `home` is one that `Settles`, and exactly otherwise. agreement: how others' contexts are sent
     here; None: as one's own.
     asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
     then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
-    neighbour that is told of them knows whose offer was shown.
+    neighbour that learns of them knows whose offer was shown.
     shared: whether `guests` is served by `home` itself and so needs no videos of its own.
     keeps: guests whose answers it remembers, and visits for which it waits for a word; 0 where its
     keeper does, and tells of a word with `word`.

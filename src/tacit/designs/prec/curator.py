@@ -238,7 +238,7 @@ class PRec(Running):
         """The run that `to_bytes` handed over; ModelFileError for another, or other settings.
 
         What is said of loading a file twice holds here. Where bytes are kept in one transaction
-        with what was told, one that is undone may be done again: nobody was told, and what had been
+        with what was shown, one that is undone may be done again: nobody saw it, and what had been
         drawn is drawn anew.
         """
         from tacit.designs.prec import storing
@@ -249,7 +249,7 @@ class PRec(Running):
     def load(cls, path: str | Path, *, randomness: Source) -> PRec:
         """The run of a file that `save` wrote; ModelFileError for any other.
 
-        Loading a file twice, or one that is older than what clients were told since, answers the
+        Loading a file twice, or one that is older than what clients have seen since, answers the
         same rounds twice, which costs their epsilon twice. Nothing here can prevent that.
         """
         from tacit.designs.prec import storing

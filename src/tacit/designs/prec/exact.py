@@ -1,6 +1,6 @@
 """What p-REC can leak at the very most, computed and not estimated.
 
-Two neighbouring patterns are told apart by the sum over rounds of ln(p / p'), with and without one
+Two neighbouring patterns are compared by the sum over rounds of ln(p / p'), with and without one
 voter. While they survive, the only thing that matters of the past is how many others survive: an
 adversary who writes all votes and all answers therefore plays a game with one number for a state,
 and a dynamic program finds the adversary's maximum, in either direction. When the voter leaves,

@@ -310,7 +310,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
 def shown(item: ItemId) -> str:
     """An id for the eyes: what a terminal would obey, or turn round, is written out as \\u....
 
-    The recommender chooses ids, and must not repaint what a person is told about it.
+    The recommender chooses ids, and must not change what a person reads about it.
     """
     return "".join(
         letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in str(item)

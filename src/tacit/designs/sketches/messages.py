@@ -67,7 +67,7 @@ def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
 
 
 def catalogue_digest(items: Iterable[ItemId]) -> bytes:
-    """SHA-256 of the item ids in their order, integers and strings told apart."""
+    """SHA-256 of the item ids in their order; integers and strings differ."""
     digest = hashlib.sha256()
     for item in items:
         text = f"i{item}" if type(item) is int else f"s{item}"

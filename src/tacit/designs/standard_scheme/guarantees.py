@@ -117,9 +117,9 @@ def for_the_consenting(
     """
     private = not math.isinf(epsilon)
     return Guarantee(
-        name="consenting people, in what devices are told about items",
+        name="consenting people, in what devices get to know about items",
         sentence=(
-            f"Everything devices are told about items is {epsilon:g}-differentially private for "
+            f"All that devices get to know about items is {epsilon:g}-differentially private for "
             "each person whose ratings trained it; the recommender's own item profiles are not."
             + condition(taken)
             if private

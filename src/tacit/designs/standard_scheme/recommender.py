@@ -67,7 +67,7 @@ class StandardScheme:
                    "features" (genres and year), or "both"
     factors, regularization, ridge, sweeps   of the factorisation; penalties in levels, by
                    default what suits the scale (sound) or the patent's numbers (published)
-    disclosure_epsilon   nats per consenting person (add or remove), for everything devices are told
+    disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
                    about items; infinity: exact statistics. `contributions`: most ratings a person
                    then counts with
     values         public values of attributes, by name; others are read off the consenting people,

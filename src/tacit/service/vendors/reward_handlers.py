@@ -22,7 +22,7 @@ from tacit.service.vendors.signatures import NotSigned, check_request, sign_answ
 from tacit.service.vendors.vendor_state import Ticket, VendorState
 
 RECEIVED = {"received": True}
-"""Whether it was of use is told to nobody: that depends on what others did."""
+"""Whether it was used is not reported: that depends on what others did."""
 
 
 def visit_clicked(

@@ -115,7 +115,7 @@ class ServedVendor:
         """What cannot be taken back."""
         settings = self.settings
         told = (
-            f"; contexts that neighbours were told at random, each at epsilon "
+            f"; contexts that neighbours got at random, each at epsilon "
             f"{settings.forward_epsilon:g}"
             if self.neighbours
             else ""

@@ -131,7 +131,7 @@ class VendorSettings:
 
     @property
     def agreement(self) -> Agreement:
-        """How contexts are told between vendors."""
+        """How contexts are sent between vendors."""
         return Agreement(self.features, self.slices, self.forward_epsilon)
 
     def forwarder(self) -> Forwarder:

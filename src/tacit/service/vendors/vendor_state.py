@@ -214,7 +214,7 @@ class VendorState:
         row["request"] = np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8)
 
     def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
-        """A visit as it was noted; its context is told again, or stands for its cell's middle."""
+        """A visit as it was noted; its context is sent again, or stands for its cell's middle."""
         row: Row = self.visits[number % len(self.visits)]
         too_old = number <= self.vendor.visits - len(
             self.visits

@@ -154,7 +154,7 @@ def replaced() -> Line:
 def by_choices() -> Line:
     """What is shown to all others, from the shipped learner with noise, beside all its sums.
 
-    Of so few visits choices alone tell little; sums of the same streams tell what can be told.
+    Of so few visits choices alone tell little; sums of the same streams reveal what there is.
     """
     told = setting(epsilon=LARGE)
     sums = _joint("sound-joint, choices", told, PAIRS[1:2])

@@ -1,7 +1,7 @@
 """What it costs that the decision to ask a neighbour does not follow from the visitor's context.
 
 chosen   the neighbour that the learner chose is asked, if it chose one: that one was asked, and
-         which, tells the cell. Its vendor is told of the click and sends a noised word of it.
+         which, reveals the cell. Its vendor learns of the click and sends a noised report of it.
 all      every visit's request goes to all neighbours; home shows one of their offers or an own
          video, and sees the click itself.
 drawn    a request is made with a fixed chance, to a neighbour drawn uniformly, and its offer is

@@ -43,7 +43,7 @@ SOUND = ("sound-context", "sound-joint", "private-linucb")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
 _TOLD = 2
-"""Slices per feature of a randomised cell: more answers are told apart worse."""
+"""Slices per feature of a randomised cell: with more answers they are less accurate."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -156,7 +156,7 @@ def evaluate_ratings(
 
 
 def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
-    """How often `progress` will be told of at most."""
+    """How often `progress` is called at most."""
     return seeds * (1 + len(epsilons) * (len(set(users)) + 1))
 
 
