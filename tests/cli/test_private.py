@@ -121,6 +121,8 @@ def test_plan_for_one_release(tacit):
     made = json.loads(out)
     assert made["needed"] == pytest.approx(896, abs=1)
     assert made["worthwhile"] is True
+    _, out, _ = tacit("plan", "private", "--users", 900, "--items", 1700, "--across", "--json")
+    assert json.loads(out)["needed"] == pytest.approx(1.6 * 896, abs=2)
 
 
 @pytest.mark.parametrize(

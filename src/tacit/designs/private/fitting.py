@@ -87,7 +87,7 @@ def release(
     counts = count(people, *sizes, noises[0], settings)
     effective = counts.people / sigma if sigma else None
     mode = chosen_mode(effective, features is not None, people.joint, settings)
-    needed = people_needed(sizes[1], sigma)
+    needed = people_needed(sizes[1], sigma, joint=people.joint)
     useful = Usefulness(counts.people, effective, needed)
     if counts.too_few:
         return Released(counts.means, counts.deviation, None, useful)

@@ -20,6 +20,7 @@ from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
 _PEOPLE = 55.0
+_ACROSS = 1.6  # times as many across domains, where sum 1 counts two sides
 _POPULAR = 20
 _LIST = 10
 _DRAWS = 2000
@@ -54,9 +55,10 @@ class Usefulness:
         return self.popular >= LEAST_POPULAR and self.gain >= LEAST_GAIN
 
 
-def people_needed(items: int, sigma: float) -> int:
-    """From how many people lists beat exact, non-private popularity. sigma: of the release."""
-    return math.ceil(_PEOPLE * _largest_noise(items) * sigma)
+def people_needed(items: int, sigma: float, *, joint: bool = True) -> int:
+    """From how many people lists beat exact, non-private popularity. sigma: of the release.
+    joint: in one domain."""
+    return math.ceil(_PEOPLE * (1 if joint else _ACROSS) * _largest_noise(items) * sigma)
 
 
 def popular_above_noise(shares: Floats, deviation: float) -> float:
@@ -116,9 +118,18 @@ class Plan:
         return self.users >= self.needed
 
 
-def plan(users: int, items: int, epsilon: float, *, delta: float = 1e-6, releases: int = 1) -> Plan:
-    """Before any data. epsilon: of all releases together, which share it alike; their Gaussian
-    noise adds up in mu^2, also where a release looks at earlier ones."""
+def plan(
+    users: int,
+    items: int,
+    epsilon: float,
+    *,
+    delta: float = 1e-6,
+    releases: int = 1,
+    across: bool = False,
+) -> Plan:
+    """Before any data. across: from one domain to another. epsilon: of all releases together,
+    which share it alike; their Gaussian noise adds up in mu^2, also where a release looks at
+    earlier ones."""
     if min(users, items) < 2 or releases < 1:
         raise ConfigError("A plan is for 2 or more people and items and 1 release or more.")
     settings = Settings(epsilon=epsilon, delta=delta)
@@ -127,5 +138,5 @@ def plan(users: int, items: int, epsilon: float, *, delta: float = 1e-6, release
     noises = noise_multipliers(settings, releases=releases)
     each = GDPAccountant().add(compose(*map(event, noises))).epsilon(delta)
     sigma = overall(noises)
-    needed = people_needed(items, sigma)
+    needed = people_needed(items, sigma, joint=not across)
     return Plan(users, items, each, delta, releases, epsilon, sigma, users / sigma, needed)
