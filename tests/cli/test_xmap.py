@@ -253,7 +253,7 @@ def test_a_card_can_be_read_before_anything_is_fitted(as_json, tacit):
         (("xmap", "--epsilon", -1), "epsilon is above 0"),
         (("xmap", "--epsilon", 1, "--delta", 0), "needs a delta above 0"),
         (("xmap", "--epsilon", 1, "--variant", "published"), "tacit fit xmap"),
-        (("standard-scheme", "--epsilon", 1), "is none of these"),
+        (("standard-scheme", "--epsilon", 1), "is no option of standard-scheme"),
     ],
 )
 def test_a_card_that_cannot_be_is_a_sentence(tacit, words, said):
