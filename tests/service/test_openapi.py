@@ -127,7 +127,9 @@ def _check(interface, running, role: str, examples: int, *, part: int, parts: in
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of schemathesis, about what it cannot make up
         fuzz(operations, running, role, examples, seen)
-    assert seen.total() >= examples * len(operations)
+    # An operation that takes nothing is asked a few times: there is nothing to make up.
+    taking = [o for o in operations if o.path_parameters or o.query or o.headers or o.body]
+    assert seen.total() >= examples * len(taking)
     assert not [status for status in seen if status >= 500]
     assert '"fault"' not in running.log()
     assert "Traceback" not in running.log()
