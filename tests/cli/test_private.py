@@ -149,3 +149,12 @@ def test_refusals(tacit, ratings, tmp_path, monkeypatch, words):
     assert out == ""
     assert "Traceback" not in err
     assert not (tmp_path / "m.tacit").exists()
+
+
+def test_audit_shows_lines_and_planted_bugs(tacit):
+    """With few samples: every line holds, every bug is caught, exit code 0."""
+    code, out, _ = tacit("audit", "private", "--planted", "--samples", 1000)
+    said = " ".join(out.split())
+    assert code == 0
+    assert "No violation was found" in said
+    assert "two sums with one charge" in said

@@ -23,7 +23,7 @@ def audit_private(samples: int | None, *, planted: bool, as_json: bool) -> None:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
     drawn = SAMPLES if samples is None else samples
     wrong: list[str] = []
-    result: dict[str, Any] = {"audits": []}
+    result: dict[str, Any] = {"audits": [], "refuted_as_expected": []}
     with output.progress("Auditing", len(BENCH) + len(BUGS) * planted, quiet=as_json) as advance:
         for make in BENCH:
             line = make()
