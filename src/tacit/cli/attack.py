@@ -40,9 +40,9 @@ def standard_scheme(
     workers: options.Workers = 0,
     as_json: JSON = False,
 ) -> None:
-    """Attack one release of people whose attribute the attacker does not know.
+    """Attack one release of people whose attribute is unknown.
 
-    Unknown is their attribute; they are attacked fold by fold.
+    Their attribute is unknown to the attacker, fold by fold.
     """
     from tacit.auditing.attacks import distance
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps

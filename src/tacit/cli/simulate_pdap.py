@@ -68,7 +68,7 @@ def pdap(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Simulate vendors that learn from clicks, and report accuracy and regret.
+    """Simulate vendors that learn from clicks: accuracy and regret.
 
     Vendors forward visitors to one another by messages. What the published policies (cap to gp-dap)
     claim about privacy does not hold.
