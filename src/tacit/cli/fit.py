@@ -61,7 +61,7 @@ def xmap(
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Recommend, with privacy, in a domain new to a person.
+    """Recommend, privately, in a domain new to a person.
 
     k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
     """
