@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12
 LN2 = math.log(2)
 _LARGEST = 600.0
 """Of an epsilon in an exponential: floats end near 709, and bounds are far below one person."""
@@ -239,10 +240,14 @@ def maxsense_chances(
 def separation(theta: float, alpha: Floats, beta: Floats, b: Floats) -> float:
     """D(theta): least over two clusters of |sum_k alpha_k e^(-theta bbar_k) (b_kl - b_kl')|.
 
-    0 means that MaxSense cannot tell two clusters apart, whatever the number of people.
+    0 means that MaxSense cannot distinguish two clusters, for any number of people. Equal sums may
+    differ in their last digits, so a difference below ROUNDING of the largest is 0.
     """
     means = (alpha * np.exp(-theta * (b @ beta))) @ b
-    return float(np.diff(np.sort(means)).min()) if len(means) > 1 else math.inf
+    if len(means) == 1:
+        return math.inf
+    least = float(np.diff(np.sort(means)).min())
+    return least if least > ROUNDING * float(means.max()) else 0.0
 
 
 def theorem_5_1(
