@@ -59,7 +59,7 @@ def test_says_it_in_sentences(tacit):
     said = " ".join(out.split())
     assert code == 0
     assert "to 1.007 nats, besides the gate's own epsilon and delta" in said
-    assert "0.525 nats if 50 voters agree with the client throughout, which nobody can" in said
+    assert "0.525 nats if 50 voters agree with the client throughout, which cannot be" in said
     assert "Next: tacit plan prec --objects 2 --rounds 1000" in said
 
 
