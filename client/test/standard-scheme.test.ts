@@ -209,7 +209,7 @@ test("a record follows its item to a new name; a shown one stands, and a withdra
 test.each<[string, ItemId[], standardScheme.Alias[]]>([
   ["without the step between", ["c"], [["a", "c"]]],
   ["dropped", ["b"], []],
-  ["turned round", ["a"], [["b", "a"]]],
+  ["reversed", ["a"], [["b", "a"]]],
 ])("a name that was followed and is now %s decides nothing", async (_, items, aliases) => {
   const person = await new Person().begin();
   const sure = { chance: () => CAP };

@@ -124,9 +124,8 @@ def draw(
 class _Subsets:
     """Random sets of `count` out of `items`, all equally likely.
 
-    Where they are small, numbers are drawn with replacement and drawn again for a person who got
-    one of
-    them twice: what is left is as random as ever. Elsewhere by the swaps of Fisher and Yates.
+    Where they are small, numbers are drawn with replacement, and again for a person who got one of
+    them twice: what is left is as random as before. Elsewhere by the swaps of Fisher and Yates.
     """
 
     def __init__(self, items: int, count: int, people: int) -> None:

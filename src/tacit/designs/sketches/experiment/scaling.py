@@ -1,9 +1,8 @@
 """How many people sketches need, and how that grows with items, rated items and epsilon.
 
 The paper has bounds and no experiments. For each setting and seed a population grows until every
-label
-is right and stays so. What is needed is the size at which nine of ten populations get there: the
-planner's formula is for a failure of one in ten, too. The logarithms are fitted by a line.
+label is right and stays so. What is needed is the size at which nine of ten populations get there:
+the planner's formula is for a failure of one in ten, too. The logarithms are fitted by a line.
 """
 
 from __future__ import annotations
