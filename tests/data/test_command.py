@@ -210,7 +210,7 @@ def test_films_are_two_domains_with_genres(run: Any, tmp_path: Path) -> None:
     written = json.loads(text)
     assert (code, written["items_file"]) == (0, str(tmp_path / "f-items.csv"))
     made = load(out, domain="domain", items=written["items_file"])
-    assert set(made.item_metadata) == {"domain", "genres"}
+    assert set(made.item_metadata) == {"domain", "genres", "title"}
     assert all(made.item_metadata["genres"].tolist())
 
 
@@ -225,3 +225,26 @@ def test_generate_writes_genres_where_asked(run: Any, tmp_path: Path) -> None:
     assert digests[0] == digests[1]
     assert not (tmp_path / "a-items.csv").exists()
     assert "label" in (tmp_path / "b-items.csv").read_text()
+
+
+def test_domains_writes_the_items_with_titles(run: Any, tmp_path: Path) -> None:
+    """The catalogue of both domains lies beside the ratings."""
+    ratings, out = tmp_path / "r.csv", tmp_path / "two.csv"
+    ratings.write_text("user,item,rating\n1,1,4\n1,2,5\n2,2,3\n")
+    items = tmp_path / "i.csv"
+    items.write_text("item,title,genres\n1,One,A\n2,Two,B\n")
+    assert run("domains", ratings, "--items", items, "-o", out)[0] == 0
+    made = load(out)
+    assert made.item_metadata["title"].tolist() == ["One", "Two"]
+    assert (tmp_path / "two-items.csv").read_text().startswith("item_id,")
+
+
+def test_generate_makes_two_domains(run: Any, tmp_path: Path) -> None:
+    """About as many people, items and ratings as asked, with domains and titles."""
+    words = ("--domains", "--users", 80, "--items", 31, "--ratings", 800, "--seed", 1)
+    assert run("generate", tmp_path / "t.csv", *words)[0] == 0
+    made = load(tmp_path / "t.csv", domain="domain")
+    assert set(made.item_metadata["domain"].tolist()) == {"source", "target"}
+    assert 600 < len(made) < 1000
+    assert "title" in made.item_metadata
+    assert run("generate", tmp_path / "t.csv", *words, "--users-file", tmp_path / "u.csv")[0] == 2

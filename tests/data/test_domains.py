@@ -17,12 +17,12 @@ from tacit.data import (
     cross_domain_split,
     domain_names,
     domain_of,
-    from_frame,
     generate,
     items_in,
     load,
     of_domain,
     on_catalogue,
+    ratings_from,
     read_catalogue,
     read_ratings,
     straddlers,
@@ -101,7 +101,7 @@ def test_parquet_and_frames_name_domains_too(tmp_path: Path, write: Any) -> None
     frame = pl.read_csv(write(ROWS))
     frame.write_parquet(tmp_path / "r.parquet")
     expected = domain_of(read_ratings(write(ROWS), domain="shop")).tolist()
-    assert domain_of(from_frame(frame, domain="shop")).tolist() == expected
+    assert domain_of(ratings_from(frame, domain="shop")).tolist() == expected
     assert domain_of(read_ratings(tmp_path / "r.parquet", domain="shop")).tolist() == expected
 
 
@@ -130,7 +130,7 @@ def test_a_bad_domain_is_named(write: Any, bad: str, says: str, as_frame: bool) 
     path = write(ROWS + bad)
     row = 5 if as_frame else 6
     given = pl.read_csv(path) if as_frame else path
-    read = from_frame if as_frame else read_ratings
+    read = ratings_from if as_frame else read_ratings
     with pytest.raises(DataError, match=rf"row {row}, {says}"):
         read(given, domain="shop")  # type: ignore[operator]
 

@@ -15,9 +15,9 @@ from tacit.cli.app import main
 from tacit.data import (
     Ratings,
     RatingScale,
-    from_frame,
     generate,
     load,
+    ratings_from,
     read_history,
     read_ratings,
     write_ratings,
@@ -129,8 +129,8 @@ def test_a_history_of_stars_needs_them(write: Write, name: str) -> None:
 def test_frames_and_arrays() -> None:
     """Both take events and plays as files do."""
     frame = pd.DataFrame({"user": [1, 1], "item": ["a", "b"], "plays": [1, 4]})
-    assert from_frame(frame, least_plays=2).history(1) == {"a": 0.0, "b": 1.0}
-    assert from_frame(frame, events=True).history(1) == {"a": 1.0, "b": 1.0}
+    assert ratings_from(frame, least_plays=2).history(1) == {"a": 0.0, "b": 1.0}
+    assert ratings_from(frame, events=True).history(1) == {"a": 1.0, "b": 1.0}
     made = Ratings.from_arrays([1, 1, 1], ["a", "b", "a"])
     assert (made.scale, made.scale_given) == (EVENTS, True)
     assert made.history(1) == {"a": 1.0, "b": 1.0}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         with_domains,
         within,
     )
-    from tacit.data.frames import from_frame
+    from tacit.data.frames import ratings_from
     from tacit.data.genres import split_by_genre
     from tacit.data.loading import load
     from tacit.data.metadata import item_features
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings, RatingScale
     from tacit.data.splits import Split, default_split, k_fold_users, random_per_user, temporal
     from tacit.data.synthetic import generate
-    from tacit.data.table_writing import write_items, write_ratings, write_users
+    from tacit.data.tables.writing import write_items, write_ratings, write_users
     from tacit.data.tabular import (
         read_catalogue,
         read_history,
@@ -48,14 +48,14 @@ _HOMES = {
         "with_domains",
         "within",
     ),
-    "frames": ("from_frame",),
+    "frames": ("ratings_from",),
     "genres": ("split_by_genre",),
     "loading": ("load",),
     "metadata": ("item_features",),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
-    "table_writing": ("write_items", "write_ratings", "write_users"),
+    "tables.writing": ("write_items", "write_ratings", "write_users"),
     "tabular": (
         "read_catalogue",
         "read_history",
@@ -75,7 +75,6 @@ __all__ = [
     "default_split",
     "domain_names",
     "domain_of",
-    "from_frame",
     "generate",
     "is_movielens",
     "item_features",
@@ -85,6 +84,7 @@ __all__ = [
     "of_domain",
     "on_catalogue",
     "random_per_user",
+    "ratings_from",
     "read_catalogue",
     "read_history",
     "read_items",

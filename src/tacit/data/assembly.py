@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.cells import TIME, plausible
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
 from tacit.data.scales import EVENTS
+from tacit.data.tables.times import TIME, plausible
 from tacit.errors import DataError
 
 _ROOMY = 4  # a table of this many places per row is cheaper than sorting the ids

@@ -1,24 +1,23 @@
-"""Ratings from a data frame in memory: pandas, polars, Arrow and others, through narwhals."""
+"""Ratings from what is in memory: data frames, DuckDB relations, sparse matrices, lists of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit.data import cells
-from tacit.data.assembly import located
-from tacit.data.columns import Role, choose_all
-from tacit.data.domains import DOMAIN, by_item
-from tacit.data.plays import PLAYS, settle
 from tacit.data.ratings import Duplicates, Ratings, RatingScale
-from tacit.data.scales import EVENTS
-from tacit.errors import DataError
+from tacit.data.tables.cleaning import OnBad, Rules
+from tacit.data.tables.columns import Role
+from tacit.data.tables.reading import columns_of, ratings_of
+from tacit.data.tables.sources import frame_of
+from tacit.data.tables.table import Table
+from tacit.data.tables.times import Dates
+from tacit.errors import ConfigError, DataError
 
 
-def from_frame(
+def ratings_from(
     frame: Any,
     *,
     user: str | None = None,
@@ -31,149 +30,105 @@ def from_frame(
     events: bool = False,
     scale: RatingScale | None = None,
     duplicates: Duplicates = "last",
+    on_bad: OnBad = "refuse",
+    decimal: str | None = None,
+    dates: Dates | None = None,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
-    path: object = None,
 ) -> Ratings:
-    """Build from any eager frame narwhals knows; columns are found as `read_ratings` finds them.
+    """Ratings, or events where no column holds ratings.
 
-    Ids keep the type they have in the frame. Times may be numbers (seconds), dates, date-times or
-    ISO text. domain: the column of the item's domain, read only if named. plays, least_plays,
-    events: as in `read_ratings`. An error names the record, counted from 1, and `path` if the frame
-    came from a file.
+    frame      pandas, polars, Arrow or another frame that narwhals knows; a DuckDB relation; a
+               SciPy sparse matrix, rows people and columns items, numbered from 0; a list of tuples
+               (person, item, rating, time), the last one or two left out
+    Columns are guessed by name and content unless they are named, ids keep the type they have.
+    on_bad="drop" leaves bad rows out. The other options are those of `read_ratings`; an error names
+    the record, counted from 1.
     """
-    import narwhals as nw
-
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise DataError(
-            "this is not a data frame", found=type(frame).__name__, expected="pandas, polars, Arrow"
-        ) from None
+    table = Table(None, _frame(frame))
     asked: dict[Role, str | None] = {
-        "user": user,
-        "item": item,
-        "rating": rating,
-        "plays": plays,
-        "time": time,
-        "domain": domain,
-    }
-    needed: tuple[Role, ...] = ("user", "item") if scale is None else ("user", "item", "rating")
-    places = choose_all(table.columns, asked, path=path, needed=needed, events=events)
-    found = {role: table[table.columns[position]] for role, position in places.items()}
-    metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
-    items = _ids(found["item"], path)
+        "user": user, "item": item, "rating": rating, "plays": plays, "time": time,
+    }  # fmt: skip
+    if domain is not None:
+        asked["domain"] = domain
+    rules = Rules(on_bad, scale, least_plays, decimal, dates, guessing=True)
+    if not len(table.frame):
+        raise DataError("there is no rating", expected="at least one row")
+    found = columns_of(table, asked, rules, events=events, contents=True)
+    return ratings_of(
+        [(table, found.places)],
+        rules,
+        duplicates=duplicates,
+        user_attributes=user_attributes,
+        item_metadata=item_metadata,
+    ).ratings
+
+
+def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
+    """A data frame of `backend`; ConfigError if it is not installed."""
+    import narwhals as nw
+
     try:
-        if "domain" in found:
-            metadata[DOMAIN] = by_item(
-                items, _domains(found["domain"], path), column=found["domain"].name
-            )
-        read: dict[str, Any] = {"user": _ids(found["user"], path), "item": items}
-        read |= {"time": _times(found["time"], path)} if "time" in found else {}
-        if "plays" in found:
-            read["plays"] = _numbers(found["plays"], path, PLAYS, lambda plays: plays >= 0)
-            read, scale = settle(read, least_plays), EVENTS
-        elif "rating" in found:
-            read["rating"] = _stars(found["rating"], scale, path)
-        return Ratings.from_arrays(
-            read["user"],
-            read["item"],
-            read.get("rating"),
-            read.get("time"),
-            scale=scale,
-            duplicates=duplicates,
-            user_attributes=user_attributes,
-            item_metadata=metadata,
-        )
-    except DataError as error:
-        raise located(error, path) from None
+        return nw.from_dict(columns, backend=backend).to_native()
+    except ModuleNotFoundError:
+        raise ConfigError(f"{backend} is not installed: run  pip install {backend}") from None
 
 
-def _ids(column: Any, path: object) -> Any:
+def _frame(frame: Any) -> Any:
+    """The same columns in polars."""
     import narwhals as nw
 
-    _refuse_null(column, path, "an id")
-    if column.dtype.is_integer():
-        return column.to_numpy()
-    if column.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
-        return column.to_list()
-    raise DataError(
-        "an id is an integer or a string", path=path, column=column.name, found=str(column.dtype)
-    )
+    kind = type(frame).__module__.partition(".")[0]
+    if kind == "scipy" and hasattr(frame, "tocoo"):
+        cells = frame.tocoo()
+        return frame_of({"user": np.asarray(cells.row), "item": np.asarray(cells.col),
+                         "rating": np.asarray(cells.data)})  # fmt: skip
+    if kind.strip("_") == "duckdb" and hasattr(frame, "fetchall"):
+        rows, names = frame.fetchall(), frame.columns
+        return frame_of({name: [row[at] for row in rows] for at, name in enumerate(names)})
+    if isinstance(frame, list | tuple):
+        return frame_of(_columns(frame))
+    try:
+        table = nw.from_native(frame)
+    except TypeError:
+        raise _refusal(frame) from None
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect()
+    if table.implementation.is_polars():
+        return table.to_native()
+    nested = (nw.List, nw.Struct, nw.Array)
+    return frame_of({name: _values(table[name]) for name in table.columns
+                     if not isinstance(table[name].dtype, nested)})  # fmt: skip
 
 
-def _stars(column: Any, scale: RatingScale | None, path: object) -> NDArray[np.float64]:
-    if scale is None:
-        return _numbers(column, path, cells.NUMBER, np.isfinite)
-    return _numbers(column, path, f"a rating on the scale {scale}", scale.holds)
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    """Tuples (person, item, rating, time) as columns."""
+    names = ("user", "item", "rating", "time")
+    widths = {len(row) if isinstance(row, list | tuple) else 0 for row in rows}
+    if len(widths) != 1 or not widths <= {2, 3, 4}:
+        raise DataError("these rows are no ratings", found="rows of another form",
+                        expected="tuples (person, item, rating, time), all of one length, the last "
+                        "one or two left out")  # fmt: skip
+    return {name: [row[at] for row in rows] for at, name in enumerate(names[: widths.pop()])}
 
 
-def _numbers(
-    column: Any, path: object, expected: str, good: Callable[[NDArray[np.float64]], Any]
-) -> NDArray[np.float64]:
+def _values(column: Any) -> Any:
     import narwhals as nw
 
-    if not column.dtype.is_numeric():
-        raise DataError(
-            "a rating is a number", path=path, column=column.name, found=str(column.dtype)
-        )
-    _refuse_null(column, path, cells.NUMBER)
-    numbers = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    fits = np.isfinite(numbers) & good(numbers)
-    if not fits.all():
-        row = int(np.argmin(fits))
-        raise DataError(
-            "not a valid rating",
-            path=path,
-            row=row + 1,
-            column=column.name,
-            found=float(numbers[row]),
-            expected=expected,
-        )
-    return numbers
-
-
-def _times(column: Any, path: object) -> Any:
-    import narwhals as nw
-
-    _refuse_null(column, path, cells.TIME)
     if column.dtype == nw.Date:
         column = column.cast(nw.Datetime("ms"))
     if column.dtype == nw.Datetime:
-        return np.asarray(column.dt.timestamp("ms").to_numpy()) // 1000
-    if column.dtype != nw.String:
-        return column.to_numpy()
-    read = [cells.seconds(text.strip()) for text in column.to_list()]
-    if None in read:
-        row = read.index(None)
-        raise DataError(
-            "not a valid time",
-            path=path,
-            row=row + 1,
-            column=column.name,
-            found=column.to_list()[row],
-            expected=cells.TIME,
-        )
-    return np.asarray(read, dtype=np.int64)
+        column = column.dt.timestamp("ms")
+        return [None if moment is None else moment // 1000 for moment in column.to_list()]
+    if column.dtype.is_numeric() and not column.null_count():
+        return np.asarray(column.to_numpy())
+    return column.to_list()
 
 
-def _domains(column: Any, path: object) -> list[str]:
-    _refuse_null(column, path, "the item's domain")
-    names = [str(value).strip() for value in column.to_list()]
-    if "" in names:
-        raise DataError(
-            "the domain is missing",
-            path=path,
-            row=names.index("") + 1,
-            column=column.name,
-            expected="the item's domain",
-        )
-    return names
-
-
-def _refuse_null(column: Any, path: object, expected: str) -> None:
-    if column.null_count():
-        row = int(np.argmax(np.asarray(column.is_null().to_numpy(), dtype=bool)))
-        raise DataError(
-            "a value is missing", path=path, row=row + 1, column=column.name, expected=expected
-        )
+def _refusal(frame: Any) -> DataError:
+    return DataError(
+        "ratings cannot be made of this", found=type(frame).__name__,
+        expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, or a "
+        "list of tuples (person, item, rating)",
+        fix="A file is read by  tacit.read_ratings(PATH).",
+    )  # fmt: skip

@@ -1,13 +1,16 @@
-"""One door for ratings on disk: a MovieLens folder or a file."""
+"""One door for ratings on disk: an imported folder, a MovieLens folder or a file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Ratings
-from tacit.data.tabular import read_ratings
+from tacit.data.tables.by_id import matched
+from tacit.data.tables.folder import is_folder, read_folder
+from tacit.data.tabular import read_ratings, with_items
 from tacit.errors import DataError
 
 _OPTIONS = (
@@ -17,9 +20,11 @@ _OPTIONS = (
 
 
 def load(path: str | Path, **options: Any) -> Ratings:
-    """Read a MovieLens folder, or a file with options of `read_ratings`; None means not given.
+    """Read an imported or a MovieLens folder, or a file with options of `read_ratings`.
 
-    Without `items`, the file NAME-items next to the ratings has the item metadata, if it is there.
+    An option that is None is not given. Without `items`, the file NAME-items next to the ratings
+    has the item metadata, if it is there.
+
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
@@ -35,23 +40,40 @@ def load(path: str | Path, **options: Any) -> Ratings:
                 fix=f"Name its folder instead: {path.parent}",
             )
         return read_ratings(path, **{"items": items_beside(path)} | given)
-    if not is_movielens(path):
+    imported = is_folder(path)
+    if not imported and not is_movielens(path):
         raise DataError(
-            "this folder holds no MovieLens data",
+            "this folder holds no ratings that are known",
             path=path,
-            expected="ratings.csv with movies.csv, u.data, or ratings.dat",
-            fix="Name the file of ratings itself.",
+            expected="a folder of  tacit data import,  or of MovieLens",
+            fix="Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER",
         )
     given.pop("duplicates", None)
     events = given.pop("events", False)
+    if imported:
+        given.pop("domain", None)  # the folder has what there is
+        scale, users, items = (given.pop(name, None) for name in ("scale", "users", "items"))
     if given:
         raise DataError(
-            "a MovieLens folder names its own columns, scale and users",
+            f"{'an imported' if imported else 'a MovieLens'} folder names its own columns"
+            + ("" if imported else ", scale and users"),
             path=path,
             found=", ".join(sorted(given)),
             fix=f"Leave out {_OPTIONS}, or name the file of ratings itself.",
         )
+    if imported:
+        return _imported(path, scale, users, items, events=events)
     ratings = read_movielens(path)
+    return ratings.as_events() if events else ratings
+
+
+def _imported(path: Path, scale: Any, users: Any, items: Any, *, events: bool) -> Ratings:
+    ratings = read_folder(path, scale=scale)
+    if users is not None:
+        found = matched(Path(users), "user", None, ratings)
+        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
+    if items is not None:
+        ratings = with_items(ratings, items)
     return ratings.as_events() if events else ratings
 
 

@@ -10,15 +10,15 @@ Source   Harper and Konstan, The MovieLens datasets: history and context (ACM Ti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tacit.data import delimited
-from tacit.data.columns import Role
-from tacit.data.delimited import Dialect
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.text_ratings import read_text
+from tacit.data.tables.cleaning import OnBad, Rules
+from tacit.data.tables.columns import Role
+from tacit.data.tables.reading import Reading, ratings_of
+from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
 WHOLE_STARS = RatingScale(1, 5, 1)
@@ -33,6 +33,7 @@ GENRES_100K = (
 
 _COLUMNS: dict[Role, int] = {"user": 0, "item": 1, "rating": 2, "time": 3}
 _HEADERS = ("user id", "movie id", "rating", "timestamp")
+_PEOPLE = ("age", "gender", "occupation", "zip code")  # as 100K has them; 1M begins with gender
 _NO_GENRE = ("(no genres listed)", "unknown")  # as latest and its kin say it, and 100K
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
@@ -51,6 +52,11 @@ def read_movielens(folder: str | Path) -> Ratings:
     of its band; the occupation's name, in 1M its code. The year comes from the end of the title,
     None where there is none; genres are joined by '|', None where the archive knows none.
     """
+    return movielens_reading(folder).ratings
+
+
+def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
+    """As `read_movielens`, with what became of the rows."""
     folder = Path(folder)
     reader = _layout(folder)
     if reader is None:
@@ -60,10 +66,10 @@ def read_movielens(folder: str | Path) -> Ratings:
             expected="ratings.csv and movies.csv, or u.data, or ratings.dat",
             fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
         )
-    return reader(folder)
+    return reader(folder, on_bad)
 
 
-def _layout(folder: Path) -> Callable[[Path], Ratings] | None:
+def _layout(folder: Path) -> Callable[[Path, OnBad], Reading] | None:
     layouts = (("ratings.csv", _latest), ("u.data", _hundred_thousand), ("ratings.dat", _million))
     for name, reader in layouts:
         if (folder / name).is_file() and (
@@ -73,36 +79,30 @@ def _layout(folder: Path) -> Callable[[Path], Ratings] | None:
     return None
 
 
-def _latest(folder: Path) -> Ratings:
+def _latest(folder: Path, on_bad: OnBad) -> Reading:
     films = folder / "movies.csv"
-    dialect = delimited.sniff(films, ",")
-    rows = ((cells[0], cells[1], cells[2]) for _, cells in delimited.rows(films, dialect))
-    if len(dialect.headers) != 3:
+    rows = list(_rows(films, ",", None))
+    if rows and len(rows[0]) != 3:
         raise DataError("not a MovieLens file", path=films, expected="movieId,title,genres")
-    return _read(folder / "ratings.csv", ",", HALF_STARS, {}, _films(rows, films), header_line=1)
+    made = _films(((cells[0], cells[1], cells[2]) for cells in rows), films)
+    return _read(folder / "ratings.csv", ",", HALF_STARS, {}, made, on_bad, headers=None)
 
 
-def _hundred_thousand(folder: Path) -> Ratings:
-    people = _people(folder / "u.user", "|", ("age", "gender", "occupation", "zip code"))
+def _hundred_thousand(folder: Path, on_bad: OnBad) -> Reading:
+    people = _people(folder / "u.user", "|", _PEOPLE)
     path = folder / "u.item"
-    films: Table = {}
-    if path.exists():
-        rows = (
-            (cells[0], cells[1], "|".join(_flagged(cells[5:])))
-            for cells in _old_rows(path, "|", 5 + len(GENRES_100K))
-        )
-        films = _films(rows, path)
-    return _read(folder / "u.data", "\t", WHOLE_STARS, people, films)
+    flags = tuple(str(number) for number in range(5 + len(GENRES_100K)))
+    films = _films(((c[0], c[1], "|".join(_flagged(c[5:]))) for c in _rows(path, "|", flags)), path)
+    return _read(folder / "u.data", "\t", WHOLE_STARS, people, films, on_bad)
 
 
-def _million(folder: Path) -> Ratings:
-    people = _people(folder / "users.dat", "::", ("gender", "age", "occupation", "zip code"))
+def _million(folder: Path, on_bad: OnBad) -> Reading:
+    people = _people(folder / "users.dat", "::", ("gender", "age", *_PEOPLE[2:]))
     path = folder / "movies.dat"
-    films: Table = {}
-    if path.exists():
-        films = _films(((c[0], c[1], c[2]) for c in _old_rows(path, "::", 3)), path)
+    rows = _rows(path, "::", ("movie id", "title", "genres"))
+    films = _films(((c[0], c[1], c[2]) for c in rows), path)
     scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in having users.dat
-    return _read(folder / "ratings.dat", "::", scale, people, films)
+    return _read(folder / "ratings.dat", "::", scale, people, films, on_bad)
 
 
 def _read(
@@ -111,37 +111,34 @@ def _read(
     scale: RatingScale,
     people: Table,
     films: Table,
-    header_line: int = 0,
-) -> Ratings:
-    return read_text(
-        path,
-        Dialect(delimiter, _HEADERS, header_line),
-        _COLUMNS,
-        scale=scale,
+    on_bad: OnBad,
+    headers: tuple[str, ...] | None = _HEADERS,
+) -> Reading:
+    table = open_table(path, delimiter=delimiter, headers=headers)
+    return ratings_of(
+        [(table, _COLUMNS)],
+        Rules(on_bad, scale),
         user_attributes=people,
-        item_metadata=films,
+        item_metadata={name: column for name, column in films.items() if column},
     )
 
 
 def _people(path: Path, delimiter: str, columns: tuple[str, ...]) -> Table:
-    if not path.exists():
-        return {}
-    kept = [name for name in ("gender", "age", "occupation") if name in columns]
+    kept = ("gender", "age", "occupation")
     people: Table = {name: {} for name in kept}
-    for cells in _old_rows(path, delimiter, 1 + len(columns)):
+    for cells in _rows(path, delimiter, ("user id", *columns)):
         for name in kept:
-            people[name][_id(cells[0], path)] = cells[1 + columns.index(name)].strip() or None
-    return people
+            people[name][_id(cells[0], path)] = cells[1 + columns.index(name)] or None
+    return people if people["gender"] else {}
 
 
-def _films(rows: Iterator[tuple[str, str, str]], path: Path) -> Table:
+def _films(rows: Iterable[tuple[str, str, str]], path: Path) -> Table:
     films: Table = {"title": {}, "year": {}, "genres": {}}
     for film, title, genres in rows:
         key = _id(film, path)
         year = _YEAR.search(title)
-        films["title"][key] = title.strip() or None
+        films["title"][key] = title or None
         films["year"][key] = year.group(1) if year else None
-        genres = genres.strip()
         films["genres"][key] = None if genres in _NO_GENRE else genres or None
     return films
 
@@ -154,26 +151,14 @@ def _id(text: str, path: Path) -> int:
     try:
         return int(text)
     except ValueError:
-        raise DataError("an id is not a whole number", path=path, found=text) from None
+        raise DataError("an id is not a whole number", path=path) from None
 
 
-def _old_rows(path: Path, delimiter: str, width: int) -> Iterator[list[str]]:
-    """Rows of the headerless files of 100K, 1M (Latin-1) and 10M (UTF-8)."""
-    raw = path.read_bytes()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    for line, record in enumerate(text.split("\n"), 1):
-        if not record.strip():
-            continue
-        cells = record.rstrip("\r").split(delimiter)
-        if len(cells) != width:
-            raise DataError(
-                "the row has the wrong length",
-                path=path,
-                row=line,
-                found=f"{len(cells)} cells",
-                expected=f"{width}, separated by '{delimiter}'",
-            )
-        yield cells
+def _rows(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> list[list[str]]:
+    """The rows of a table beside the ratings, as texts; none where there is no such file."""
+    if not path.exists():
+        return []
+    table = open_table(path, delimiter=delimiter, headers=headers)
+    if table.torn:
+        raise table.torn[0].complaint(path)
+    return [["" if cell is None else cell for cell in row] for row in table.frame.iter_rows()]

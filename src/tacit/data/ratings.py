@@ -22,6 +22,7 @@ from scipy import sparse
 from tacit.data.scales import EVENTS
 from tacit.data.scales import RatingScale as RatingScale
 from tacit.errors import DataError
+from tacit.views import table
 
 Duplicates = Literal["error", "last", "mean"]
 Column = NDArray[Any]
@@ -41,6 +42,7 @@ class Ratings:
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
     scale_given     whether `scale` was named beforehand, not read off the ratings
     catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
+    dates_given     whether no date was read by an order of day and month seen in other dates
     filtered        whether `at_least` left out ratings for what other people rated
     """
 
@@ -55,6 +57,7 @@ class Ratings:
     item_metadata: Mapping[str, Column] = field(default_factory=dict)
     scale_given: bool = True
     catalogue_given: bool = False
+    dates_given: bool = True
     filtered: bool = False
 
     @classmethod
@@ -90,6 +93,18 @@ class Ratings:
             f"Ratings({len(self):,} ratings of {self.n_users:,} people for {self.n_items:,} items, "
             f"{self.scale})"
         )
+
+    def _repr_html_(self) -> str:
+        people, items = sorted(self.user_attributes), sorted(self.item_metadata)
+        rows = (
+            ("ratings", f"{len(self):,}"),
+            ("people", f"{self.n_users:,}"),
+            ("items", f"{self.n_items:,}"),
+            ("scale", self.scale),
+            ("known of people", ", ".join(people) or None),
+            ("known of items", ", ".join(items) or None),
+        )
+        return table("Ratings", (), rows)
 
     def __post_init__(self) -> None:
         self._refuse_disorder()

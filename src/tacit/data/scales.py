@@ -48,17 +48,33 @@ class RatingScale:
 
         The choice looks at the ratings, so a formal guarantee needs the scale to be given instead.
         """
-        for scale in COMMON_SCALES:
-            if scale.holds(values).all():
-                return scale
-        nearest = max(COMMON_SCALES, key=lambda scale: int(scale.holds(values).sum()))
-        held = nearest.holds(values)
-        row = int(np.argmin(held)) if held.any() else None  # none is odd where all are
-        raise DataError(
+        scale, odd = cls.nearest(values)
+        if odd:
+            held = scale.holds(values)
+            raise cls.unfit(scale, row=int(np.argmin(held)) + 1 if held.any() else None)
+        return scale
+
+    @classmethod
+    def nearest(cls, values: NDArray[np.float64]) -> tuple[RatingScale, int]:
+        """The first of the common scales that holds most values, and how many are off it."""
+        held = {scale: int(scale.holds(values).sum()) for scale in COMMON_SCALES}
+        most = max(held, key=held.__getitem__)
+        return most, len(values) - held[most]
+
+    @staticmethod
+    def unfit(
+        scale: RatingScale, *, row: int | None, path: object = None, column: str | None = None
+    ) -> DataError:
+        """What to say where no common scale holds all ratings.
+
+        row: the first off the nearest, None where all are.
+        """
+        return DataError(
             "the ratings fit none of the common scales",
-            row=None if row is None else row + 1,
-            found=None if row is None else float(values[row]),
-            expected=("" if row is None else f"a rating on {nearest} as most of the others, or ")
+            path=path,
+            row=row,
+            column=column,
+            expected=("" if row is None else f"a rating on {scale} as most of the others, or ")
             + "all of them on one of "
             + ", ".join(map(str, COMMON_SCALES)),
             fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "

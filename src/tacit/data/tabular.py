@@ -1,32 +1,31 @@
-"""Ratings from the tables people have: CSV, TSV, other delimited text, gzipped text, Parquet.
+"""Ratings from the tables people have: CSV, TSV, other text, Parquet, JSON lines, SQLite, DuckDB.
 
 Ids       A text column in which every id is a whole number, written without sign, leading zero or
           blanks and below 2**63, gives integer ids; any other text column gives strings, so that
-          '007' stays '007'. Parquet columns keep the type they were stored with.
-Times     Seconds since 1970 (decimals are cut) or ISO dates and date-times, UTC unless they say.
-Rows      A row number is the line in a text file (1 is the header) and the record in Parquet.
+          '007' stays '007'. Other columns keep the type they were stored with.
+Rows      A row number is the line in a text file (1 is the header) and the record elsewhere.
 People    A file with ratings of one person only is fine; ids in a users or items file that have no
           rating are left out, but a file in which no id has one is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tacit.data import delimited
 from tacit.data.assembly import located
-from tacit.data.columns import Role, choose, choose_all, find
 from tacit.data.domains import DOMAIN, domain_of
-from tacit.data.frames import from_frame
-from tacit.data.parquet import is_parquet, read_parquet
-from tacit.data.plays import check_least
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
-from tacit.data.tables_by_id import by_id, matched, table_of
-from tacit.data.text_ratings import read_text
-from tacit.errors import ConfigError, DataError
+from tacit.data.tables.by_id import by_id, matched, table_of
+from tacit.data.tables.cleaning import OnBad, Rules
+from tacit.data.tables.columns import Role, choose, find
+from tacit.data.tables.folder import refuse_private_list
+from tacit.data.tables.reading import columns_of, ratings_of
+from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Table
+from tacit.data.tables.times import Dates
+from tacit.errors import DataError
 
 PathLike = str | Path
 
@@ -47,6 +46,10 @@ def read_ratings(
     duplicates: Duplicates = "last",
     users: PathLike | None = None,
     items: PathLike | None = None,
+    on_bad: OnBad = "refuse",
+    decimal: str | None = None,
+    dates: Dates | None = None,
+    table: str | None = None,
 ) -> Ratings:
     """Read one file of ratings, or of events: it is one if it has no rating column.
 
@@ -62,37 +65,18 @@ def read_ratings(
     scale                      ratings off it are refused; without it the scale is detected
     duplicates                 as in `Ratings.from_arrays`
     users, items               files of user attributes and item metadata, as `read_users` reads
+    on_bad                     a bad row is refused with its place, or dropped
+    decimal, dates             "," or "."; "dayfirst" or "monthfirst": where the column cannot say
+    table                      of a database: the table to read
     """
-    path = Path(path)
-    check_least(least_plays)
-    if scale is not None and (events or plays is not None):
-        raise ConfigError("Events and plays have no stars, so a scale has no meaning for them.")
+    rules = Rules(on_bad, scale, least_plays, decimal, dates)
     named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "plays": plays}
     named["time"] = time
-    if is_parquet(path):
-        frame = read_parquet(path)
-        ratings = from_frame(
-            frame,
-            user=user,
-            item=item,
-            rating=rating,
-            time=time,
-            domain=_own_domain(frame.columns, domain, items),
-            plays=plays,
-            least_plays=least_plays,
-            events=events,
-            scale=scale,
-            duplicates=duplicates,
-            path=path,
-        )
-    else:
-        dialect = delimited.sniff(path, delimiter, (*named.values(), domain))
-        named["domain"] = _own_domain(dialect.headers, domain, items)
-        needed: tuple[Role, ...] = ("user", "item") if scale is None else ("user", "item", "rating")
-        columns = choose_all(dialect.headers, named, path=path, needed=needed, events=events)
-        ratings = read_text(
-            path, dialect, columns, scale=scale, duplicates=duplicates, least_plays=least_plays
-        )
+    opened = open_table(path, delimiter=delimiter, asked=(*named.values(), domain), table=table)
+    if domain is not None and (items is None or find("domain", opened.headers, domain) is not None):
+        named["domain"] = domain  # of its own file, or else of the items'
+    places = columns_of(opened, named, rules, events=events).places
+    ratings = ratings_of([(opened, places)], rules, duplicates=duplicates).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
     if items is not None:
@@ -100,19 +84,14 @@ def read_ratings(
     return ratings
 
 
-def _own_domain(headers: Sequence[str], domain: str | None, items: PathLike | None) -> str | None:
-    """The domain's column if it has to be in the ratings' own file: no other has it."""
-    return domain if items is None or find("domain", headers, domain) is not None else None
-
-
 def with_items(
-    ratings: Ratings, path: PathLike, *, item: str | None = None, domain: str | None = None
+    ratings: Ratings, path: PathLike | Table, *, item: str | None = None, domain: str | None = None
 ) -> Ratings:
     """The same ratings with item metadata from a file beside what they have; the latter stands.
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
-    path = Path(path)
+    path = Path(path) if isinstance(path, str) else path
     columns = matched(path, "item", item, ratings)
     made = replace(ratings, item_metadata={**columns, **ratings.item_metadata})
     if domain is None or DOMAIN in ratings.item_metadata:
@@ -154,10 +133,12 @@ def read_catalogue(
 ) -> dict[str, dict[Any, str | None]]:
     """A public list of items: 'domain', and every other column, each item id to value.
 
+    path: a file, or an imported folder whose own list is public.
+
     domain: name of the domain's column; without it, or where the file has no such column, 'domain'.
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
-    path = Path(path)
+    path = refuse_private_list(Path(path))
     try:
         ids, columns = table_of(path, "item", item, delimiter, fewest=1)
     except DataError:
@@ -192,24 +173,11 @@ def read_history(
     one, so that a file with items 7 and 8 serves a model whose ids are strings. events: items alone
     are enough, and each is a 1.
     """
-    path = Path(path)
-    if is_parquet(path):
-        frame = read_parquet(path)
-        choose("rating", frame.columns, rating, path=path, required=not events)
-        ratings = from_frame(
-            frame.with_columns(user=0),
-            user="user",
-            item=item,
-            rating=rating,
-            events=events,
-            scale=scale,
-            path=path,
-        )
-    else:
-        dialect = delimited.sniff(path, delimiter, (item, rating))
-        names: dict[Role, str | None] = {"item": item, "rating": rating}
-        needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
-        columns = choose_all(dialect.headers, names, path=path, needed=needed, events=events)
-        ratings = read_text(path, dialect, columns, scale=scale, user=0)
+    opened = open_table(path, delimiter=delimiter, asked=(item, rating))
+    rules = Rules(scale=scale)
+    needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
+    named: dict[Role, str | None] = {"item": item, "rating": rating}
+    places = columns_of(opened, named, rules, events=events, needed=needed).places
+    ratings = ratings_of([(opened, places)], rules, person=0).ratings
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
     return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}

@@ -1,4 +1,4 @@
-"""Rounds of votes from a text file, and what clients like: a row for each vote or like.
+"""Rounds of votes from a table, and what clients like: a row for each vote or like.
 
 Votes     round, voter, candidate. A row without a voter names a candidate, so that the list of
           candidates is public. With such rows every round needs its list; without any, the
@@ -6,7 +6,7 @@ Votes     round, voter, candidate. A row without a voter names a candidate, so t
 Likes     client, round, candidate and, if wanted, liked (1, 0, yes, no, true or false; 1 if there
           is no such column). A client takes part in the rounds that have a row of theirs.
 Order     Rounds that are whole numbers ascend; others are sorted as text, such as 2026-03-01.
-Ids       as in `text_ratings`: whole numbers if all of a column are written so, else text.
+Ids       as in `tables.cleaning`: whole numbers if all of a column are written so, else text.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.data import delimited
-from tacit.data.columns import plain
-from tacit.data.parquet import is_parquet
 from tacit.data.ratings import Column
+from tacit.data.tables.columns import plain
+from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
 Id = int | str
@@ -159,10 +158,10 @@ def _read(
     path: Path, needed: Sequence[str], also: Sequence[str] = ()
 ) -> tuple[list[int], dict[str, list[str]]]:
     """Line numbers and the columns that are there, as stripped text."""
-    if path.is_file() and is_parquet(path):
-        raise DataError("votes are read from text", path=path, found="Parquet", expected="CSV, TSV")
-    dialect = delimited.sniff(path, None, [name for role in needed for name in _HEADERS[role]])
-    headers = [plain(header) for header in dialect.headers]
+    opened = open_table(
+        path, header=True, asked=[name for role in needed for name in _HEADERS[role]]
+    )
+    headers = [plain(header) for header in opened.headers]
     places: dict[str, int] = {}
     for role in (*needed, *also):
         place = next((headers.index(name) for name in _HEADERS[role] if name in headers), None)
@@ -172,19 +171,16 @@ def _read(
             raise DataError(
                 f"no {role} column",
                 path=path,
-                found=", ".join(dialect.headers),
+                found=", ".join(opened.headers),
                 expected=f"one of {', '.join(_HEADERS[role])}",
                 fix="Name the columns in the file's first line, such as  " + ",".join(needed),
             )
-    lines: list[int] = []
-    table: dict[str, list[str]] = {role: [] for role in places}
-    for line, row in delimited.rows(path, dialect):
-        lines.append(line)
-        for role, place in places.items():
-            table[role].append(row[place])
-    if not lines:
-        raise DataError("the file has a header but no rows", path=path)
-    return lines, table
+    if opened.torn:
+        raise opened.torn[0].complaint(path)
+    columns = {role: opened.frame[:, place].to_list() for role, place in places.items()}
+    texts = {role: ["" if cell is None else str(cell).strip() for cell in column]
+             for role, column in columns.items()}  # fmt: skip
+    return list(opened.lines()), texts
 
 
 def _ids(texts: Sequence[str]) -> Column:

@@ -21,10 +21,11 @@ PathLike = str | Path
 _ENDINGS = (".csv", ".tsv", ".parquet")
 
 
-def write_ratings(ratings: Ratings, path: PathLike) -> None:
+def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
     """Write user_id, item_id, rating (not of events) and, where known, timestamp and domain.
 
-    The name's ending says how: .csv, .tsv or .parquet; another ending is refused.
+    The name's ending says how: .csv, .tsv or .parquet; another ending is refused. domains: whether
+    they are written here, and not with the items alone.
     """
     columns: dict[str, Any] = {
         "user_id": ratings.user_ids[ratings.users],
@@ -34,7 +35,7 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
         columns["rating"] = ratings.values
     if ratings.timestamps is not None:
         columns["timestamp"] = ratings.timestamps
-    if DOMAIN in ratings.item_metadata:
+    if domains and DOMAIN in ratings.item_metadata:
         columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
     if ratings.scale.discrete and bool((ratings.values % 1 == 0).all()) and "rating" in columns:
         columns["rating"] = ratings.values.astype(np.int64)

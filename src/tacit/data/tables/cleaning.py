@@ -1,0 +1,280 @@
+"""Rows of a table to columns of ratings: each cell read, each bad row refused or dropped by a rule.
+
+No message holds what stands in a cell of a person: it names the file, the row and the column.
+Missing   an empty cell, null, NaN, None, N/A, \\N
+Ids       of text: integers if every id is written as one (no sign, no leading zero, below 2**63),
+          else strings. Whole numbers stored as floats are integers. Otherwise as they are stored.
+Numbers   with a decimal point or comma, each cell by itself; a cell with both is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tacit.data.scales import EVENTS, RatingScale
+from tacit.data.tables.columns import Role
+from tacit.data.tables.table import Table
+from tacit.data.tables.times import TIME, Dates, check_dates, seconds
+from tacit.errors import ConfigError, DataError
+
+OnBad = Literal["refuse", "drop"]
+NUMBER = "a finite number such as 4 or 3.5"
+PLAYS = "a number of 0 or more"
+ID = "an id"
+NO_EVENT = "0 plays are no event"
+DROP = (
+    "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
+    "on_bad='drop')."
+)
+_NOTHING = ("", "null", "NULL", "Null", "nan", "NaN", "NAN", "none", "None", "n/a", "N/A", "#N/A",
+            "\\N", "<NA>", "NaT")  # fmt: skip
+_AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
+_ANSWERS = {"true": "1", "True": "1", "yes": "1", "false": "0", "False": "0", "no": "0"}
+_SAID: dict[Role, str] = {"plays": "number of plays"}
+_MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """on_bad   a bad row is refused with its place, or dropped and counted
+    scale    ratings off it are bad; None: the common scale that holds them
+    decimal  "," or "."; None: by the column.  dates: where it cannot be decided over the column
+    guessing   numbers written YYYYMMDD are dates
+    """
+
+    on_bad: OnBad = "refuse"
+    scale: RatingScale | None = None
+    least_plays: float = 1
+    decimal: str | None = None
+    dates: Dates | None = None
+    guessing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.on_bad not in ("refuse", "drop"):
+            raise ConfigError(f"--on-bad is refuse or drop; got {self.on_bad!r}.")
+        if self.decimal not in (None, ",", "."):
+            raise ConfigError(f"--decimal is a comma or a point; got {self.decimal!r}.")
+        if not 0 < self.least_plays < np.inf:
+            raise ConfigError(
+                f"The fewest plays that are a like are above 0; got {self.least_plays}."
+            )
+        check_dates(self.dates)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the rows of a mask, in one column."""
+
+    what: str
+    column: str
+    expected: str
+    rows: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Clean:
+    """columns   by role: ids, 'rating' (of plays 1 or 0), 'time', 'domain', of the rows kept
+    scale      of the ratings, EVENTS of plays, None of events
+    dropped    rule to number of rows; rows: the line of each row kept, by its number
+    """
+
+    columns: dict[str, Any]
+    scale: RatingScale | None
+    dropped: dict[str, int]
+    read: int
+
+
+def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
+    """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
+    frame = table.frame
+    values: dict[Role, pl.Series] = {}
+    problems: list[Problem] = []
+    for role, at in places.items():
+        try:
+            values[role], missing, expected = _READERS[role](frame[:, at], table.text, rules)
+        except DataError as error:
+            raise _in_column(error, table.path, table.headers[at]) from None
+        lacking = missing.to_numpy()
+        unread = values[role].is_null().to_numpy() & ~lacking
+        name = table.headers[at]
+        problems += [
+            Problem(f"the {role} is missing", name, expected, lacking),
+            Problem(f"not a valid {_SAID.get(role, role)}", name, expected, unread),
+        ]
+    scale = EVENTS if "plays" in places else None
+    if "rating" in places:
+        scale, off = _scale(table, values["rating"], table.headers[places["rating"]], rules)
+        problems.append(off)
+    bad, dropped = _settled(table, problems, rules)
+    kept = ~bad
+    if "plays" in values:
+        nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & kept
+        kept &= ~nothing
+        dropped |= {NO_EVENT: int(nothing.sum())} if nothing.any() else {}
+    if not kept.any():
+        raise DataError(
+            "there is no event" if "plays" in values and not bad.all() else "no row can be kept",
+            path=table.path,
+            found=", ".join(f"{what}: {n:,}" for what, n in dropped.items()) or None,
+            expected="a row with plays above 0, and none below" if "plays" in values else None,
+            fix=None if "plays" in values else "Check which column holds what.",
+        )
+    columns = {str(role): _out(role, column.filter(pl.Series(kept)), table.text)
+               for role, column in values.items()}  # fmt: skip
+    if "plays" in columns:
+        columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
+    return Clean(columns, scale, dropped, len(frame) + len(table.torn))
+
+
+def _settled(
+    table: Table, problems: list[Problem], rules: Rules
+) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Which rows are bad, and how many by which rule; each row counts once."""
+    problems = [each for each in problems if each.rows.any()]
+    if rules.on_bad == "refuse" and (problems or table.torn):
+        first = min(problems, key=lambda each: int(each.rows.argmax()), default=None)
+        line = None if first is None else table.line(int(first.rows.argmax()))
+        if table.torn and (line is None or table.torn[0].line < line):
+            raise table.torn[0].complaint(table.path)
+        if first is not None:
+            raise DataError(first.what, path=table.path, row=line, column=first.column,
+                            expected=first.expected, fix=DROP)  # fmt: skip
+    bad = np.zeros(len(table.frame), dtype=bool)
+    dropped: dict[str, int] = {}
+    for torn in table.torn:
+        what = torn.what.partition(" (")[0]
+        dropped[what] = dropped.get(what, 0) + 1
+    for each in problems:
+        if new := int((each.rows & ~bad).sum()):
+            dropped[each.what] = dropped.get(each.what, 0) + new
+        bad |= each.rows
+    return bad, dropped
+
+
+def _scale(table: Table, column: pl.Series, name: str, rules: Rules) -> tuple[RatingScale, Problem]:
+    """The scale, and which ratings are off it."""
+    stars = column.to_numpy()
+    known = ~np.isnan(stars)
+    scale = rules.scale
+    if scale is None:
+        if not known.any():
+            scale = EVENTS  # no row can be kept, which is said elsewhere
+        else:
+            scale, odd = RatingScale.nearest(stars[known])
+            if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * known.sum()):
+                places = np.flatnonzero(known & ~scale.holds(stars))
+                line = table.line(int(places[0])) if odd < known.sum() else None
+                raise RatingScale.unfit(scale, path=table.path, row=line, column=name)
+    off = known & ~scale.holds(stars)
+    return scale, Problem(
+        f"the rating is off the scale {scale}", name, f"a rating on the scale {scale}", off
+    )
+
+
+def _ids(column: pl.Series, text: bool, _: Rules) -> tuple[pl.Series, pl.Series, str]:
+    kind = column.dtype
+    if kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum):
+        column, missing = _texts(column, text)
+        return column, missing, ID
+    if kind.is_integer():
+        return column, column.is_null(), ID
+    if kind.is_float() or kind.is_decimal():
+        numbers = column.cast(pl.Float64).fill_nan(None)
+        whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
+        return numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64), numbers.is_null(), (
+            "an integer or a string"
+        )  # fmt: skip
+    raise DataError("an id is an integer or a string", found=str(kind))
+
+
+def _texts(column: pl.Series, text: bool) -> tuple[pl.Series, pl.Series]:
+    """Stripped texts, null where nothing is said."""
+    if not text:
+        column = column.cast(pl.String).str.strip_chars()
+    column = column.set(column.is_in(_NOTHING).fill_null(value=False), None)
+    return column, column.is_null()
+
+
+def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
+    """Finite floats of texts, also of `4/5`, `80%`, `4 stars`, signs of stars, yes and no."""
+    numbers = column.cast(pl.Float64, strict=False)
+    if decimal is None and numbers.null_count() == column.null_count():
+        return numbers.set(~numbers.is_finite(), None)
+    column = column.str.replace(_AFTER, "")
+    drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
+    if drawn.any():
+        column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
+    column = column.replace(_ANSWERS)
+    if decimal != ".":
+        pointed = column.str.contains(".", literal=True).fill_null(value=False)
+        if decimal == ",":
+            column = column.set(pointed, "").str.replace(",", ".", literal=True)
+        else:
+            column = column.str.replace(",", ".", literal=True)  # with both signs it is no number
+    numbers = column.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
+
+
+def _stars(column: pl.Series, text: bool, rules: Rules) -> tuple[pl.Series, pl.Series, str]:
+    kind = column.dtype
+    if kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum):
+        column, missing = _texts(column, text)
+        return to_numbers(column, rules.decimal), missing, NUMBER
+    if kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
+        numbers = column.cast(pl.Float64).fill_nan(None)
+        return numbers.set(~numbers.is_finite(), None), numbers.is_null(), NUMBER
+    raise DataError("a rating is a number", found=str(kind))
+
+
+def _plays(column: pl.Series, text: bool, rules: Rules) -> tuple[pl.Series, pl.Series, str]:
+    numbers, missing, _ = _stars(column, text, rules)
+    return numbers.set(numbers < 0, None), missing, PLAYS
+
+
+def _times(column: pl.Series, text: bool, rules: Rules) -> tuple[pl.Series, pl.Series, str]:
+    kind = column.dtype
+    if kind == pl.String:
+        column, missing = _texts(column, text)
+        return seconds(column, rules.dates, digits=rules.guessing), missing, TIME
+    if kind.is_numeric() or (kind.is_temporal() and kind not in (pl.Time, pl.Duration)):
+        missing = column.is_null() | column.cast(pl.Float64).is_nan()
+        return seconds(column, digits=rules.guessing), missing, TIME
+    raise DataError("a time is a number, a date or text", found=str(kind))
+
+
+def _domains(column: pl.Series, text: bool, _: Rules) -> tuple[pl.Series, pl.Series, str]:
+    column, missing = _texts(column, text)
+    return column, missing, "the item's domain"
+
+
+_READERS: dict[Role, Any] = {
+    "user": _ids, "item": _ids, "rating": _stars, "plays": _plays, "time": _times,
+    "domain": _domains,
+}  # fmt: skip
+
+
+def _out(role: Role, column: pl.Series, text: bool) -> Any:
+    if role in ("user", "item") and text and column.dtype == pl.String:
+        return ids_of(column)
+    return column.to_list() if column.dtype == pl.String else column.to_numpy()
+
+
+def ids_of(column: pl.Series) -> Any:
+    """Integers if every id is written as one, else the strings as they are."""
+    numbers = column.cast(pl.Int64, strict=False)
+    as_written = not numbers.null_count() and bool((numbers >= 0).all())
+    if as_written and bool((numbers.cast(pl.String) == column).all()):
+        return numbers.to_numpy()
+    return column.to_list()
+
+
+def _in_column(error: DataError, path: object, column: str) -> DataError:
+    return DataError(error.what, path=path, row=error.row, column=column, found=error.found,
+                     expected=error.expected, fix=error.fix)  # fmt: skip

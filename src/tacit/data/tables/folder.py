@@ -1,0 +1,163 @@
+"""The folder that `tacit data import` writes and every command reads.
+
+data.json            what the rest is, and what of it is public
+ratings.parquet      user_id, item_id, rating and timestamp where known; of events events.parquet
+catalogue.parquet    item_id and all that is known of each item
+users.parquet        user_id and attributes, where there are any
+
+A catalogue or scale read off private ratings is not public, and the folder says so: claims of
+models fitted to it stay conditional, as if the ratings were read from a plain file.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tacit.data.domains import DOMAIN, on_catalogue
+from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.scales import EVENTS
+from tacit.data.tables.by_id import by_id, table_of
+from tacit.data.tables.sources import open_table
+from tacit.data.tables.writing import write_items, write_ratings, write_users
+from tacit.errors import DataError, OutputError
+from tacit.writing import refusal
+
+FILE = "data.json"
+FORMAT = 1
+KIND = "tacit data"
+_CATALOGUE = "catalogue.parquet"
+
+
+def is_folder(path: Path) -> bool:
+    """Whether `write_folder` wrote this folder."""
+    try:
+        return bool(json.loads((path / FILE).read_text("utf-8")).get("kind") == KIND)
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def check_folder(path: Path) -> None:
+    """OutputError unless the folder is new, or one that may be replaced: asked before the work."""
+    if path.exists() and not is_folder(path) and not (path.is_dir() and not any(path.iterdir())):
+        raise OutputError(f"{path}: holds something else. Name a new folder.")
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"{path}: the folder {path.parent} does not exist. Make it first.")
+
+
+def write_folder(ratings: Ratings, path: Path) -> None:
+    """Write the folder whole or not at all; one that was written before is replaced.
+
+    What is public is what the ratings say: `catalogue_given` and the like.
+    """
+    check_folder(path)
+    part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
+    try:
+        part.mkdir()
+        table = "events" if _plain_events(ratings) else "ratings"
+        write_ratings(ratings, part / f"{table}.parquet", domains=False)
+        write_items(ratings, part / _CATALOGUE)
+        if ratings.user_attributes:
+            write_users(ratings, part / "users.parquet")
+        note = {
+            "kind": KIND,
+            "format": FORMAT,
+            "table": table,
+            "scale": str(ratings.scale),
+            "public": {
+                "catalogue": ratings.catalogue_given,
+                "scale": ratings.scale_given,
+                "dates": ratings.dates_given,
+                "filter": not ratings.filtered,
+            },
+        }
+        (part / FILE).write_text(json.dumps(note, indent=2) + "\n", "utf-8")
+        if path.exists():
+            old = part.with_name(part.name + ".old")
+            path.rename(old)
+            part.rename(path)
+            shutil.rmtree(old)
+        else:
+            part.rename(path)
+    except OSError as error:
+        raise refusal(path, error) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _plain_events(ratings: Ratings) -> bool:
+    return ratings.scale == EVENTS and bool(ratings.likes.all())
+
+
+def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
+    """The ratings of a folder. scale: a public one, in place of the folder's."""
+    note = _note(path)
+    parts = open_table(path / f"{note['table']}.parquet").frame
+    events = note["table"] == "events"
+    users = path / "users.parquet"
+    public = note["public"]
+    if scale is not None and note["scale"] == str(EVENTS):
+        raise DataError(
+            "these are events, which have no stars", path=path, fix="Leave --scale out."
+        )
+    metadata = _metadata(path)
+    made = Ratings.from_arrays(
+        _ids(parts["user_id"]),
+        _ids(parts["item_id"]),
+        None if events else parts["rating"].to_numpy(),
+        parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
+        scale=scale or RatingScale.parse(note["scale"]),
+        user_attributes=by_id(users, "user", "user_id") if users.exists() else None,
+        item_metadata=metadata,
+    )
+    made = replace(
+        made,
+        scale_given=scale is not None or bool(public["scale"]),
+        dates_given=bool(public.get("dates", True)),
+        filtered=not public.get("filter", True),
+    )
+    if not public["catalogue"]:
+        return made
+    ids, _ = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
+    domains = metadata.pop(DOMAIN, {})
+    return on_catalogue(made, {item: domains.get(item) for item in ids}, metadata=metadata)
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    ids, columns = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
+    return {name: dict(zip(ids, values, strict=True)) for name, values in columns.items()}
+
+
+def _ids(column: Any) -> Any:
+    return column.to_numpy() if column.dtype.is_integer() else column.to_list()
+
+
+def _note(path: Path) -> dict[str, Any]:
+    try:
+        note = json.loads((path / FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        note = None
+    if not isinstance(note, dict) or note.get("kind") != KIND:
+        raise DataError("this is no folder of tacit data import", path=path)
+    if note.get("format") != FORMAT:
+        raise DataError(
+            "the folder was written by a later version", path=path, found=note.get("format"),
+            expected=f"format {FORMAT}", fix="Import the files again with this version.",
+        )  # fmt: skip
+    return note
+
+
+def refuse_private_list(path: Path) -> Path:
+    """The file of a list; DataError if it is a folder's own, read off private ratings."""
+    folder = path if path.is_dir() else path.parent
+    if is_folder(folder) and not _note(folder)["public"]["catalogue"]:
+        raise DataError(
+            "this list was read off private ratings, so it is no public catalogue", path=path,
+            fix="Give a list from elsewhere, or import again with --catalogue FILE; if everybody "
+            "may know which items were rated, with --public-items.",
+        )  # fmt: skip
+    return path / _CATALOGUE if path.is_dir() and is_folder(path) else path

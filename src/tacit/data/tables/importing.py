@@ -1,0 +1,239 @@
+"""From the files people have to one clean folder: opened, understood, cleaned, described.
+
+Ratings    a table with people and items; several are read as one
+Items      a table with items and no people, or `items`: titles and so on. Users likewise
+Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
+Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
+           unless the caller says that it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tacit.data.domains import DOMAIN, on_catalogue
+from tacit.data.movielens import is_movielens, movielens_reading
+from tacit.data.ratings import Ratings
+from tacit.data.tables.by_id import matched
+from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
+from tacit.data.tables.columns import Role, find, missing, squeezed
+from tacit.data.tables.folder import is_folder
+from tacit.data.tables.guess import Guess, guess
+from tacit.data.tables.reading import REPEATS, Asked, Reading, ratings_of
+from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.table import Table
+from tacit.data.tabular import read_catalogue, with_items
+from tacit.errors import ConfigError, DataError
+
+_TITLES = ("title", "name", "item_name", "product_name", "movie_title", "book_title", "description",
+           "titel", "bezeichnung", "titre", "titulo", "titolo")  # fmt: skip
+_MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
+
+
+@dataclass
+class Plan:
+    """What was found in the files. guesses: one of each table of ratings."""
+
+    files: tuple[Path, ...]
+    tables: list[Table] = field(default_factory=list)
+    guesses: list[Guess] = field(default_factory=list)
+    items: list[Table] = field(default_factory=list)
+    users: list[Table] = field(default_factory=list)
+    movielens: Path | None = None
+    events: bool = False
+
+    def title(self, table: Table, found: Guess) -> int | None:
+        """Position of the titles that stand beside the ratings."""
+        squeezes = [squeezed(header) for header in table.headers]
+        places = (squeezes.index(name) for name in map(squeezed, _TITLES) if name in squeezes)
+        at = next(places, None)
+        return None if self.items or at in found.places.values() else at
+
+
+def plan(
+    files: Sequence[str | Path],
+    asked: Asked,
+    *,
+    events: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    table: str | None = None,
+) -> Plan:
+    """Open the files and guess what is what; nothing is cleaned yet."""
+    made = Plan(tuple(map(Path, files)), events=events)
+    opened: list[Table] = []
+    for path in made.files:
+        if not path.exists():
+            raise DataError("no such file or folder", path=path, fix="Check the path.")
+        if not path.is_dir():
+            opened.append(
+                open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
+                           asked=[*asked.values()])
+            )  # fmt: skip
+        elif is_movielens(path):
+            made.movielens = path
+        else:
+            opened += _folder(path)
+    if made.movielens is not None:
+        if opened or len(made.files) > 1 or any(asked.values()):
+            raise ConfigError(
+                f"{made.movielens}: import a MovieLens folder alone, without columns."
+            )
+        return made
+    told = [_own(each, asked) for each in opened]
+    found = [set(guess(each, own, contents=False).places)
+             for each, own in zip(opened, told, strict=True)]  # fmt: skip
+    both = {"user", "item"}
+    some = any(both <= roles for roles in found)
+    for each, own, roles in zip(opened, told, found, strict=True):
+        if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
+            made.tables.append(each)
+            made.guesses.append(guess(each, own, events=events))
+        else:
+            (made.users if "user" in roles else made.items).append(each)
+    for role, name in asked.items():
+        if (
+            name
+            and role != "domain"
+            and all(find(role, x.headers, name) is None for x in made.tables)
+        ):
+            raise missing(role, [x for each in opened for x in each.headers], name, made.files[0])
+    if not made.tables:
+        raise missing("user", opened[0].headers, None, opened[0].path)
+    return made
+
+
+def _own(table: Table, asked: Asked) -> dict[Role, str | None]:
+    """What was asked for, as far as this table has it."""
+    own = {role: name if find(role, table.headers, name) is not None else None
+           for role, name in asked.items()}  # fmt: skip
+    if own.get("domain") is None:
+        own.pop("domain", None)
+    return own
+
+
+def _folder(path: Path) -> list[Table]:
+    """The tables of a RecBole or LensKit folder."""
+    found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
+    if any(file.suffix == ".inter" for file in found):
+        tables = [open_table(file, delimiter="\t", header=True) for file in found]
+        for each in tables:  # their types, as in title:token_seq, are no part of the names
+            each.frame.columns = [name.partition(":")[0] for name in each.headers]
+        return tables
+    if (path / "schema.json").is_file():
+        return _lenskit(path)
+    if is_folder(path):
+        raise DataError(
+            "this folder was imported already", path=path, fix="Every command takes it."
+        )
+    raise DataError(
+        "this folder is of no known kind",
+        path=path,
+        expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
+        fix="Name its files instead.",
+    )
+
+
+def _lenskit(path: Path) -> list[Table]:
+    """People and items stand as numbers in the table between them, and as ids in their own."""
+    try:
+        relations = json.loads((path / "schema.json").read_text("utf-8"))["relationships"]
+        name = next(
+            key for key, entry in relations.items() if {"user", "item"} <= set(entry["entities"])
+        )
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        raise DataError("the LensKit folder has no table of users and items", path=path) from None
+    frame = open_table(path / f"{name}.parquet").frame
+    own = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
+    columns = {column: frame[column] for column in frame.columns}
+    for role, entities in own.items():
+        if f"{role}_num" in columns:
+            ids = entities.frame[f"{role}_id"]
+            columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
+    ratings = Table(path / f"{name}.parquet", frame_of(columns))
+    return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Ratings with all that is known, and what became of the rows."""
+
+    ratings: Ratings
+    reading: Reading
+    dropped: Mapping[str, int]
+
+
+def carry_out(
+    made: Plan,
+    rules: Rules,
+    *,
+    on_bad: OnBad | None = None,
+    users: Path | None = None,
+    items: Path | None = None,
+    catalogue: Path | None = None,
+    public_items: bool = False,
+    domain: str | None = None,
+) -> Imported:
+    """Clean what was planned. on_bad: None drops bad rows, unless they are most of the rows.
+
+    catalogue: a public list of items; ratings of others are dropped. items: more about items.
+    public_items: the items that were rated may be known to everybody.
+    """
+    rules = replace(rules, on_bad=on_bad or "drop")
+    if made.movielens is not None:
+        if rules.scale is not None:
+            raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
+        reading = movielens_reading(made.movielens, rules.on_bad)
+    else:
+        titles = {} if items or catalogue else _titles(made)
+        places = [found.places for found in made.guesses]
+        reading = ratings_of(
+            list(zip(made.tables, places, strict=True)), rules, item_metadata=titles
+        )
+    ratings, dropped = reading.ratings, dict(reading.dropped)
+    ratings = ratings.as_events() if made.events else ratings
+    bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, NO_EVENT))
+    if on_bad is None and bad > _MOST_BAD * reading.read:
+        raise DataError(
+            f"{bad:,} of {reading.read:,} rows would be dropped",
+            path=made.files[0],
+            found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
+            fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
+            "all the same with --on-bad drop.",
+        )
+    for each in made.users if users is None else [open_table(users)]:
+        found = matched(each, "user", None, ratings)
+        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
+    if catalogue is not None:
+        before = len(ratings)
+        columns = read_catalogue(catalogue, domain=domain, domains=False)
+        ratings = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
+        if lost := before - len(ratings):
+            dropped["the item is not in the catalogue"] = lost
+    for source in made.items if items is None else [open_table(items)]:
+        ratings = with_items(ratings, source, domain=domain)
+    if public_items:
+        ratings = replace(ratings, catalogue_given=True)
+    return Imported(ratings, reading, dropped)
+
+
+def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
+    """Titles that stand beside the ratings, the first of each item."""
+    titles: dict[Any, Any] = {}
+    for table, found in zip(made.tables, made.guesses, strict=True):
+        at = made.title(table, found)
+        if at is None:
+            continue
+        pairs = table.frame[:, [found.places["item"], at]].drop_nulls().unique(
+            subset=table.headers[found.places["item"]], keep="first", maintain_order=True
+        )  # fmt: skip
+        for item, title in pairs.iter_rows():
+            titles.setdefault(item, str(title))
+            if str(item).isdecimal():
+                titles.setdefault(int(item), str(title))  # a column of whole numbers gives integers
+    return {"title": titles} if titles else {}

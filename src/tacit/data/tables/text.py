@@ -1,0 +1,301 @@
+"""Text tables: any packing, encoding, delimiter and quotes become columns of strings.
+
+A line number counts lines of the file from 1, so the header is usually line 1. Lines without any
+content are skipped. In one pass by polars; line by line where polars finds a row odd.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from tacit.data.tables.columns import ALL_NAMES, squeezed
+from tacit.data.tables.table import Table, Torn
+from tacit.data.tables.times import looks_like_time
+from tacit.errors import DataError
+
+DELIMITERS = (",", "\t", ";", "|", "::")
+_OPEN = "unexpected end of data"
+_SAMPLE = 20  # lines looked at to find the delimiter
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one file is written. `header_line` is 0 when there is none."""
+
+    delimiter: str
+    headers: tuple[str, ...]
+    header_line: int
+    quote: str = '"'
+
+
+def unpacked(path: Path) -> bytes:
+    """The bytes of a file; gzip and zstd are undone, whatever the file is called."""
+    raw = path.read_bytes()
+    if raw[:2] == b"\x1f\x8b":
+        try:
+            return gzip.decompress(raw)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(
+                f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
+            ) from None
+    if raw[:4] != _ZSTD:
+        return raw
+    try:
+        return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
+        ) from None
+
+
+def text_table(
+    path: Path,
+    raw: bytes,
+    *,
+    delimiter: str | None = None,
+    headers: Sequence[str] | None = None,
+    header: bool | None = None,
+    asked: Sequence[str | None] = (),
+    encoding: str | None = None,
+) -> Table:
+    """headers: names given from outside. header: whether the first line holds them; None: looks."""
+    data = _utf8(raw, path, encoding)
+    dialect = _dialect(path, data, delimiter, headers, header, asked)
+
+    def lines() -> Iterator[int]:
+        return (at for at, cells in _records(data, dialect) if _fits(cells, dialect))
+
+    frame = _fast(data, dialect)
+    torn: tuple[Torn, ...] = ()
+    if frame is None:
+        frame, torn = _careful(data, dialect)
+        for each in torn:
+            if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
+                raise replace(each, expected="every quote closed").complaint(path)
+    if not len(frame) and not torn:
+        raise DataError("the file has a header but no rows", path=path)
+    return Table(path, frame, lines, torn, text=True, header=dialect.header_line > 0)
+
+
+def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
+    """The text in UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252."""
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding is None:
+        encoding = "utf-16"
+    if raw[:4] == b"PK\x03\x04":
+        raise DataError(
+            "this is an Excel or zip file", path=path, expected=_FORMS,
+            fix="Save the sheet as CSV, or unpack the archive first.",
+        )  # fmt: skip
+    try:
+        if encoding is not None:
+            raw = raw.decode(encoding).encode()
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if b"\0" in raw[:65536]:
+            raise DataError("this is no text, nor a table of a known form", path=path,
+                            expected=_FORMS)  # fmt: skip
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            try:
+                raw = raw.decode("cp1252").encode()
+            except UnicodeDecodeError:
+                raw = raw.decode("latin-1").encode()
+    except (LookupError, UnicodeError):
+        raise DataError("the text is not in this encoding", path=path, found=encoding,
+                        fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",
+                        ) from None  # fmt: skip
+    return raw if b"\n" in raw else raw.replace(b"\r", b"\n")  # line ends of old Macs
+
+
+def _dialect(
+    path: Path,
+    data: bytes,
+    delimiter: str | None,
+    headers: Sequence[str] | None,
+    header: bool | None,
+    asked: Sequence[str | None],
+) -> Dialect:
+    lines = ((at, raw.decode()) for at, raw in enumerate(io.BytesIO(data), 1))
+    sample = list(itertools.islice(((at, text) for at, text in lines if text.strip()), _SAMPLE))
+    if not sample:
+        raise DataError("the file is empty", path=path, expected="a header and at least one row")
+    above = 0
+    if sample[0][1].lower().startswith("sep=") and len(sample) > 1:  # a line that Excel writes
+        delimiter = delimiter or sample[0][1].rstrip("\r\n")[4:]
+        above = sample.pop(0)[0]
+    texts = [text for _, text in sample]
+    wanted = {squeezed(name) for name in asked if name} | ALL_NAMES
+    if delimiter is not None:
+        chosen = _checked(delimiter, path)
+    else:
+        chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, wanted))
+        if len(_split(texts[0], chosen)) == 1 and _merit(texts, " ", wanted)[1]:
+            chosen = " "
+    widths = [len(_split(text, chosen)) for text in texts]
+    usual = max(set(widths), key=widths.count)
+    while (
+        len(texts) > 1
+        and headers is None
+        and (texts[0].startswith("#") or (widths[0] == 1 < usual))
+    ):  # comments and titles above the table
+        above = sample.pop(0)[0]
+        del texts[0], widths[0]
+    quote = "'" if _quoted(texts, chosen) else '"'
+    first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
+    if headers is not None:
+        return Dialect(chosen, tuple(headers), above, quote)
+    if header is None:
+        header = any(squeezed(cell) in wanted for cell in first) or not any(
+            map(looks_like_time, first)
+        )
+    names = [cell or str(at) for at, cell in enumerate(first, 1)]
+    if not header:
+        return Dialect(chosen, tuple(str(at) for at in range(1, len(first) + 1)), above, quote)
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise DataError("two columns have the same name", path=path, row=sample[0][0],
+                        column=min(repeated), fix="Rename one of them.")  # fmt: skip
+    return Dialect(chosen, tuple(names), sample[0][0], quote)
+
+
+def _fast(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
+    """All columns at once, or None if any row may be too short or too long."""
+    separator = dialect.delimiter
+    if separator == "::":
+        data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
+    # Polars drops an empty cell too many at the very end, and a quote that is never closed.
+    if data.endswith(separator.encode()) or data.count(dialect.quote.encode()) % 2:
+        return None
+    try:
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            skip_lines=dialect.header_line,
+            separator=separator,
+            quote_char=None if dialect.delimiter == "::" else dialect.quote,
+            schema={f"{number}": pl.String for number in range(len(dialect.headers))},
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
+    frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    # A null in the last column may be a short row, whose other cells then sit in wrong columns.
+    if frame[:, -1].null_count():
+        return None
+    return _named(frame, dialect)
+
+
+def _named(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
+    frame.columns = list(dialect.headers)
+    return frame
+
+
+def _careful(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Torn, ...]]:
+    """Row by row: those of the right width, and the others."""
+    good: list[list[str]] = []
+    torn = []
+    for line, cells in _records(data, dialect):
+        if not isinstance(cells, str) and len(cells) == len(dialect.headers):
+            good.append(cells)
+        else:
+            torn.append(_torn(line, cells, dialect.headers))
+    columns = zip(*good, strict=True) if good else [()] * len(dialect.headers)
+    frame = pl.DataFrame(
+        [pl.Series(str(at), list(column), pl.String) for at, column in enumerate(columns)]
+    )
+    return _named(frame.with_columns(pl.all().replace("", None)), dialect), tuple(torn)
+
+
+def _fits(cells: list[str] | str, dialect: Dialect) -> bool:
+    return not isinstance(cells, str) and len(cells) == len(dialect.headers)
+
+
+def _torn(line: int, cells: list[str] | str, headers: tuple[str, ...]) -> Torn:
+    width = len(headers)
+    if isinstance(cells, str):
+        return Torn(line, f"the row cannot be read ({cells})", None, None, None)
+    kind = "short" if len(cells) < width else "long"
+    return Torn(
+        line,
+        f"the row is too {kind}",
+        headers[len(cells)] if kind == "short" else None,
+        f"{len(cells)} cells",
+        f"{width}: " + ", ".join(headers),
+    )
+
+
+def _records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str] | str]]:
+    """(line, stripped cells) of each row with content; in place of cells, why there are none."""
+    for line, cells in _raw_records(data, dialect):
+        if line <= dialect.header_line:
+            continue
+        if not isinstance(cells, str):
+            cells = [cell.strip() for cell in cells]
+            if not any(cells):
+                continue
+            while len(cells) > len(dialect.headers) and not cells[-1]:
+                cells.pop()  # a delimiter at the end of the line
+        yield line, cells
+
+
+def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str] | str]]:
+    texts = (raw.decode() for raw in io.BytesIO(data))
+    if dialect.delimiter == "::":
+        yield from ((at, text.rstrip("\r\n").split("::")) for at, text in enumerate(texts, 1))
+        return
+    reader = csv.reader(texts, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
+    while True:
+        start = reader.line_num + 1  # a quoted cell may span lines: a record is named by its first
+        try:
+            cells: list[str] | str = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            cells = str(error)
+        yield start, cells
+
+
+def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
+    text = text.rstrip("\r\n")
+    if delimiter == "::":
+        return text.split("::")
+    try:
+        return next(csv.reader([text], delimiter=delimiter, quotechar=quote), [])
+    except csv.Error:  # a cell without end: no table at all, and no delimiter to find
+        return [text]
+
+
+def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, float, int]:
+    """Better delimiters name more known headers, cut more lines alike, and into more cells."""
+    cut = [_split(line, delimiter) for line in lines]
+    named = max(len({squeezed(cell) for cell in cells} & wanted) for cells in cut)
+    usual, times = Counter(map(len, cut)).most_common(1)[0]
+    return named, times / len(lines) if usual > 1 else 0, usual
+
+
+def _quoted(lines: list[str], delimiter: str) -> bool:
+    """Whether cells stand between single quotes: in most lines more than one does."""
+    cells = [[cell.strip() for cell in _split(line, delimiter)] for line in lines]
+    wrapped = [sum(len(c) > 1 and c[0] == c[-1] == "'" for c in line) > 1 for line in cells]
+    return sum(wrapped) > len(lines) / 2
+
+
+def _checked(delimiter: str, path: Path) -> str:
+    chosen = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
+    if chosen != "::" and (len(chosen) != 1 or chosen in '"\r\n' or ord(chosen) > 127):
+        raise DataError(
+            "this delimiter cannot be used", path=path, found=delimiter, expected="one sign or '::'"
+        )
+    return chosen
