@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tacit.ledger import Ledger, anchor_of, open_ledger
-from tacit.testing.ledgers import KEY
+from tacit.testing.ledger_requests import KEY
 
 
 @pytest.fixture

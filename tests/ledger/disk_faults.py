@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, open_ledger
-from tacit.testing.ledgers import FILMS, ask
+from tacit.testing.ledger_requests import FILMS, ask
 
 faults = ctypes.CDLL(os.environ["LD_PRELOAD"])
 faults.failed_call.restype = ctypes.c_char_p

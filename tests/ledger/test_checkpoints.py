@@ -29,12 +29,12 @@ from ledger_faults import planted
 from ledger_kills import kill_spenders
 from sqlalchemy import create_engine, event, insert
 
-from tacit.ledger import Cap, LedgerFailed, LedgerRefused, checkpointing, checkpoints, open_ledger
+from tacit.ledger import Cap, LedgerFailed, LedgerRefused, checkpoints, open_ledger
 from tacit.ledger.history import Budget, LogState
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
-from tacit.testing.ledgers import FILMS, ask, count, fork
+from tacit.testing.ledger_requests import FILMS, ask, count, fork
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_small_ledgers_have_none(place):
 
 def test_what_is_written_pays(quick, monkeypatch):
     """A checkpoint holds every budget, so it waits for a quarter as many entries."""
-    monkeypatch.setattr(checkpointing, "_least_for", lambda told: 10 * len(told.budgets))
+    monkeypatch.setattr(checkpoints, "_least_for", lambda told: 10 * len(told.budgets))
     with checkpoints_every(2):
         with quick.open() as ledger:
             for n in range(3):
@@ -436,11 +436,11 @@ def test_the_text_follows_every_payment(quick):
 
 def test_writers_wait_for_what_was_paid_meanwhile_only(quick, monkeypatch):
     """Lines of budgets are made before the writer's place is taken."""
-    made, write = [], checkpoints.write
+    made, store = [], checkpoints.store
     monkeypatch.setattr(
         checkpoints,
-        "write",
-        lambda place, told: (made.append(len(told._said)), write(place, told)),
+        "store",
+        lambda place, told: (made.append(len(told._said)), store(place, told)),
     )
     with checkpoints_every(5), quick.open() as ledger:
         for holder in (FILMS, TOM):
@@ -453,9 +453,9 @@ def test_writers_wait_for_what_was_paid_meanwhile_only(quick, monkeypatch):
 
 def test_a_stop_without_time_writes_none(quick, monkeypatch):
     """A stop takes a second at most: what is not read by then is the next start's."""
-    monkeypatch.setattr(checkpointing, "PORTION", 5)
+    monkeypatch.setattr(checkpoints, "PORTION", 5)
     with checkpoints_every(2), quick.open() as ledger:
-        monkeypatch.setattr(checkpointing, "STOPS_WITHIN", -1)
+        monkeypatch.setattr(checkpoints, "STOPS_WITHIN", -1)
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 
 from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
-from tacit.testing.ledgers import FILMS, ask, fork, refused
+from tacit.testing.ledger_requests import FILMS, ask, fork, refused
 
 
 def child(work):

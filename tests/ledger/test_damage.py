@@ -18,7 +18,7 @@ from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
 from tacit.ledger.schema import steps
 from tacit.ledger.store import reading
-from tacit.testing.ledgers import FILMS, ask
+from tacit.testing.ledger_requests import FILMS, ask
 
 EDITS = {
     "a refund": "UPDATE ledger_budgets SET spent = spent - 1, epoch_spent = epoch_spent - 1",

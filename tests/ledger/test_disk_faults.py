@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import Engine, event
 from starlette.testclient import TestClient
 
-from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, heads, open_ledger
-from tacit.testing.ledgers import FILMS, ask, refused
+from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, chain, open_ledger
+from tacit.testing.ledger_requests import FILMS, ask, refused
 
 HERE = Path(__file__).parent
 WRITES = {"pwrite64", "fdatasync", "ftruncate64", "fsync", "open64", "fcntl64"}
@@ -103,7 +103,7 @@ def test_a_failed_second_place_ends_writing(tmp_path, monkeypatch):
     with open_ledger(tmp_path / "budgets.db") as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         with monkeypatch.context() as patched:
-            patched.setattr(heads.os, "fsync", failing)
+            patched.setattr(chain.os, "fsync", failing)
             refused(LedgerFailed, lambda: ask(ledger, "a", FILMS))
         refused(LedgerFailed, lambda: ask(ledger, "b", FILMS))
     with open_ledger(tmp_path / "budgets.db") as ledger:
@@ -169,7 +169,7 @@ def test_the_service_says_it(tmp_path):
     from fastapi import FastAPI
 
     from tacit.service import problems
-    from tacit.service.logs import Logger
+    from tacit.service.monitoring import Logger
 
     app = FastAPI()
     problems.install(app, Logger(), ())

@@ -29,7 +29,7 @@ from tacit.ledger import (
     open_ledger,
     token_of,
 )
-from tacit.testing.ledgers import KEY
+from tacit.testing.ledger_requests import KEY
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]
 UNITS = st.sampled_from([Unit.PURE, Unit.ZCDP])

@@ -12,10 +12,9 @@ import pytest
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, LedgerUnavailable, open_ledger
-from tacit.ledger.chain import Head
-from tacit.ledger.heads import FileHead
-from tacit.ledger.places import together
-from tacit.testing.ledgers import FILMS, ask, refused
+from tacit.ledger.chain import FileHead, Head
+from tacit.ledger.opening import together
+from tacit.testing.ledger_requests import FILMS, ask, refused
 
 MEMORY = Path("/dev/shm")
 

@@ -22,9 +22,8 @@ from tacit.ledger import (
     spending,
 )
 from tacit.ledger.spending import Spending
-from tacit.ledger.statements import Statement
-from tacit.ledger.states import KeptStates, read_state
-from tacit.testing.ledgers import FILMS, ask, count, fork
+from tacit.ledger.statements import KeptStates, Statement, read_state
+from tacit.testing.ledger_requests import FILMS, ask, count, fork
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

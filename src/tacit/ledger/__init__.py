@@ -14,9 +14,7 @@ from tacit.errors import MissingExtra
 if find_spec("sqlalchemy") is None:
     raise MissingExtra("sqlalchemy", "ledger")
 
-from tacit.ledger.chain import Head
-from tacit.ledger.epochs import anchor_of, token_of
-from tacit.ledger.heads import FileHead, HeadStore
+from tacit.ledger.chain import FileHead, Head, HeadStore, anchor_of, token_of
 from tacit.ledger.inspection import Inspection, inspect_ledger
 from tacit.ledger.opening import open_ledger
 from tacit.ledger.refusals import (
@@ -31,10 +29,19 @@ from tacit.ledger.refusals import (
     UnknownBudget,
 )
 from tacit.ledger.replaying import Verification
-from tacit.ledger.requests import Balance, Charge, Holder, Release, Request, canonical
-from tacit.ledger.states import KeptState
+from tacit.ledger.requests import (
+    Balance,
+    Cap,
+    Charge,
+    Cost,
+    Holder,
+    Release,
+    Request,
+    Unit,
+    canonical,
+)
+from tacit.ledger.statements import KeptState
 from tacit.ledger.store import Ledger
-from tacit.ledger.units import Cap, Cost, Unit
 
 __all__ = [
     "Balance",

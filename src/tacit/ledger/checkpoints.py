@@ -4,16 +4,27 @@ Source     The chain itself: a checkpoint is an entry of the log that holds the 
            before it; the state's text lies in a table beside.
 Assumes    Nothing of that table. A state counts if its hash is in an entry that the second place's
            head covers; otherwise it is passed over, and the replay begins at the first entry.
+
+When checkpoints are written: after a replay at the start, now and then, and at a calm stop.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
+from tacit.errors import TacitError
 from tacit.ledger.chain import Head, link
 from tacit.ledger.history import CHECKPOINT, LogState, digest_of
+from tacit.ledger.refusals import LedgerRefused
+from tacit.ledger.replaying import Read, entries, entries_at_once
 from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.spending import Place, append
 
@@ -54,7 +65,7 @@ def is_told(connection: Connection, told: LogState, text: str) -> bool:
     return follows and bool(said == digest_of(text))
 
 
-def write(place: Place, told: LogState) -> None:
+def store(place: Place, told: LogState) -> None:
     """Put the state into the table and its hash into the chain, in the caller's transaction.
 
     told: a sound replay up to the place's last entry. What it began with is left there as well.
@@ -64,3 +75,146 @@ def write(place: Place, told: LogState) -> None:
     kept = told.begun + 1 if told.begun else 0
     place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != kept))
     place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
+
+
+LEAST = 1_000
+"""Entries that are worth a checkpoint at a start or a stop."""
+OFTEN = 10_000
+"""Entries after which a process that goes on spending writes one."""
+PORTION = 100
+"""Entries read at once beside spending, which waits meanwhile."""
+_REST = 3
+"""Times as long as a portion needs nothing is read, so that spending gets most of the time."""
+STOPS_WITHIN = 1.0
+"""Seconds that a calm stop may take for it."""
+
+Entries = Callable[[Connection, int, int], Sequence[Any]]
+"""The entries of the log after one, at most so many."""
+Write = Callable[[Callable[[Place], bool]], bool]
+"""Does work in the writer's place, and returns when it is on disk."""
+
+
+class Keeping:
+    """The checkpoints that one process writes. Threads may share it."""
+
+    def __init__(self, read: Read, write: Write, known: Callable[[], Head]) -> None:
+        """read, write: transactions of the ledger. known: the newest head that it knows of."""
+        self._read, self._write, self._known = read, write, known
+        self._last = known().sequence
+        self._due = self._last + OFTEN
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+
+    def begin(self, told: LogState, before: int) -> None:
+        """After a sound replay. before: the newest entry when it began."""
+        self._last = told.begun
+        self._due = told.sequence + OFTEN  # nobody else writes it meanwhile
+        self._keep(told, before, LEAST)
+
+    def grown(self) -> None:
+        """Call it after every write: at times it sets a thread to work."""
+        if self._known().sequence < self._due or self._ending.is_set():
+            return
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._thread = threading.Thread(target=self._beside, name="ledger", daemon=True)
+            with suppress(RuntimeError):  # the interpreter is on its way out
+                self._thread.start()
+
+    def end(self) -> None:
+        """A calm stop: what was added since is worth a second at most."""
+        self._ending.set()
+        thread = self._thread
+        if thread is not None and thread.is_alive():
+            thread.join(STOPS_WITHIN)
+            return
+        if self._known().sequence - self._last < LEAST:
+            return
+        with suppress(TacitError):  # the next start takes longer, and tells what is wrong
+            self._catch_up(LEAST, until=time.monotonic() + STOPS_WITHIN)
+
+    def _beside(self) -> None:
+        """While others spend. Who stops others does so inside `_read` and `_write`."""
+        try:
+            self._catch_up(OFTEN, until=None)
+        except TacitError:
+            self._due = self._known().sequence + OFTEN
+
+    def _catch_up(self, least: int, until: float | None) -> None:
+        """From the newest checkpoint on. until: without rests, and given up at that time."""
+        known = self._known()
+        told = self._heard(known, entries_at_once, until)
+        if told is not None and not _sound(told):
+            told = self._heard(known, entries, until)  # what stops a service is looked at twice
+            with self._read():
+                _check(told)
+        if told is not None:
+            self._keep(told, known.sequence, least)
+
+    def _heard(self, known: Head, next_ones: Entries, until: float | None) -> LogState | None:
+        """Up to the end of the log, or to a problem; None if there was no time."""
+        with self._read() as connection:
+            told = newest(connection, known) or LogState(passes=known)
+        while True:
+            worked = time.thread_time()
+            with self._read() as connection:
+                rows = next_ones(connection, told.last, PORTION)
+            for row in rows:
+                told.entry(row)
+            if not rows or told.problems:
+                return told
+            if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
+                return None
+            if until is not None and time.monotonic() > until:
+                return None
+
+    def _keep(self, told: LogState, before: int, least: int) -> None:
+        """Write it, if it is worth it and nobody else did since `before`."""
+
+        def write(place: Place) -> bool:
+            while rows := entries_at_once(place.connection, told.last, PORTION):
+                for row in rows:
+                    told.entry(row)
+            at_its_end = (told.sequence, told.hash) == (place.sequence, place.hash)
+            pays = _sound(told) and at_its_end and _worth(told, before, least)
+            if pays:
+                store(place, told)
+            return pays
+
+        worth = _worth(told, before, least)
+        if worth:
+            told.text()  # most of it is ready when others begin to wait
+        written = worth and self._write(write)
+        self._last = told.sequence if written else _since(told, before)
+        often = max(OFTEN, _least_for(told))
+        self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
+
+
+def _worth(told: LogState, before: int, least: int) -> bool:
+    """Whether so much was added, beside what there is to write, that it pays."""
+    return told.sequence - _since(told, before) >= max(least, _least_for(told))
+
+
+def _since(told: LogState, before: int) -> int:
+    """The newest checkpoint that can be counted on: one that was just written, or was used."""
+    return told.checkpoint if told.checkpoint > before else told.begun
+
+
+def _least_for(told: LogState) -> int:
+    """Entries, so that what is written for each of them stays bounded."""
+    return len(told.budgets) // 4
+
+
+def _sound(told: LogState) -> bool:
+    return not told.problems
+
+
+def _check(told: LogState | None) -> None:
+    """Damage that is found while others spend is as bad as at the start."""
+    if told is not None and not _sound(told):
+        raise LedgerRefused(
+            f"{told.problems[0]} The ledger is not used any more. All that is wrong:  "
+            "tacit ledger verify."
+        )

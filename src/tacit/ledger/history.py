@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.ledger.chain import START, Head, link
-from tacit.ledger.epochs import follows
-from tacit.ledger.spending import fingerprint
+from tacit.ledger.chain import START, Head, fingerprint, follows, link
 
 CHECKPOINT = "checkpoint"
 """The kind of an entry that tells the hash of the state before it."""

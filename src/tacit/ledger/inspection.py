@@ -10,16 +10,15 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError
-from tacit.ledger.budget_rows import balances
-from tacit.ledger.failures import explained
-from tacit.ledger.heads import HeadStore, check_known
-from tacit.ledger.heads_postgres import give_back
+from tacit.ledger.chain import HeadStore, check_known
 from tacit.ledger.opening import found_at
-from tacit.ledger.refusals import LedgerRefused
+from tacit.ledger.postgres import give_back
+from tacit.ledger.refusals import LedgerRefused, explained
 from tacit.ledger.replaying import Verification, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
-from tacit.ledger.states import KeptState, list_states
+from tacit.ledger.spending import balances
+from tacit.ledger.statements import KeptState, list_states
 from tacit.ledger.store import hash_at, reading
 
 

@@ -1,5 +1,7 @@
 """Opening a ledger: make it if it is new, replay what was added to it since its newest checkpoint
 if it is not, and refuse it when in doubt.
+
+Where a ledger and the second place of its head are, and whether one restore moves both back.
 """
 
 from __future__ import annotations
@@ -8,19 +10,16 @@ import os
 import secrets
 from pathlib import Path
 
-from sqlalchemy import Engine, insert, select, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, Engine, insert, make_url, select, text
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tacit.errors import ConfigError
 from tacit.ledger import postgres, sqlite
-from tacit.ledger.chain import START, Head, body_of, link
+from tacit.ledger.chain import START, FileHead, Head, HeadStore, body_of, check_known, link
 from tacit.ledger.checkpoints import newest
-from tacit.ledger.failures import explained
-from tacit.ledger.heads import FileHead, HeadStore, check_known
-from tacit.ledger.heads_postgres import PostgresHead, give_back
 from tacit.ledger.history import LogState
-from tacit.ledger.places import address, beside
-from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable
+from tacit.ledger.postgres import PostgresHead, give_back
+from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
 from tacit.ledger.replaying import follow
 from tacit.ledger.schema import head, log, migrate, steps, version
 from tacit.ledger.store import Ledger, hash_at, reading
@@ -154,3 +153,60 @@ def _heads(second: str | Path | HeadStore, patience: float) -> HeadStore:
         return second
     url, path = address(second)
     return PostgresHead(url, patience=patience) if path is None else FileHead(path)
+
+
+TOGETHER = (
+    "the ledger and the second place of its head lie on one device or server. If a snapshot or a "
+    "backup of it is restored as a whole, spent budgets come back and nothing can notice it. Name "
+    "a second place elsewhere:  --second PATH  on another device, or  "
+    "--second postgresql://HOST/DATABASE."
+)
+"""A warning, after the word."""
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+def address(where: str | Path) -> tuple[URL, Path | None]:
+    """The address, and the file if it is one. It may hold a password: never echoed."""
+    if isinstance(where, Path) or "://" not in where:
+        return make_url("sqlite://"), Path(where)
+    try:
+        url = make_url(where)
+    except ArgumentError:
+        raise ConfigError("The ledger's address cannot be read as a path or a URL.") from None
+    kind = url.get_backend_name()
+    if kind == "sqlite" and url.database and url.database != ":memory:":
+        return url, Path(url.database)
+    if kind not in ("postgresql", "postgres"):
+        raise ConfigError("A ledger is a file, sqlite:///PATH, or postgresql://HOST/DATABASE.")
+    return url, None
+
+
+def beside(path: Path) -> Path:
+    """The second place of a ledger in a file where none is named."""
+    return path.with_name(path.name + ".head")
+
+
+def together(where: str | Path, second: str | Path | None) -> bool:
+    """Whether both are on one device, or in one server of PostgreSQL. A file and a server are taken
+    to be apart: where the server keeps its files is not seen from here."""
+    url, path = address(where)
+    if second is None:
+        return path is not None
+    other_url, other = address(second)
+    if path is not None and other is not None:
+        return _device(path) == _device(other)
+    return path is None and other is None and _server(url) == _server(other_url)
+
+
+def _device(path: Path) -> int:
+    """Of the file, or of the nearest folder above it that is there."""
+    place = path.absolute()
+    while not place.exists():
+        place = place.parent
+    return place.stat().st_dev
+
+
+def _server(url: URL) -> tuple[object, ...]:
+    """Its host, "" for this machine by whatever name, and its port."""
+    host = str(url.host or url.query.get("host") or "").lower()
+    return "" if host in _HERE or host.startswith("/") else host, url.port or 5432

@@ -1,14 +1,23 @@
-"""PostgreSQL as a store, with the settings that make a commit survive a power cut."""
+"""PostgreSQL as a store, with the settings that make a commit survive a power cut.
+
+The second place of a head in PostgreSQL: on a server that a restored disk or machine does not bring
+back.
+
+One row in the table `tacit_second_place`. A server of its own, or a database that is backed up by
+itself, is what makes it worth something.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
-from tacit.errors import MissingExtra
-from tacit.ledger.refusals import LedgerRefused
+from tacit.errors import MissingExtra, TacitError
+from tacit.ledger.chain import HashAt, Head, HeadStore, check_known
+from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
 
 OLDEST = 130000
 """The server's version as a number: 13."""
@@ -65,3 +74,92 @@ def _begin(connection: Connection) -> None:
     """Readers see one moment, however many statements they ask."""
     if connection.get_execution_options().get("ledger_reads", False):
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+
+_MAKE = """CREATE TABLE IF NOT EXISTS tacit_second_place (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    ledger TEXT NOT NULL, sequence BIGINT NOT NULL, hash TEXT NOT NULL)"""
+_LOCK = "LOCK TABLE tacit_second_place IN EXCLUSIVE MODE"
+_READ = "SELECT ledger, sequence, hash FROM tacit_second_place"
+_WRITE = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
+    ON CONFLICT (id) DO UPDATE SET ledger = :ledger, sequence = :sequence, hash = :hash"""
+_NO_TABLE = "42P01"
+
+
+class PostgresHead:
+    """The newest head in one row. patience: seconds to wait for the server.
+
+    LedgerRefused where the server does not keep what it commits.
+    """
+
+    def __init__(self, url: URL, *, patience: float) -> None:
+        self._engine = engine(url, patience=patience)
+
+    def read(self) -> Head | None:
+        """LedgerUnavailable if the server does not answer."""
+        try:
+            with self._engine.connect() as connection:
+                return _read(connection)
+        except ProgrammingError as error:
+            if getattr(error.orig, "sqlstate", None) == _NO_TABLE:
+                return None
+            raise _explained(error) from None
+        except SQLAlchemyError as error:
+            raise _explained(error) from None
+
+    def advance(self, head: Head, hash_at: HashAt) -> None:
+        """In one transaction; LedgerUnavailable if it cannot be written."""
+        try:
+            with self._engine.begin() as connection:
+                self._advance(connection, head, hash_at)
+        except ProgrammingError as error:
+            if getattr(error.orig, "sqlstate", None) != _NO_TABLE:
+                raise _explained(error) from None
+            self._make()
+            self.advance(head, hash_at)
+        except SQLAlchemyError as error:
+            raise _explained(error) from None
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    def _advance(self, connection: Connection, head: Head, hash_at: HashAt) -> None:
+        connection.execute(text(_LOCK))
+        known = _read(connection)
+        if known is not None:
+            check_known(known, head, hash_at)
+            if known.sequence >= head.sequence:
+                return
+        row = {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
+        connection.execute(text(_WRITE), row)
+
+    def _make(self) -> None:
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(text(_MAKE))
+        except SQLAlchemyError as error:
+            raise _explained(error) from None
+
+
+def give_back(engine: Engine, heads: HeadStore) -> None:
+    """The connections of a store, and of a second place that has some."""
+    engine.dispose()
+    if isinstance(heads, PostgresHead):
+        heads.close()
+
+
+def _read(connection: Connection) -> Head | None:
+    row = connection.execute(text(_READ)).first()
+    return None if row is None else Head(row.ledger, row.sequence, row.hash)
+
+
+def _explained(error: SQLAlchemyError) -> TacitError:
+    told = explained(error)
+    if type(told) is not LedgerUnavailable:
+        return told
+    return LedgerUnavailable(
+        "The second place of the ledger's head, in PostgreSQL, cannot be used now. Nothing was "
+        "released. Ask again with the same key: if it was recorded nevertheless, the same answer "
+        "comes without a new charge."
+    )

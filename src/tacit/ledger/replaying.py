@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, case, func, select
 
-from tacit.ledger.chain import Head
+from tacit.ledger.chain import Head, fingerprint
 from tacit.ledger.history import LogState
 from tacit.ledger.schema import (
     STATES_SINCE,
@@ -28,8 +28,7 @@ from tacit.ledger.schema import (
     states,
     version,
 )
-from tacit.ledger.spending import fingerprint
-from tacit.ledger.states import list_states
+from tacit.ledger.statements import list_states
 
 _AT_ONCE = 1000
 """Entries of one transaction."""

@@ -1,16 +1,28 @@
-"""What is asked of a ledger, and what it answers."""
+"""What is asked of a ledger, and what it answers.
+
+Amounts of privacy as integers: costs are rounded up, caps down, and units never mix.
+
+Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for sums of epsilons
+           and deltas; Feldman, Zrnic: Individual privacy accounting (2021), for sums of rho.
+Guarantee  Costs chosen one after the other, with knowledge of all answers, whose sum stays within
+           the cap are together as private as the cap says.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from fractions import Fraction
 from typing import Any, Literal, Self
 
+from tacit.accounting import Event, PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError
-from tacit.ledger.units import Cap, Cost
 
 LONGEST_NAME = 200
 """Signs of a tenant, a subject, an operation, a key."""
@@ -139,3 +151,149 @@ def check_name(text: str, what: str) -> None:
             f"The name of a {what} is 1 to {LONGEST_NAME} signs in Unicode's composed form (NFC), "
             "without control signs."
         )
+
+
+MICRO = 10**6
+"""Steps of one nat of epsilon, or of one unit of rho."""
+
+ATTO = 10**18
+"""Steps of a delta of one."""
+
+LARGEST = 10**18
+"""Of any amount: two of them still add up in 64 bits."""
+
+Number = int | str | Decimal | Fraction | float
+"""A float counts at its exact value, so 0.1 costs a step more than "0.1"."""
+
+
+class Unit(StrEnum):
+    """What a budget counts."""
+
+    PURE = "pure"
+    """Epsilon of pure differential privacy, in millionths of a nat."""
+
+    ZCDP = "zcdp"
+    """Rho of zero-concentrated differential privacy, in millionths."""
+
+    APPROXIMATE = "approximate"
+    """Epsilon in millionths of a nat, and delta in steps of 1e-18, each summed by itself."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one release takes from one budget. Depends on the public request only.
+
+    amount: millionths, 1 to 10**18. delta: steps of 1e-18; 0 unless the unit is approximate.
+    """
+
+    unit: Unit
+    amount: int
+    delta: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self.unit, self.amount, self.delta, what="A cost")
+
+    @classmethod
+    def pure(cls, epsilon: Number) -> Self:
+        """epsilon: nats, above 0 and finite."""
+        return cls(Unit.PURE, _up(epsilon, MICRO))
+
+    @classmethod
+    def zcdp(cls, rho: Number) -> Self:
+        """rho: above 0 and finite."""
+        return cls(Unit.ZCDP, _up(rho, MICRO))
+
+    @classmethod
+    def approximate(cls, epsilon: Number, delta: Number) -> Self:
+        """epsilon: nats, above 0 and finite; delta: 0 to 1."""
+        return cls(Unit.APPROXIMATE, _up(epsilon, MICRO), _up(delta, ATTO))
+
+    @classmethod
+    def of(cls, event: Event, unit: Unit) -> Self:
+        """The price of an event of `tacit.accounting`, for a budget kept in pure or zcdp."""
+        if unit is Unit.PURE:
+            return cls.pure(PureAccountant().add(event).epsilon())
+        if unit is Unit.ZCDP:
+            return cls.zcdp(ZCDPAccountant().add(event).rho)
+        raise ConfigError(
+            "An event has no single epsilon and delta. State them:  Cost.approximate(...)."
+        )
+
+
+@dataclass(frozen=True)
+class Cap:
+    """What a budget may spend in its whole life, and in one epoch if that is limited too.
+
+    amount, per_epoch: millionths. delta: steps of 1e-18. An epoch limits the amount only.
+    """
+
+    unit: Unit
+    amount: int
+    delta: int = 0
+    per_epoch: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.unit, self.amount, self.delta, what="A cap")
+        if self.per_epoch is not None:
+            _check(self.unit, self.per_epoch, 0, what="A cap per epoch")
+
+    @classmethod
+    def pure(cls, epsilon: Number, *, per_epoch: Number | None = None) -> Self:
+        """epsilon: nats over a lifetime."""
+        return cls(Unit.PURE, _down(epsilon, MICRO), per_epoch=_optional(per_epoch))
+
+    @classmethod
+    def zcdp(cls, rho: Number, *, per_epoch: Number | None = None) -> Self:
+        """rho: over a lifetime."""
+        return cls(Unit.ZCDP, _down(rho, MICRO), per_epoch=_optional(per_epoch))
+
+    @classmethod
+    def approximate(
+        cls, epsilon: Number, delta: Number, *, per_epoch: Number | None = None
+    ) -> Self:
+        """epsilon: nats, and delta: 0 to 1, over a lifetime."""
+        amount, most = _down(epsilon, MICRO), _down(delta, ATTO)
+        return cls(Unit.APPROXIMATE, amount, most, _optional(per_epoch))
+
+
+def _optional(number: Number | None) -> int | None:
+    return None if number is None else _down(number, MICRO)
+
+
+def _up(number: Number, steps: int) -> int:
+    return math.ceil(_exact(number) * steps)
+
+
+def _down(number: Number, steps: int) -> int:
+    return math.floor(_exact(number) * steps)
+
+
+def _exact(number: Number) -> Fraction:
+    """Refuses NaN, infinities, negatives, and text that is no plain decimal."""
+    if isinstance(number, bool) or not isinstance(number, int | str | Decimal | Fraction | float):
+        raise ConfigError("An amount of privacy is a number, or its decimals in a text.")
+    try:
+        value = Decimal(number) if isinstance(number, str) else number
+        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > 40:
+            raise ConfigError("An amount of privacy lies between 1e-18 and 1e12.")
+        exact = Fraction(value)
+    except (InvalidOperation, ValueError, OverflowError):
+        raise ConfigError(
+            "An amount of privacy is finite: an infinite or undefined one belongs in no budget."
+        ) from None
+    if exact < 0:
+        raise ConfigError("An amount of privacy is not negative: nothing is ever refunded.")
+    return exact
+
+
+def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
+    if not isinstance(unit, Unit):
+        raise ConfigError(f"{what} needs its unit: one of {', '.join(Unit)}.")
+    if type(amount) is not int or type(delta) is not int:
+        raise ConfigError(f"{what} is kept in whole steps, as integers.")
+    if not 1 <= amount <= LARGEST:
+        raise ConfigError(f"{what} is from one millionth to 10**12.")
+    if not 0 <= delta <= ATTO:
+        raise ConfigError(f"{what} has a delta from 0 to 1.")
+    if delta and unit is not Unit.APPROXIMATE:
+        raise ConfigError(f"{what} in {unit.value} has no delta; use the approximate unit.")

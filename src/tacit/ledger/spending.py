@@ -1,10 +1,12 @@
-"""The statements of one request, inside a transaction that holds the writer's place."""
+"""The statements of one request, inside a transaction that holds the writer's place.
+
+The rows of budgets: how one is opened inside a transaction, and how they stand.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     case,
     exists,
+    func,
     insert,
     literal_column,
     or_,
@@ -27,22 +30,23 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from tacit.errors import TacitError
-from tacit.ledger.chain import Head, body_of, link
-from tacit.ledger.refusals import BudgetExhausted, DrawFailed, KeyReused, UnitsDiffer, UnknownBudget
-from tacit.ledger.requests import Charge, Holder, Release, Request
+from tacit.ledger.chain import Head, body_of, fingerprint, link
+from tacit.ledger.refusals import (
+    BudgetExhausted,
+    CapChanged,
+    DrawFailed,
+    KeyReused,
+    UnitsDiffer,
+    UnknownBudget,
+)
+from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, Unit
 from tacit.ledger.schema import answers, budgets, head, log, requests
-from tacit.ledger.statements import Asked, Statement
-from tacit.ledger.states import LARGEST_STATE, KeptStates
+from tacit.ledger.statements import LARGEST_STATE, Asked, KeptStates, Statement
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
 StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 """Gets the kept state, None at first; gives the answer and the new state, None to leave it."""
-
-
-_SHORT, _PIECE = 2**16, 2047
-"""Bytes. From 2,048 on hashlib lets other threads run, and the one in the writer's place, for which
-all wait, would wait for them."""
 
 
 @dataclass(frozen=True)
@@ -169,16 +173,6 @@ def find(connection: Connection, request: Request) -> Stored:
     return Stored(sequence, None if answer is None else bytes(answer), repeated=True)
 
 
-def fingerprint(answer: bytes | None) -> str | None:
-    """SHA-256 of an answer or a state; None where there is none."""
-    if answer is None or len(answer) > _SHORT:
-        return None if answer is None else hashlib.sha256(answer).hexdigest()
-    digest = hashlib.sha256()
-    for at in range(0, len(answer), _PIECE):
-        digest.update(answer[at : at + _PIECE])
-    return digest.hexdigest()
-
-
 def number_of(connection: Connection, holder: Holder) -> tuple[int, str] | None:
     """Row number and unit of a budget: public facts, not what is left of it."""
     rows = _NUMBER.run(connection, _whose(holder)).rows()
@@ -303,3 +297,47 @@ _STORED = Statement(
     .select_from(requests.join(answers, answers.c.sequence == requests.c.sequence))
     .where(*_same(_KEY))
 )
+
+
+def open_missing(place: Place, charge: Charge) -> None:
+    """The budget of a charge that brings a cap. One that is open keeps the cap it has."""
+    if charge.opens is not None and number_of(place.connection, charge.holder) is None:
+        open_row(place, charge.holder, charge.opens)
+
+
+def open_row(place: Place, holder: Holder, cap: Cap) -> None:
+    known = number_of(place.connection, holder)
+    if known is not None:
+        if next(balances(place.connection, known[0])).cap != cap:
+            raise CapChanged
+        return
+    number = (place.connection.scalar(select(func.max(budgets.c.id))) or 0) + 1
+    facts = {
+        "tenant": holder.tenant,
+        "kind": holder.kind,
+        "name": holder.name,
+        "unit": cap.unit.value,
+        "cap": cap.amount,
+        "delta_cap": cap.delta,
+        "epoch_cap": cap.per_epoch,
+    }
+    empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
+    place.connection.execute(insert(budgets).values(id=number, **facts, **empty))
+    append(place, "budget", {"number": number, **facts})
+
+
+def balances(connection: Connection, number: int | None = None) -> Iterator[Balance]:
+    """All budgets, or the one of that number."""
+    now = connection.execute(select(head.c.epoch)).scalar_one()
+    question = select(budgets).order_by(budgets.c.id)
+    if number is not None:
+        question = question.where(budgets.c.id == number)
+    for row in connection.execute(question):
+        yield Balance(
+            number=row.id,
+            holder=Holder(row.tenant, row.kind, row.name),
+            cap=Cap(Unit(row.unit), row.cap, row.delta_cap, row.epoch_cap),
+            spent=row.spent,
+            delta_spent=row.delta_spent,
+            epoch_spent=row.epoch_spent if row.epoch == now else 0,
+        )

@@ -3,16 +3,35 @@
 A release is a handful of statements, and what SQLAlchemy does around each of them takes ten times
 as long as SQLite itself. With a server, the way there and back takes longest: `queued` sends what
 needs no answer together with what does. The transaction around them stays SQLAlchemy's.
+
+Kept states: what an answer leaves for the next one, in one transaction with the answer.
+
+A state is a named text of bytes, such as the open round of an online recommender. The log holds the
+SHA-256 of each new one; the store holds the newest only.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ClauseElement, Connection
+from sqlalchemy import (
+    ClauseElement,
+    ColumnElement,
+    Connection,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
+
+from tacit.errors import ConfigError
+from tacit.ledger.schema import STATES_SINCE, states, version
 
 _NONE: Mapping[str, Any] = {}
 
@@ -93,3 +112,83 @@ def _told(connection: Connection) -> Iterator[None]:
     except kind as error:
         told = DBAPIError.instance(None, None, error, kind, dialect=connection.dialect)
         raise told from None
+
+
+LARGEST_STATE = 64 * 2**20
+"""Bytes of one state."""
+
+_NAME = re.compile(r"[a-z0-9/_-]{1,128}")
+
+
+def check_state_name(name: str) -> None:
+    """ConfigError unless it is 1 to 128 of the signs a-z 0-9 / _ -."""
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise ConfigError(
+            "The name of a kept state is 1 to 128 signs from a to z, 0 to 9, slash, underscore "
+            "and hyphen."
+        )
+
+
+def read_state(connection: Connection, name: str) -> bytes | None:
+    """The newest state of that name; None if nothing was ever kept under it."""
+    rows = _READ.run(connection, {"of": name}).rows()
+    return bytes(rows[0][0]) if rows else None
+
+
+@dataclass(frozen=True)
+class KeptState:
+    """What is known of a state without its content: the entry that left it, and its bytes."""
+
+    name: str
+    sequence: int
+    size: int
+
+
+def list_states(connection: Connection) -> tuple[KeptState, ...]:
+    """By name; none in a store of an older version."""
+    if version(connection) < STATES_SINCE:
+        return ()
+    size = func.length(states.c.state)
+    rows = connection.execute(
+        select(states.c.name, states.c.sequence, size).order_by(states.c.name)
+    )
+    return tuple(KeptState(*row) for row in rows)
+
+
+@dataclass
+class KeptStates:
+    """The states of one transaction: each is read once, and written once at its end.
+
+    Several requests of the transaction see each other's new states.
+    """
+
+    connection: Connection
+    _known: dict[str, bytes | None] = field(default_factory=dict)
+    _changed: dict[str, int] = field(default_factory=dict)
+
+    def read(self, name: str) -> bytes | None:
+        """As the requests before this one left it."""
+        if name not in self._known:
+            self._known[name] = read_state(self.connection, name)
+        return self._known[name]
+
+    def change(self, name: str, state: bytes, sequence: int) -> None:
+        """From the entry `sequence` on. Call it when nothing of the request can fail any more."""
+        self._known[name] = state
+        self._changed[name] = sequence
+
+    def write(self) -> None:
+        """Put what changed into the store; the caller commits."""
+        for name, sequence in sorted(self._changed.items()):
+            row = {"name": name, "sequence": sequence, "state": self._known[name]}
+            _WRITE.run(self.connection, row)
+
+
+_READ = Statement(select(states.c.state).where(states.c.name == bindparam("of")))
+_NEW: dict[str, ColumnElement[Any]] = {
+    name: literal_column(f"excluded.{name}") for name in ("sequence", "state")
+}
+_WRITE = Statement(
+    sqlite.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
+    postgresql=postgresql.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
+)

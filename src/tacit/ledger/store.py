@@ -21,22 +21,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.ledger.batches import Batches
-from tacit.ledger.budget_rows import balances, open_missing, open_row
-from tacit.ledger.chain import Head
-from tacit.ledger.checkpointing import Keeping
-from tacit.ledger.epochs import follows
-from tacit.ledger.failures import explained
-from tacit.ledger.heads import HeadStore
-from tacit.ledger.heads_postgres import give_back
+from tacit.ledger.chain import Head, HeadStore, follows
+from tacit.ledger.checkpoints import Keeping
 from tacit.ledger.history import LogState
+from tacit.ledger.postgres import give_back
 from tacit.ledger.refusals import (
     LedgerFailed,
     LedgerRefused,
     LedgerUnavailable,
     UnknownBudget,
+    explained,
 )
 from tacit.ledger.replaying import Verification, replay
-from tacit.ledger.requests import Balance, Charge, Holder, Release, Request
+from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
 from tacit.ledger.schema import head, log
 from tacit.ledger.spending import (
     Draw,
@@ -45,14 +42,15 @@ from tacit.ledger.spending import (
     StatefulDraw,
     Stored,
     append,
+    balances,
     leave_place,
     number_of,
+    open_missing,
+    open_row,
     settle,
     take_place,
 )
-from tacit.ledger.statements import queued
-from tacit.ledger.states import check_state_name, read_state
-from tacit.ledger.units import Cap
+from tacit.ledger.statements import check_state_name, queued, read_state
 from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")

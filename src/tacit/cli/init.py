@@ -1,0 +1,152 @@
+"""`tacit init`: a folder that `tacit serve` starts from, made from one file of ratings."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import options, output
+from tacit.cli.output import JSON
+from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tacit.designs.private import Private
+
+app = typer.Typer(help="Make a folder that  tacit serve  starts from.")
+
+MODEL = "lists.tacit"
+PERSON = "me"
+_TOML = """\
+# What is served, and how. Each setting: docs/service.md. A change takes effect at the next start.
+tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
+
+[models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
+file = "{model}"
+{without}
+[service]
+# host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
+# port = 8000
+# workers = 1                    # processes that answer
+# behind_tls = false             # true behind such a proxy
+# second = "/other/disk/head"    # the second place of the ledger's head, on another device
+# database = "postgresql://tacit@db.example/tacit"   # default: the file budgets.db in this folder
+"""
+
+
+@app.command()
+@options.reads_ratings
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    source: options.Source,
+    epsilon: Annotated[
+        float, typer.Option(help="Nats for a person's whole profile; inf: no privacy.")
+    ] = 1.0,
+    delta: Annotated[float, typer.Option(help="A chance, such as 1e-6.")] = 1e-6,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(help="Public list of items with their metadata. Others are left out."),
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Fit private lists and write what a service needs: tacit.toml, the model, keys.
+
+    The keys are shown once. The operator's key administers; the other one is of a first person.
+    """
+    from tacit.designs.private import Private
+
+    tenant = _tenant(folder)
+    model = Private(epsilon, delta)
+    _ = model.settings  # refuses bad ones before the file is read
+    _check_free(folder)
+    ratings = source.read(catalogue=catalogue, domains=False)
+    with output.progress("Fitting", None, quiet=as_json):
+        model.fit(ratings)
+    keys = _write(folder, tenant, model)
+    (card,) = model.guarantees()
+    result = {
+        "folder": folder,
+        "model": folder / MODEL,
+        "items": len(model.item_ids_),
+        "lists": model.released_.serves_lists,
+        "epsilon": card.epsilon,
+        "delta": card.delta,
+        "basis": card.basis.value,
+        "first_line": card.first_line,
+        "keys": keys,
+        "first_list": _first_list(model, keys[PERSON]),
+    }
+    output.emit(result, as_json=as_json, render=_show)
+
+
+def _tenant(folder: Path) -> str:
+    """The folder's name as a tenant may be written."""
+    name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64]
+    return name or "shop"
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
+
+
+def _write(folder: Path, tenant: str, model: Private) -> dict[str, str]:
+    """The whole folder at once: it is made beside its place and then renamed."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
+        made = Path(beside) / "folder"
+        made.mkdir()
+        keys = _fill(made, tenant, model)
+        made.rename(folder)
+    return keys
+
+
+def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
+    from tacit.service.keys import KeyRing, Role, add_key, read_secret
+    from tacit.service.settings import FILE
+
+    model.save(made / MODEL)
+    without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
+    text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
+    (made / FILE).write_text(text, "utf-8")
+    keys = made / "keys.json"
+    operator = add_key(keys, Role.OPERATOR.value, Role.OPERATOR, tenant)
+    person = KeyRing(keys, read_secret(made / "service.secret"), tenant).person_key(PERSON)
+    return {Role.OPERATOR.value: operator, PERSON: person}
+
+
+def _first_list(model: Private, key: str) -> str:
+    """A command that asks for a list, from the stars of the two most popular items."""
+    popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
+    body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
+    words = (
+        f"Authorization: Bearer {key}",
+        "Content-Type: application/json",
+        json.dumps(body),
+    )
+    headers = " -H ".join(map(shlex.quote, words[:2]))
+    return f"curl -H {headers} -d {shlex.quote(words[2])} http://127.0.0.1:8000/api/recommend"
+
+
+def _show(result: dict[str, Any]) -> None:
+    output.console.print(
+        f"Wrote {result['folder']}: tacit.toml, keys, and private lists of {result['items']:,} "
+        f"items. {result['first_line']}",
+        soft_wrap=True,
+        markup=False,
+    )
+    for name, key in result["keys"].items():
+        output.console.print(f"  key of {name}: {key}", soft_wrap=True, markup=False)
+    output.console.print(
+        "The keys are not shown again. In another terminal, the first list, from two items rated "
+        f"with the most stars:\n  {result['first_list']}",
+        soft_wrap=True,
+        markup=False,
+    )
+    output.next_step(f"Next:  tacit serve {shlex.quote(str(result['folder']))}")

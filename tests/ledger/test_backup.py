@@ -1,0 +1,108 @@
+"""`tacit ledger backup` and `restore`: no copy gives a budget back."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.ledger import Cap, Holder, open_ledger
+from tacit.testing.ledger_requests import ask
+
+FILMS = Holder.dataset("shop", "films")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A ledger with one release."""
+    with open_ledger(tmp_path / "b.db") as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.0001"))
+        ask(ledger, "a", FILMS, steps=4)
+    return tmp_path / "b.db"
+
+
+def copied(path):
+    """A backup of it."""
+    copy = path.with_name("copy.db")
+    assert main(["ledger", "backup", str(path), "--to", str(copy)]) == 0
+    return copy
+
+
+def restored(path, copy, *flags):
+    """The exit code of restoring it where the ledger was."""
+    return main(["ledger", "restore", str(path), "--source", str(copy), *flags])
+
+
+def test_the_newest_backup_goes_on(path, capsys):
+    """The store is lost, the second place is not: everything that was spent is spent."""
+    copy = copied(path)
+    path.unlink()
+    assert restored(path, copy) == 0
+    with open_ledger(path) as ledger:
+        assert ledger.balance(FILMS).spent == 4
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_an_older_backup_is_refused(path, capsys):
+    """One release came after it: the reason is said, and nothing is written."""
+    copy = copied(path)
+    with open_ledger(path) as ledger:
+        ask(ledger, "b", FILMS)
+    path.unlink()
+    assert restored(path, copy) == 5
+    assert "older than what the second place" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_without_a_second_place_it_is_refused(path, capsys):
+    """Nothing can say whether the backup is the newest."""
+    copy = copied(path)
+    path.unlink()
+    path.with_name("b.db.head").unlink()
+    assert restored(path, copy) == 5
+    assert not path.exists()
+
+
+def test_a_ledger_is_not_overwritten(path, capsys):
+    """Neither by a restore nor by a backup."""
+    copy = copied(path)
+    before = path.read_bytes(), copy.read_bytes()
+    assert restored(path, copy) == 2
+    assert main(["ledger", "backup", str(path), "--to", str(copy)]) != 0
+    assert (path.read_bytes(), copy.read_bytes()) == before
+
+
+def test_a_damaged_backup_is_refused(path, capsys):
+    """A changed byte in the log."""
+    copy = copied(path)
+    path.unlink()
+    content = bytearray(copy.read_bytes())
+    place = content.index(b'"ledger"')
+    content[place + 12] ^= 1
+    copy.write_bytes(bytes(content))
+    assert restored(path, copy) in (2, 5)
+    assert not path.exists()
+
+
+def test_a_backup_while_it_is_used_is_sound(path, capsys):
+    """Another thread spends at the same time; the copy is of one moment."""
+    ended = threading.Event()
+
+    def spend():
+        with open_ledger(path) as ledger:
+            for number in range(20):
+                ask(ledger, f"n{number}", FILMS)
+        ended.set()
+
+    thread = threading.Thread(target=spend)
+    thread.start()
+    copy = copied(path)
+    thread.join()
+    assert ended.is_set()
+    capsys.readouterr()
+    main(["ledger", "verify", str(copy), "--second", f"{path}.head", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert 1 <= found["releases"] <= 21
+    assert all("older than" in problem for problem in found["problems"])
