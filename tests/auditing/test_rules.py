@@ -1,12 +1,16 @@
-"""The rule engine: what a described release can cost at most, and what no number bounds."""
+"""The rule engine: what a described release can cost at most, and what no number bounds.
+
+Source   for the gates: Lyu, Su, Li: Understanding the sparse vector technique (VLDB 2017), which
+         numbers six published variants and says which of them hold.
+"""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 
 from tacit.accounting import zcdp
-from tacit.auditing.designs import PUBLISHED
 from tacit.auditing.rules import (
     Answered,
     Branch,
@@ -17,10 +21,69 @@ from tacit.auditing.rules import (
     Noised,
     Private,
     Public,
+    Rule,
     Together,
     upper_bound,
 )
 from tacit.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Published:
+    """epsilon: what is claimed for `rule`, which is the design at that epsilon."""
+
+    name: str
+    source: str
+    epsilon: float
+    rule: Rule
+
+    @property
+    def bound(self) -> float:
+        """Nats; infinite if the description allows none."""
+        return upper_bound(self.rule)
+
+
+PUBLISHED: tuple[Published, ...] = (
+    Published("Laplace noise on a count", "Dwork et al., 2006", 1.0, Noised(1, 1)),
+    Published(
+        "gate, threshold and counts noisy", "Lyu et al., 2017, Algorithm 1", 1.0, FirstPast(1, 2, 4)
+    ),
+    Published(
+        "gate that releases the noisy count",
+        "Lyu et al., 2017, Algorithm 3",
+        1.0,
+        Together((FirstPast(1, 2, 2), Private())),
+    ),
+    Published(
+        "gate with a quarter of epsilon on the threshold",
+        "Lyu et al., 2017, Algorithm 4",
+        1.0,
+        FirstPast(1, 4, 4 / 3),
+    ),
+    Published(
+        "gate without noise on counts", "Lyu et al., 2017, Algorithm 5", 1.0, FirstPast(1, 2, 0)
+    ),
+    Published(
+        "tree over two steps with log2 T levels",
+        "a misreading of Chan et al., 2011",
+        1.0,
+        Noised(2, 1),
+    ),
+    Published(
+        "choice among the items that the data hold",
+        "candidates cut by the profile",
+        1.0,
+        Chosen(1, 0.5, candidates_are_public=False),
+    ),
+    Published(
+        "noise scaled by the largest change seen in the data",
+        "local sensitivity as scale",
+        1.0,
+        Noised(1, 1, scale_is_public=False),
+    ),
+    Published("the top item, every time", "a private mode without randomness", 1.0, Private()),
+)
+"""Right ones and wrong ones; `bound` against `epsilon` tells which."""
 
 
 @pytest.mark.parametrize(

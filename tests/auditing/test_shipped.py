@@ -7,8 +7,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from tacit.auditing import exact, shipped_smooth
-from tacit.auditing.bench import attempt, check, run
+from tacit.auditing import claims, exact, shipped_smooth
+from tacit.auditing.bench import check, run
 from tacit.auditing.rules import upper_bound
 from tacit.auditing.sampler_spy import as_shipped, tapped
 from tacit.auditing.shipped import BENCH, EPSILONS
@@ -210,7 +210,8 @@ def broken_before_any_call():
 @pytest.mark.parametrize("make", [broken_in_the_call, broken_before_any_call])
 def test_an_exception_is_a_violation_with_its_place(make):
     """A mechanism that fails does not end the audit; what its error says is not repeated."""
-    audit = attempt("bit-release", make, samples=1_000)
+    line = claims.attempt("bit-release", lambda: make().line)
+    audit = claims.run(line, samples=1_000)
     assert audit.verdict == "violation"
     assert audit.mechanism == "bit-release"
     (why,) = audit.pairs[0].faults(audit.epsilon)

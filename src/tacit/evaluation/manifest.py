@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from tacit.data.ratings import Ratings
 
+SEED = "The same seed gives the same splits, people and draws."
+WORKERS = "Processes; 0 for all cores."
+REPORT = "Write one self-contained page here."
+"""Help of the options that every experiment has."""
 PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
 
 
@@ -27,12 +32,18 @@ def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> d
 
 def generated(*, seed: int, command: str, **settings: Any) -> dict[str, Any]:
     """The same where the data were generated."""
+    return {"seed": seed} | made_with(command, settings)
+
+
+def made_with(
+    command: str, settings: Mapping[str, Any], packages: Sequence[str] = PACKAGES
+) -> dict[str, Any]:
+    """The same without a seed. packages: those whose versions count."""
     return {
-        "seed": seed,
         "command": command,
-        "settings": settings,
+        "settings": dict(settings),
         "versions": {"python": platform.python_version()}
-        | {package: version(package) for package in PACKAGES},
+        | {package: version(package) for package in packages},
         "platform": f"{sys.platform} {platform.machine()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tacit.evaluation.result import Table
+from tacit.evaluation.verdict import Verdict
 from tacit.writing import check_writable, write_whole
 
 
@@ -16,8 +18,13 @@ def write_page(page: str, path: str | Path) -> None:
     write_whole(path, page.encode("utf-8", errors="backslashreplace"))
 
 
-def fill(package: str, facts: Mapping[str, Any], filters: Mapping[str, Callable[..., Any]]) -> str:
-    """The `page.html` of a package with its facts: every word of the data escaped."""
+def fill(
+    package: str,
+    facts: Mapping[str, Any],
+    filters: Mapping[str, Callable[..., Any]],
+    template: str = "page.html",
+) -> str:
+    """A template of a package with its facts: every word of the data escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -28,7 +35,25 @@ def fill(package: str, facts: Mapping[str, Any], filters: Mapping[str, Callable[
         lstrip_blocks=True,
     )
     environment.filters.update(filters)
-    return environment.get_template("page.html").render(facts)
+    return environment.get_template(template).render(facts)
+
+
+def write_result(
+    title: str,
+    verdict: Verdict,
+    tables: Sequence[Table],
+    manifest: Mapping[str, Any],
+    path: str | Path,
+) -> None:
+    """The page of an experiment that has no page of its own."""
+    facts = {
+        "title": title,
+        "verdict": verdict,
+        "tables": tables,
+        "manifest": list(flat(manifest)),
+        "date": manifest.get("date"),
+    }
+    write_page(fill("tacit.evaluation", facts, {}, "result.html"), path)
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

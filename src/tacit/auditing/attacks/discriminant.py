@@ -41,8 +41,7 @@ from tacit.auditing.attacks.base import (
 )
 from tacit.auditing.attacks.group_gaps import group_gaps
 from tacit.auditing.attacks.variances import Variances, estimate_variances
-from tacit.engine.factorization import alternating_ridge
-from tacit.engine.ridge import fitted, solve
+from tacit.engine.ridge import alternating_ridge, fitted, solve
 
 PSEUDO_RATINGS = 5
 """An item's mean is pulled to the global mean as if so many ratings had been exactly that."""

@@ -1,0 +1,262 @@
+"""Any recommender as one that is fitted to `Ratings` and answers for a history.
+
+Known kinds, in this order:
+  history -> list     a function of one argument; it is fixed and never fitted
+  implicit, lenskit   objects of these packages, which are not imported before they are met
+  tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as `Recommender` has it
+  scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`: X is (people, items) CSR of
+                      stars, answers are item numbers or scores, a row for each row of X
+A class, or a function without arguments, makes a new model for each fit; an object is copied.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module as _module
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import Ratings
+from tacit.errors import ConfigError, TacitError
+from tacit.recommenders.base import History
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Answers(Protocol):
+    """What an account gets from a fitted recommender. Items are numbers of the ratings fitted to.
+
+    ranked: at most n item numbers, best first. scores: (items,) of all items, NaN where there is
+    none; None if the recommender gives none. factors: (items, f), or None.
+    """
+
+    def ranked(self, history: History, n: int) -> Ints: ...
+
+    def scores(self, history: History) -> Floats | None: ...
+
+    @property
+    def factors(self) -> Floats | None: ...
+
+
+Fit = Callable[[Ratings], Answers]
+
+
+class Adapted:
+    """fit: a new model, fitted. fixed: fits change nothing, and nothing is learned from people."""
+
+    def __init__(self, name: str, fit: Fit, *, fixed: bool = False, made: Any = None) -> None:
+        self.name, self._fit, self.fixed, self.made = name, fit, fixed, made
+
+    def fit(self, ratings: Ratings) -> Answers:
+        """ConfigError with what the recommender says if it fails."""
+        try:
+            return self._fit(ratings)
+        except TacitError:
+            raise
+        except Exception as error:
+            raise ConfigError(
+                f"{self.name} cannot be fitted ({type(error).__name__}: {error}). Correct it; "
+                "--debug shows where."
+            ) from error
+
+
+def adapt(model: Any) -> Adapted:
+    """The recommender by its kind; ConfigError for what is none of them."""
+    make = _maker(model)
+    if make is None:
+        return Adapted(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
+    made = make()
+    homes = {each.__module__.partition(".")[0] for each in type(made).__mro__}
+    if "implicit" in homes:
+        return Adapted(_name(made), lambda ratings: _Implicit(make(), ratings), made=made)
+    if "lenskit" in homes:
+        return Adapted(_name(made), lambda ratings: _LensKit(make(), ratings), made=made)
+    asked = getattr(made, "recommend", None)
+    if callable(getattr(made, "fit", None)):
+        if asked is not None and "history" in inspect.signature(asked).parameters:
+            return Adapted(_name(made), lambda ratings: _Tacit(make(), ratings), made=made)
+        if asked is not None or hasattr(made, "predict"):
+            return Adapted(_name(made), lambda ratings: _Matrix(make(), ratings), made=made)
+    raise ConfigError(
+        f"A {type(made).__name__} is no recommender that can be attacked. Give an object or a "
+        "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or predict(X), "
+        "or a function history -> list of items."
+    )
+
+
+def _name(model: Any) -> str:
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _maker(model: Any) -> Callable[[], Any] | None:
+    """Gives a new unfitted model; None for a function of a history."""
+    if isinstance(model, type):
+        return model
+    if inspect.isroutine(model) or not (hasattr(model, "fit") or hasattr(model, "train")):
+        if not callable(model):
+            raise ConfigError(f"A {type(model).__name__} is no recommender: it has no fit.")
+        needed = [
+            each
+            for each in inspect.signature(model).parameters.values()
+            if each.default is each.empty
+            and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        ]
+        return None if needed else model
+    if hasattr(model, "get_params"):
+        return lambda: type(model)(**model.get_params(deep=False))
+    return lambda: copy.deepcopy(model)
+
+
+class _Items:
+    """Item ids and their numbers; a history as a row of stars."""
+
+    factors: Floats | None = None
+
+    def __init__(self, ratings: Ratings) -> None:
+        self.ids = ratings.item_ids.tolist()
+        self.number = {item: place for place, item in enumerate(self.ids)}
+        self.liked_from = ratings.scale.liked_from
+
+    def row(self, history: History, *, likes: bool = False) -> sparse.csr_matrix:
+        """(1, items) stars, or 1 for each like."""
+        kept = sorted(
+            (self.number[item], 1.0 if likes else float(stars))
+            for item, stars in history.items()
+            if item in self.number and (not likes or stars >= self.liked_from)
+        )
+        places = np.array([place for place, _ in kept], dtype=np.int32)
+        values = np.array([value for _, value in kept])
+        return sparse.csr_matrix(
+            (values, places, np.array([0, len(kept)], np.int32)), shape=(1, len(self.ids))
+        )
+
+    def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
+        """Known items that are not in the history, at most n."""
+        found = [self.number[item] for item in items if item in self.number and item not in history]
+        return np.array(found[:n], dtype=np.int64)
+
+    def scores(self, history: History) -> Floats | None:
+        return None
+
+
+class _Function(_Items):
+    def __init__(self, function: Callable[[dict[Any, float]], Iterable[Any]], ratings: Ratings):
+        super().__init__(ratings)
+        self.function = function
+
+    def ranked(self, history: History, n: int) -> Ints:
+        return self.numbers(_ids(self.function(dict(history))), history, n)
+
+
+class _Tacit(_Items):
+    def __init__(self, model: Any, ratings: Ratings) -> None:
+        super().__init__(ratings)
+        self.model = model.fit(ratings) or model
+        factors = getattr(self.model, "item_factors_", None)
+        self.factors = factors if factors is not None and len(factors) == len(self.ids) else None
+
+    def ranked(self, history: History, n: int) -> Ints:
+        return self.numbers(_ids(self.model.recommend(history=history, n=n)), history, n)
+
+    def scores(self, history: History) -> Floats | None:
+        if not hasattr(self.model, "predict"):
+            return None
+        return np.asarray(self.model.predict(self.ids, history=history), dtype=np.float64)
+
+
+class _Implicit(_Items):
+    """Fitted to likes; an account's factors are computed from its own likes."""
+
+    def __init__(self, model: Any, ratings: Ratings) -> None:
+        super().__init__(ratings)
+        self.model = model
+        stars = ratings.matrix
+        likes = sparse.csr_matrix(
+            (ratings.likes.astype(np.float32), stars.indices.copy(), stars.indptr.copy()),
+            shape=stars.shape,
+        )
+        likes.eliminate_zeros()
+        model.fit(likes[np.diff(likes.indptr) > 0], show_progress=False)
+        found = getattr(model, "item_factors", None)
+        if found is not None:
+            self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
+
+    def ranked(self, history: History, n: int) -> Ints:
+        return self._asked(history, n)[0]
+
+    def scores(self, history: History) -> Floats | None:
+        items, scores = self._asked(history, len(self.ids))
+        found = np.full(len(self.ids), np.nan)
+        found[items] = scores
+        return found
+
+    def _asked(self, history: History, n: int) -> tuple[Ints, Floats]:
+        row = self.row(history, likes=True)
+        # Item-based models of implicit know no `recalculate_user` that does anything.
+        items, scores = self.model.recommend(
+            0, row, N=min(n, len(self.ids)), filter_already_liked_items=True, recalculate_user=True
+        )
+        real = (items >= 0) & (scores > np.finfo(np.float32).min)
+        return np.asarray(items, np.int64)[real], np.asarray(scores, np.float64)[real]
+
+
+class _LensKit(_Items):
+    def __init__(self, model: Any, ratings: Ratings) -> None:
+        super().__init__(ratings)
+        self.trained = set(ratings.item_ids[np.unique(ratings.items)].tolist())
+        # A caller with such an object has the package; tacit does not depend on it.
+        pipelines, self.data = _module("lenskit.pipeline"), _module("lenskit.data")
+        ready = isinstance(model, pipelines.Pipeline)
+        self.pipeline = model if ready else pipelines.topn_pipeline(model)
+        columns = {
+            "user_id": ratings.user_ids[ratings.users],
+            "item_id": ratings.item_ids[ratings.items],
+            "rating": ratings.values,
+        }
+        frame = _module("pandas").DataFrame(columns)
+        self.pipeline.train(self.data.from_interactions_df(frame))
+
+    def ranked(self, history: History, n: int) -> Ints:
+        known = {item: stars for item, stars in history.items() if item in self.trained}
+        own = self.data.ItemList(item_ids=list(known), rating=list(known.values()))
+        query = self.data.RecQuery(user_items=own)
+        found = _module("lenskit").recommend(self.pipeline, query, n=n)
+        return self.numbers(found.ids().tolist(), history, n)
+
+
+class _Matrix(_Items):
+    def __init__(self, model: Any, ratings: Ratings) -> None:
+        super().__init__(ratings)
+        self.model = model
+        self.lists = callable(getattr(model, "recommend", None))
+        stars = ratings.matrix
+        there = np.diff(stars.indptr) > 0
+        model.fit(sparse.csr_matrix(stars)[there])
+
+    def ranked(self, history: History, n: int) -> Ints:
+        if self.lists:
+            longer = min(n + len(history), len(self.ids))  # it may list what they have
+            row = np.asarray(self.model.recommend(self.row(history), longer))[0]
+            return self.numbers([self.ids[int(each)] for each in row if each >= 0], history, n)
+        scores = self.scores(history)
+        assert scores is not None
+        order = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
+        return self.numbers([self.ids[place] for place in order], history, n)
+
+    def scores(self, history: History) -> Floats | None:
+        if not hasattr(self.model, "predict"):
+            return None
+        return np.asarray(self.model.predict(self.row(history)), np.float64).reshape(-1)
+
+
+def _ids(listed: Any) -> Sequence[Any]:
+    """Item ids of `Recommendations`, or of a list of ids or of (id, score)."""
+    if hasattr(listed, "item_ids"):
+        return list(listed.item_ids)
+    return [each[0] if isinstance(each, tuple) else each for each in listed]

@@ -1,0 +1,144 @@
+"""An audit in one run: many made-up people, each in or out by a fair coin, and guesses about all.
+
+Source   Steinke, Nasr, Jagielski: Privacy auditing with one (1) training run (NeurIPS 2023): its
+         bound for (epsilon, delta), exact as in its appendix, with guesses at both ends and
+         abstention between them (`membership.least_epsilon`).
+Canaries One kind likes ONE rarely rated item, each its own: it shows counts. The other likes a few
+         rarely rated items that nobody else likes together: it shows what personal lists remember.
+Sees     all answers: predictions of all items if there are any, else whole lists. What a canary
+         gains is counted against fits without any canary, which the auditor makes and which tell
+         nothing about the coins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.attacks.any_model.adapters import Adapted, Answers, Floats
+from tacit.auditing.attacks.any_model.game import CONFIDENCE, AttackRow, judged
+from tacit.data.ratings import Ratings
+from tacit.errors import DataError
+
+Ints = NDArray[np.int64]
+Canaries = list[Ints]
+"""Items of each."""
+FEW = 4
+REFERENCES = 4
+
+
+def one_run(
+    model: Adapted,
+    ratings: Ratings,
+    *,
+    canaries: int = 400,
+    delta: float = 1e-6,
+    level: float = (1 - CONFIDENCE) / 2,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[AttackRow]:
+    """A row for each kind, its bound wrong with a chance of `level`."""
+    made = drawn(ratings, canaries, seed)
+    everyone = [each for kind in made.values() for each in kind]
+    inside = np.random.default_rng((seed, 8)).random(len(everyone)) < 0.5
+    there = [each for each, tossed in zip(everyone, inside, strict=True) if tossed]
+    seen = _seen(model.fit(joined(ratings, there)), ratings, everyone)
+    progress(1)
+    before = np.zeros(len(everyone))
+    for _ in range(REFERENCES):
+        before += _seen(model.fit(joined(ratings, [])), ratings, everyone) / REFERENCES
+        progress(1)
+    rows, start = [], 0
+    for name, kind in made.items():
+        part = slice(start, start := start + len(kind))
+        gained = seen[part] - before[part]
+        rows.append(judged(name, inside[None, part], gained[None], delta=delta, level=level))
+    return rows
+
+
+def drawn(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
+    """Canaries of each kind. Single items are all different, and in no group; all are rated least.
+
+    Small catalogues have fewer: a quarter of the items are single, a quarter in groups.
+    """
+    generator = np.random.default_rng((seed, 9))
+    counts = np.bincount(ratings.items, minlength=ratings.n_items)
+    number = min(number, ratings.n_items // 4)
+    rare = np.argsort(counts, kind="stable")[: max(2 * number, ratings.n_items // 2)]
+    mixed = generator.permutation(rare)
+    singles, others = mixed[:number], mixed[number:]
+    if min(number, len(others)) < FEW:
+        raise DataError(
+            "there are too few items for an audit",
+            found=ratings.n_items,
+            expected="20 items or more",
+        )
+    groups = [generator.choice(others, FEW, replace=False) for _ in range(number)]
+    return {
+        "one-run-single-items": [np.array([item]) for item in singles],
+        "one-run-groups": groups,
+    }
+
+
+def joined(ratings: Ratings, canaries: Canaries) -> Ratings:
+    """The ratings with one more person for each of the canaries, who gives the most stars.
+
+    Their ids come after all others; nothing is known of their attributes.
+    """
+    first, sizes = ratings.n_users, [len(each) for each in canaries]
+    items = np.concatenate([ratings.items, *(np.sort(each) for each in canaries)])
+    users = np.concatenate([ratings.users, first + np.repeat(np.arange(len(canaries)), sizes)])
+    values = np.concatenate([ratings.values, np.full(sum(sizes), ratings.scale.maximum)])
+    times = ratings.timestamps
+    if times is not None:
+        times = np.concatenate([times, np.full(sum(sizes), times.max(), dtype=np.int64)])
+    return replace(
+        ratings,
+        users=users.astype(np.int32), items=items.astype(np.int32), values=values, timestamps=times,
+        user_ids=_longer(ratings.user_ids, len(canaries)),
+        user_attributes={
+            name: np.concatenate([column, np.full(len(canaries), None, dtype=object)])
+            for name, column in ratings.user_attributes.items()
+        },
+    )  # fmt: skip
+
+
+def _longer(ids: NDArray[Any], more: int) -> NDArray[Any]:
+    if ids.dtype.kind in "iu":
+        return np.concatenate([ids, ids.max() + 1 + np.arange(more)])
+    new = [f"{max(ids.tolist())} canary {place:06}" for place in range(more)]  # sorted after all
+    return np.concatenate([ids, np.array([*new, None], dtype=object)[:-1]])
+
+
+def _seen(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
+    """What the answers hold of each one's items, to an account that has the others."""
+    ids, top = ratings.item_ids.tolist(), ratings.scale.maximum
+    asked: dict[tuple[int, ...], Floats] = {}
+
+    def ask(known: tuple[int, ...]) -> Floats:
+        if known not in asked:
+            asked[known] = _favour(answers, {ids[item]: top for item in known}, len(ids))
+        return asked[known]
+
+    found = []
+    for items in canaries:
+        own = items.tolist()
+        values = [float(ask(tuple(other for other in own if other != item))[item]) for item in own]
+        kept = [value for value in values if np.isfinite(value)]
+        found.append(float(np.mean(kept)) if kept else 0.0)
+    return np.array(found)
+
+
+def _favour(answers: Answers, history: Mapping[Any, float], items: int) -> Floats:
+    scores = answers.scores(history)
+    if scores is not None:
+        return scores
+    listed = answers.ranked(history, items)
+    places = np.full(items, items, dtype=np.int64)
+    places[listed] = np.arange(len(listed))
+    gained: Floats = -np.log1p(places)
+    return gained

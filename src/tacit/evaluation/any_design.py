@@ -1,0 +1,125 @@
+"""`tacit fit` and `tacit evaluate` of a design that names a model and no commands of its own.
+
+Its card settings are the model's, too: their fields are the constructor's parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field, fields, make_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from tacit.design import Command, Design, Run, model_class, option, options_of, usefulness
+from tacit.evaluation.fitted import OUT, private_summary, promised
+from tacit.evaluation.list_runs import LEAST_SEEDS, Contender, ListRow, evaluate_lists
+from tacit.evaluation.manifest import REPORT, SEED, WORKERS, manifest
+from tacit.evaluation.page import write_result
+from tacit.evaluation.result import Result, Table
+from tacit.evaluation.verdict import Verdict
+
+
+def commands(design: Design) -> dict[str, Command]:
+    """By the part of a design whose place each of them takes."""
+    if not design.models:
+        return {}
+    return {"fit": _fit(design), "evaluate": _evaluate(design)}
+
+
+def _fit(design: Design) -> Command:
+    kind = next(iter(design.models))
+
+    def run(settings: Any, terminal: Run) -> Result:
+        model = model_class(kind)(**_own(design, settings))  # type: ignore[misc]  # it is there
+        ratings = terminal.read()
+        with terminal.progress("Fitting", None):
+            model.fit(ratings).save(settings.out)
+        card, useful = model.guarantees()[0], usefulness(model)
+        data = private_summary(kind, settings.out, len(model.item_ids_)) | promised(card)
+        said = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
+        return Result(data | {"useful": useful}, (said.strip(),), f"tacit guarantee {settings.out}")
+
+    out = {"out": (Path, option(OUT, flag="--out -o", writes=True))}
+    return _command(design, run, f"Fit {design.title}: {design.citation}.", out)
+
+
+def _evaluate(design: Design) -> Command:
+    kind = next(iter(design.models))
+
+    def run(settings: Any, terminal: Run) -> Result:
+        given = _own(design, settings)
+        contender = Contender(kind, given, given.get("epsilon"))
+        ratings = terminal.read()
+        with terminal.progress("Evaluating", 3 * settings.seeds) as advance:
+            rows = evaluate_lists(
+                ratings,
+                [contender],
+                seeds=range(settings.seed, settings.seed + settings.seeds),
+                workers=settings.workers,
+                progress=advance,
+            )
+        made_with = manifest(
+            ratings, seed=settings.seed, command=terminal.command, seeds=settings.seeds, **given
+        )
+        table, verdict = lists(rows), _verdict(design, kind, rows)
+        if settings.report is not None:
+            write_result(design.title, verdict, [table], made_with, settings.report)
+        return Result(
+            {"rows": [row.to_dict() for row in rows], "manifest": made_with},
+            (table, f"{verdict.headline}. {verdict.sentence}"),
+            design.after_cards,
+        )
+
+    more = {
+        "seeds": (int, option("How many splits.", default=LEAST_SEEDS, least=1)),
+        "seed": (int, option(SEED, default=0, least=0)),
+        "workers": (int, option(WORKERS, default=1, least=0)),
+        "report": (Path | None, option(REPORT, default=None, writes=True)),
+    }
+    return _command(design, run, f"Find held-out likes with {design.title}, and without.", more)
+
+
+def lists(rows: Sequence[ListRow]) -> Table:
+    """What each recommender of lists reached."""
+    columns: dict[str, Callable[[ListRow], object]] = {
+        "model": lambda row: row.model,
+        "epsilon": lambda row: None if row.epsilon is None else f"{row.epsilon:g}",
+        "NDCG": lambda row: f"{row.ndcg:.3f}",
+        "95 % interval": lambda row: f"{row.low:.3f} to {row.high:.3f}",
+        "recall": lambda row: f"{row.recall:.3f}",
+        "kept": lambda row: None if row.kept is None else f"{row.kept:.2f}",
+    }
+    return Table.of("Lists of ten", columns, rows)
+
+
+def _verdict(design: Design, kind: str, rows: Sequence[ListRow]) -> Verdict:
+    ours = next(row for row in rows if row.model == kind)
+    popular = next(row for row in rows if row.model == "popularity")
+    better = ours.low > popular.high
+    found = "beats" if better else "does not clearly beat"
+    return Verdict(
+        "good" if better else "poor",
+        f"{design.title} {found} a list of popular items",
+        f"NDCG@10 {ours.ndcg:.3f} ({ours.low:.3f} to {ours.high:.3f}) against {popular.ndcg:.3f}.",
+    )
+
+
+def _own(design: Design, settings: Any) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in options_of(design.card_settings)}
+
+
+def _command(
+    design: Design,
+    run: Callable[[Any, Run], Result],
+    about: str,
+    more: dict[str, tuple[Any, Any]],
+) -> Command:
+    run.__doc__ = about
+    hints = get_type_hints(design.card_settings)
+    own = [
+        (each.name, hints[each.name], field(default=each.default, metadata=each.metadata))
+        for each in fields(design.card_settings)
+    ]
+    named = [*own, *((name, *kept) for name, kept in more.items())]
+    made = make_dataclass(f"{design.name}-settings", named, frozen=True, kw_only=True)
+    return Command(made, run, ratings=True)

@@ -1,0 +1,106 @@
+"""What a comparison measures of one entry: lists and stars on one split, who pays, one attack."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.attacks.any_model.adapters import adapt
+from tacit.auditing.attacks.any_model.game import membership
+from tacit.data.ratings import Ratings
+from tacit.data.splits import random_per_user
+from tacit.design import Entry
+from tacit.evaluation.accuracy import rmse
+from tacit.evaluation.lists import LIST_LENGTH, SHARE, ListTrial, lists_of
+from tacit.evaluation.ranking import coverage, ndcg_by_person, ranking_metrics
+
+_ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
+
+
+def judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, float]:
+    """Metrics of the lists of one split; stars and groups where there are any."""
+    recommender = _made(entry)
+    recommender.fit(trial.train)
+    lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
+    relevant = trial.relevant
+    found = ranking_metrics(lists, relevant)
+    catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
+    values = {
+        f"ndcg@{LIST_LENGTH}": found.ndcg,
+        f"recall@{LIST_LENGTH}": found.recall,
+        f"mrr@{LIST_LENGTH}": found.mrr,
+        "coverage": coverage(lists, catalogue),
+        "novelty": _novelty(lists, trial.train),
+    }
+    if entry.stars:
+        values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
+    each = ndcg_by_person(lists, relevant)
+    for name, members in _groups(trial).items():
+        if members.any():
+            values[f"ndcg@{LIST_LENGTH} {name}"] = float(each[members].mean())
+    return values
+
+
+def attacked(entry: Entry, ratings: Ratings) -> dict[str, Any]:
+    """Membership by lists; each metric as mean, low and high."""
+    rows = membership(adapt(lambda: _made(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
+    strongest = max(rows, key=lambda row: row.auc)
+    return {
+        "membership_auc": [strongest.auc, strongest.low, strongest.high],
+        "epsilon_lower_bound": [max(row.epsilon_lower_bound or 0.0 for row in rows)] * 3,
+    }
+
+
+def _made(entry: Entry) -> Any:
+    module, _, name = entry.maker.partition(":")
+    return getattr(import_module(module), name)(**entry.settings)
+
+
+def _novelty(lists: NDArray[np.int64], train: Ratings) -> float:
+    """Mean of -log2 of the share of people who rated a listed item; one more than did, of each."""
+    counts = np.bincount(train.items, minlength=train.n_items)
+    surprise = -np.log2((counts + 1) / (train.n_users + 1))
+    return float(surprise[lists[lists >= 0]].mean()) if (lists >= 0).any() else 0.0
+
+
+def _rmse(entry: Entry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: int) -> float:
+    train, test, people = trial.train, trial.test, trial.people
+    if trial.candidates is None:
+        split = random_per_user(ratings, SHARE, seed=seed)
+        train, test, people = split.train, split.test, np.unique(split.test.users).astype(np.int64)
+        fitted = _made(entry)
+        fitted.fit(train)
+    predicted, truth = [], []
+    for person in people.tolist():
+        rows = slice(test.offsets[person], test.offsets[person + 1])
+        items = test.item_ids[test.items[rows]].tolist()
+        predicted.append(fitted.predict(items, test.user_ids[[person]].tolist()[0]))
+        truth.append(test.values[rows])
+    stars = np.concatenate(predicted)
+    stars = np.where(np.isnan(stars), train.values.mean(), stars)
+    return rmse(np.concatenate(truth), np.clip(stars, test.scale.minimum, test.scale.maximum))
+
+
+def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
+    """Who pays: thirds by activity and by rarity of taste, and values of small attributes."""
+    train, people = trial.train, trial.people
+    own = np.diff(train.offsets)
+    popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
+    sums = np.bincount(train.users, popularity[train.items], minlength=train.n_users)
+    taste = sums / np.maximum(own, 1)
+    found: dict[str, NDArray[np.bool_]] = {}
+    for name, values, words in (
+        ("activity", own[people], ("low", "middle", "high")),
+        ("taste", taste[people], ("rare", "middle", "common")),
+    ):
+        third = np.argsort(np.argsort(values, kind="stable"), kind="stable") * 3 // len(people)
+        found |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
+    for name, column in train.user_attributes.items():
+        known = sorted({str(each) for each in column.tolist() if each is not None})
+        if len(known) <= 5:
+            own_value = column[people].astype(str)
+            found |= {f"{name}:{value}": own_value == value for value in known}
+    return found

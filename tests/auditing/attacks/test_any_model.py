@@ -1,0 +1,207 @@
+"""Attacks on any recommender: every kind is understood, leaks are found, honest ones pass."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from planted_models import NextItem, NoisyCounts
+from threadpoolctl import threadpool_limits
+
+import tacit
+from tacit.auditing.attacks.any_model.adapters import adapt
+from tacit.auditing.attacks.any_model.canaries import drawn, joined
+from tacit.auditing.attacks.any_model.game import found_at, ratios
+from tacit.errors import ConfigError
+from tacit.recommenders.baselines import Popularity
+
+SMALL = {"targets": 40, "shadows": 6, "victims": 4, "length": 20}
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return tacit.generate(users=120, items=100, ratings=3000, seed=1)
+
+
+class Sums:
+    """Scikit-learn-like: scores by sums of co-ratings."""
+
+    def fit(self, x):
+        self.both = (x.T @ x).toarray()
+        return self
+
+    def predict(self, x):
+        return x @ self.both
+
+
+class Lists(Sums):
+    def recommend(self, x, n):
+        return np.argsort(-self.predict(x), axis=1, kind="stable")[:, :n]
+
+
+def favourites(history):
+    return sorted(history, reverse=True)
+
+
+@pytest.mark.parametrize("model", [Sums(), Lists, Popularity(), Popularity, lambda: Sums()])
+def test_each_kind_of_recommender_answers(model, ratings):
+    """Objects, classes and functions that make one give lists without what the account has."""
+    answers = adapt(model).fit(ratings)
+    own = ratings.history(ratings.user_ids[0])
+    listed = answers.ranked(own, 10)
+    assert len(listed) == 10
+    assert not set(ratings.item_ids[listed].tolist()) & set(own)
+    assert answers.scores(own).shape == (ratings.n_items,)
+
+
+def test_the_real_implicit_answers(ratings):
+    """Its ALS gives lists, scores and factors for an account that it was not fitted to."""
+    als = pytest.importorskip("implicit.als")
+    with threadpool_limits(1, "blas"):  # it warns of more
+        model = als.AlternatingLeastSquares(factors=8, num_threads=1, random_state=0)
+        answers = adapt(model).fit(ratings)
+    own = ratings.history(ratings.user_ids[0])
+    assert len(answers.ranked(own, 10)) == 10
+    assert np.isfinite(answers.scores(own)).any()
+    assert answers.factors.shape == (ratings.n_items, 8)
+
+
+def test_a_function_of_a_history_is_attacked_as_it_is(ratings):
+    """It cannot be fitted again: one row without reference, and the reason for what is left out."""
+    found = tacit.attack(
+        favourites, ratings, attacks=("membership", "audit"), members=ratings.user_ids[:60]
+    )
+    assert [row.attack for row in found.rows] == ["membership-lists"]
+    assert found.rows[0].epsilon_lower_bound is None
+    assert "cannot be fitted again" in found.left_out[0]
+
+
+@pytest.mark.parametrize("model", [3, "als", object()])
+def test_what_is_no_recommender_is_refused(model):
+    """With a sentence."""
+    with pytest.raises(ConfigError, match="no recommender"):
+        adapt(model)
+
+
+def test_a_recommender_that_fails_is_named(ratings):
+    """Its own exception is no bug of tacit."""
+
+    class Broken(Sums):
+        def fit(self, x):
+            raise RuntimeError("no memory left")
+
+    with pytest.raises(ConfigError, match=r"Broken cannot be fitted \(RuntimeError: no memory"):
+        adapt(Broken()).fit(ratings)
+
+
+def test_popularity_is_not_told_apart(ratings):
+    """Lists that are the same for everybody move nothing: 0.5 lies in every interval."""
+    found = tacit.attack(Popularity(likes=True), ratings, attacks=("membership",), **SMALL)
+    assert [row.attack for row in found.rows] == ["membership-lists", "membership-lists-lira"]
+    assert all(row.low <= 0.5 <= row.high for row in found.rows)
+
+
+def test_a_next_item_of_a_training_person_is_found():
+    """The planted leak: AUC near 1, and an epsilon above the claimed 1. The same attacks on
+    popularity have a false alarm with a chance of 5 % at most."""
+    ratings = tacit.generate(users=120, items=600, ratings=4000, seed=1)
+    found = tacit.attack(NextItem(), ratings, attacks=("membership",), claim=1.0, **SMALL)
+    assert max(row.auc for row in found.rows) > 0.9
+    assert found.verdict == "violation"
+
+
+COUNTED = {"attacks": ("audit",), "claim": 1.0, "delta": 0.0, "canaries": 250}
+
+
+def test_half_the_noise_is_found():
+    """The planted lie: epsilon 2 where 1 is claimed. Found in 20 of 20 trials with 500 canaries."""
+    ratings = tacit.generate(users=60, items=1000, ratings=3000, seed=3)
+    found = tacit.attack(NoisyCounts(lie=2.0, seed=0), ratings, **COUNTED)
+    assert found.epsilon_lower_bound > 1
+    assert found.verdict == "violation"
+
+
+def test_a_recommender_that_keeps_its_word_passes():
+    """A false alarm has a chance of 5 % at most in each trial; of 3 trials 2 have one with a chance
+    below 1 %, and the draws are fixed."""
+    ratings = tacit.generate(users=60, items=1000, ratings=3000, seed=3)
+    alarms = [
+        tacit.attack(NoisyCounts(seed=seed), ratings, seed=seed, **COUNTED).verdict == "violation"
+        for seed in range(3)
+    ]
+    assert sum(alarms) < 2
+
+
+def test_canaries_are_new_people_of_known_items(ratings):
+    """Their ids come after all others, single items differ, and no group holds one of them."""
+    kinds = drawn(ratings, 20, seed=0)
+    singles, groups = kinds["one-run-single-items"], kinds["one-run-groups"]
+    assert len({int(each[0]) for each in singles}) == len(singles) == 20
+    assert not {int(each[0]) for each in singles} & set(np.concatenate(groups).tolist())
+    more = joined(ratings, [*singles, *groups])
+    assert more.n_users == ratings.n_users + 40
+    assert more.n_items == ratings.n_items
+    assert len(more) == len(ratings) + 20 * 5
+
+
+def test_ids_of_strings_stay_in_order():
+    """Canaries of people who are named by strings are sorted after them, too."""
+    named = tacit.Ratings.from_arrays(["a", "zoë"], ["x", "y"], [1.0, 5.0])
+    more = joined(named, [np.array([0]), np.array([1])])
+    assert more.user_ids.tolist() == sorted(more.user_ids.tolist())
+
+
+def test_likelihood_ratios_tell_shifted_people_apart():
+    """Each person has their own level; only the ratio knows it."""
+    generator = np.random.default_rng(0)
+    level = generator.normal(0, 10, 200)
+    inside = generator.random((24, 200)) < 0.5
+    seen = level + inside + generator.normal(0, 0.3, (24, 200))
+    scores = ratios(seen[:16], inside[:16], seen[16:])
+    assert found_at(inside[16:], scores, 0.01) > 0.8
+    assert found_at(inside[16:], seen[16:], 0.01) < 0.2
+
+
+def test_found_at_allows_the_share_of_false_alarms():
+    """With 1,000 people out, one of them may score higher at 0.1 %."""
+    labels = np.r_[np.zeros(1000), np.ones(10)].astype(bool)
+    scores = np.r_[np.arange(1000.0), np.full(10, 998.5)]
+    assert found_at(labels, scores, 0.001) == 1.0
+    assert found_at(labels, scores, 0.0) == 0.0
+
+
+def test_lately_rated_items_are_read_off_changing_lists(ratings):
+    """Co-ratings move a list when a person adds items; the same list for all moves less."""
+    found = tacit.attack(Lists, ratings, attacks=("reconstruction",), length=50)
+    assert found.rows[0].low > 0.6
+    assert found.rows[0].epsilon_lower_bound is None
+
+
+def test_an_attribute_is_inferred_from_lists_and_factors(ratings):
+    """A row for each attacker and view; predictions of the same for all say nothing."""
+    found = tacit.attack(
+        Popularity(), ratings, attacks=("attribute",), panel=("logistic-regression",), length=20
+    )
+    rows = {row.attack: row.auc for row in found.rows}
+    assert rows["attribute-gender-predictions: logistic-regression"] == 0.5
+    assert "attribute-gender-lists: logistic-regression" in rows
+
+
+def test_a_card_is_the_claim(ratings):
+    """The epsilon of a private recommender's own card is what is tested, and it holds."""
+    model = tacit.Private(1.0)
+    found = tacit.attack(model, ratings, attacks=("audit",), canaries=20)
+    assert found.claim == pytest.approx(1.0)
+    assert found.delta == 1e-6
+    assert found.verdict == "no violation found"
+
+
+def test_rows_have_the_names_of_the_machine_output(ratings):
+    """As documented."""
+    found = tacit.attack(Popularity(), ratings, attacks=("audit",), canaries=8)
+    assert list(found.to_dict()["rows"][0]) == [
+        "attack", "auc", "low", "high", "tpr_at_fpr_0.001", "tpr_at_fpr_0.01",
+        "epsilon_lower_bound",
+    ]  # fmt: skip
+    assert math.isfinite(found.epsilon_lower_bound)

@@ -1,0 +1,84 @@
+"""`tacit attack --model`: a file of one's own, a name of tacit's, and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tacit import generate
+from tacit.cli import app as cli
+
+MINE = """
+class Mine:
+    def __init__(self, width=1.0):
+        self.width = width
+    def fit(self, x):
+        self.both = (x.T @ x).toarray()
+    def predict(self, x):
+        return self.width * (x @ self.both)
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("attack")
+    made = generate(users=90, items=40, ratings=1500, seed=1)
+    path = folder / "r.csv"
+    rows = zip(made.user_ids[made.users], made.item_ids[made.items], made.values, strict=True)
+    path.write_text("user,item,rating\n" + "".join(f"{u},{i},{v:g}\n" for u, i, v in rows))
+    (folder / "mine.py").write_text(MINE)
+    return folder / "mine.py", path
+
+
+def run(capsys, *words):
+    code = cli.main([str(word) for word in words])
+    return code, *capsys.readouterr()
+
+
+QUICK = ("--targets", 20, "--shadows", 4, "--victims", 2, "--canaries", 8)
+
+
+def test_a_class_in_a_file_is_attacked(capsys, files):
+    """Rows as documented, and why an attack was not made: these ratings know no attribute."""
+    mine, ratings = files
+    code, out, _ = run(
+        capsys, "attack", "--model", f"{mine}:Mine", ratings, "--set", "width=2", *QUICK, "--json"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert {row["attack"] for row in found["rows"]} == {
+        "membership-lists", "membership-lists-lira", "one-run-single-items", "one-run-groups",
+        "reconstruction-changes",
+    }  # fmt: skip
+    assert found["left_out"] == ["attribute: no user attribute of two values; name one"]
+    assert found["verdict"] == "no claim"
+    assert found["manifest"]["settings"]["model"].endswith("mine.py:Mine")
+
+
+def test_a_recommender_of_tacit_is_attacked_by_name(capsys, files):
+    """Its card is the claim; people read a table and a sentence with unit and delta."""
+    code, out, _ = run(
+        capsys, "attack", files[1], "--model", "private", "--set", "epsilon=2", "--attack", "audit",
+        "--canaries", 8,
+    )  # fmt: skip
+    assert code == 0
+    assert "add or remove one user; claimed 2: no violation found." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model", "nobody"), "no such recommender"),
+        (("--model", "nofile.py:Mine"), "there is no such file"),
+        (("--model", "json:Nothing"), "It has no 'Nothing'"),
+        (("--model", "private", "--set", "epsilom=1"), "Give it with --set NAME=VALUE"),
+        (("--model", "popularity", "--attack", "luck"), "No attack 'luck'"),
+    ],
+)
+def test_what_cannot_be_attacked_is_refused_in_a_sentence(capsys, files, words, said):
+    """What, and what to do."""
+    code, out, error = run(capsys, "attack", files[1], *words)
+    assert code in (2, 3)
+    assert out == ""
+    assert said in " ".join(error.split())

@@ -1,0 +1,115 @@
+"""`tacit compare`: the same people for everybody, one table a unit, and pieces kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from tacit import generate
+from tacit.cli import app as cli
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    made = generate(users=90, items=40, ratings=1500, seed=1)
+    path, users = folder / "r.csv", folder / "users.csv"
+    rows = zip(made.user_ids[made.users], made.item_ids[made.items], made.values, strict=True)
+    path.write_text("user,item,rating\n" + "".join(f"{u},{i},{v:g}\n" for u, i, v in rows))
+    people = zip(made.user_ids, made.user_attributes["gender"], strict=True)
+    users.write_text("user,gender\n" + "".join(f"{u},{g}\n" for u, g in people))
+    return path, users
+
+
+def run(capsys, *words):
+    code = cli.main([str(word) for word in words])
+    return code, *capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def compared(files, tmp_path_factory):
+    """Everything written once, in one process, without attacks."""
+    folder = tmp_path_factory.mktemp("out")
+    words = [
+        "compare", files[0], "--users", files[1], "--scale", "1:5:1", "--epsilon", "1,inf",
+        "--seeds", "2", "--workers", "1", "--no-attacks", "--resume", folder / "kept.jsonl",
+        "--csv", folder / "c.csv", "--latex", folder / "c.tex", "--report", folder / "c.html",
+    ]  # fmt: skip
+    assert cli.main([str(word) for word in words]) == 0
+    return folder, words
+
+
+def test_rows_have_the_names_of_the_machine_output(compared, capsys):
+    """As documented; designs that do not fit say why in one line. Kept pieces are read again."""
+    folder, words = compared
+    kept = (folder / "kept.jsonl").read_text()
+    code, out, _ = run(capsys, *words, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert set(found["rows"][0]) == {
+        "design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high",
+    }  # fmt: skip
+    assert {row["design"] for row in found["rows"]} > {
+        "private", "sketches", "standard-scheme", "ease", "popularity",
+    }  # fmt: skip
+    assert found["left_out"]["xmap"].startswith("needs two domains")
+    assert set(found["left_out"]) == {"xmap", "prec", "pdap"}
+    assert (folder / "kept.jsonl").read_text() == kept
+
+
+def test_numbers_are_those_of_the_single_command(compared, files, capsys):
+    """Popularity, EASE and item-item have the same NDCG and recall as `tacit evaluate private`."""
+    _, words = compared
+    rows = json.loads(run(capsys, *words, "--json")[1])["rows"]
+    code, out, _ = run(
+        capsys, "evaluate", "private", files[0], "--scale", "1:5:1", "--epsilon", "1",
+        "--seeds", "2", "--json",
+    )  # fmt: skip
+    assert code == 0
+    for single in json.loads(out)["rows"]:
+        if single["model"] in ("popularity", "ease", "item-item"):
+            own = {row["metric"]: row["value"] for row in rows if row["design"] == single["model"]}
+            assert own["ndcg@10"] == pytest.approx(single["ndcg"], abs=1e-12)
+            assert own["recall@10"] == pytest.approx(single["recall"], abs=1e-12)
+
+
+def test_csv_latex_and_page_are_whole(compared):
+    """A row for each metric; a table for each unit; a page without a script or an address."""
+    folder, _ = compared
+    rows = list(csv.DictReader((folder / "c.csv").read_text().splitlines()))
+    units = {row["unit"] for row in rows}
+    assert (folder / "c.tex").read_text().count(r"\begin{tabular}") == len(units)
+    page = (folder / "c.html").read_text()
+    assert all(f"<h3>{unit.split(chr(39))[0]}" in page for unit in units)
+    assert "<script" not in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "Who pays: lists by activity" in page
+
+
+def test_the_page_opens_without_an_error(compared, chromium_path):
+    """In Chromium, offline: no message on the console, no request."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        page = browser.new_page()
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((compared[0] / "c.html").as_uri())
+        assert page.title() == "Designs compared"
+        browser.close()
+    assert said == []
+    assert len(asked) == 1
+
+
+def test_one_domain_of_two_is_refused(files, capsys):
+    """Both or neither."""
+    code, _, error = run(capsys, "compare", files[0], "--source", "books")
+    assert code == 2
+    assert "Name both --source and --target" in error

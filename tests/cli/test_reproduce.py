@@ -1,0 +1,75 @@
+"""`tacit reproduce`: an index that covers the papers, and commands that exist."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tacit.cli import app as cli
+from tacit.cli.reproduce import QUICK, index, page
+
+ROOT = Path(__file__).resolve().parents[2]
+STATUSES = {"exact", "bound", "measured", "refuted", "not reproduced", "no figure"}
+
+
+def run(capsys, *words):
+    code = cli.main(list(words))
+    return code, *capsys.readouterr()
+
+
+def test_rows_have_the_names_of_the_machine_output(capsys):
+    """Five papers; each row has a status, and a command or a reason."""
+    code, out, _ = run(capsys, "reproduce", "--list", "--json")
+    rows = json.loads(out)["rows"]
+    assert code == 0
+    assert set(rows[0]) == {"paper", "item", "status", "command", "reason"}
+    assert {row["paper"] for row in rows} == {
+        "standard-scheme", "xmap", "sketches", "prec", "pdap",
+    }  # fmt: skip
+    assert all(row["status"] in STATUSES and row["reason"] for row in rows)
+    assert all(row["command"] or row["status"] in ("not reproduced", "no figure") for row in rows)
+
+
+@pytest.mark.parametrize("command", sorted({row["command"] for row in index()} - {""}))
+def test_each_command_exists(capsys, command):
+    """Its options are known: the command's help is asked for after them."""
+    words = shlex.split(command)[1:]
+    assert run(capsys, *words, "--help")[0] == 0
+
+
+def test_the_page_is_the_index():
+    """docs/reproduce.md is generated."""
+    assert (ROOT / "docs" / "reproduce.md").read_text() == page()
+
+
+def test_one_item_is_run(capsys):
+    """A plan of the paper's bound, as JSON."""
+    code, out, error = run(capsys, "reproduce", "prec", "Theorem 6")
+    assert code == 0
+    assert json.loads(out)
+    assert "$ tacit plan prec" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nobody",), "No paper 'nobody'"),
+        (("prec", "Theorem 99"), "has no item"),
+        (("xmap", "Scalability with machines"), "cannot be made here"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_a_sentence(capsys, words, said):
+    """What, and what there is."""
+    code, _, error = run(capsys, "reproduce", *words)
+    assert code == 2
+    assert said in " ".join(error.split())
+
+
+@pytest.mark.long
+def test_the_quick_ones_run(capsys):
+    """All of them, one after the other."""
+    assert QUICK
+    assert run(capsys, "reproduce", "--all", "--quick")[0] == 0
