@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -220,3 +222,46 @@ def test_no_metadata_is_a_normal_case():
     assert table.shape == (2, 0)
     with pytest.raises(DataError):
         features(listing(2), ["genres"])
+
+
+def test_at_least_one_reason_is_asked_for(model):
+    """A negative number would leave out the last ones."""
+    with pytest.raises(ConfigError, match="at least one"):
+        model.explain(1, history=[0], n=-1)
+
+
+def test_a_pickle_holds_no_person(world):
+    """The rows of everybody are known to the fitted object alone: neither pickles nor copies of it,
+    nor of a model that names it as `previous`, have them."""
+    first = Private(1.0).fit(world)
+    for made in (first, Private(1.0, previous=first).fit(world)):
+        other = pickle.loads(pickle.dumps(made))  # noqa: S301  # its own
+        assert other.people_ is None
+        assert other.previous is None or other.previous.people_ is None
+        assert copy.deepcopy(made).people_ is None
+        assert other.recommend(history=[0]).item_ids == made.recommend(history=[0]).item_ids
+
+
+@pytest.mark.parametrize("people", [1, 2, 5, 50])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+@pytest.mark.parametrize("mode", ["auto", "taste", "top-items"])
+def test_few_people_get_finite_lists(world, people, epsilon, mode):
+    """Of any number of people: a card, a list, a device file, stars; never a crash or NaN."""
+    few = world.where(world.users < people)
+    made = Private(epsilon, mode=mode, stars=True).fit(few)
+    items = made.item_ids_.tolist()
+    assert len(made.recommend(history=items[:1], n=5)) == 5
+    assert np.isfinite(made.predict(items, history={items[0]: 5.0})).all()
+    assert len(made.device_file()) > 100
+    assert made.guarantees()
+
+
+def test_repeated_rows_count_once(world):
+    """50,000 events of one person on 24 items are 24 rows, the last of each pair."""
+    rows = np.arange(50_000)
+    many = Ratings.from_arrays(
+        np.zeros(50_000, int), rows % 24, np.where(rows < 49_976, 1.0, 5.0), scale=world.scale
+    )
+    once = Ratings.from_arrays(np.zeros(24, int), np.arange(24), np.full(24, 5.0), scale=many.scale)
+    one, other = (Private(math.inf).fit(each).released_.means for each in (many, once))
+    assert one.tolist() == other.tolist()

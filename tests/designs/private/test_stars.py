@@ -10,8 +10,11 @@ import pytest
 
 from tacit import Private, load_model
 from tacit.accounting import GDPAccountant
+from tacit.data import generate
 from tacit.data.ratings import Ratings
+from tacit.data.splits import random_per_user
 from tacit.designs.private import events
+from tacit.designs.private.features import features
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.designs.private.stars import contributions, star_means
 from tacit.errors import ConfigError
@@ -89,3 +92,37 @@ def test_the_card_counts_the_fifth_sum(world):
     (card,) = Private(1.0, stars=True).fit(given).guarantees()
     assert 0.999 < card.epsilon <= 1
     assert any("5 sums" in line for line in card.assumptions)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_stars_of_few_people_are_no_worse_than_own_means(epsilon):
+    """600 people: the error of predictions is at most .01 above that of each person's own mean
+    (between draws it moves by .002), where fully trusted sums add more than .1."""
+    world = generate(users=600, items=600, ratings=36_000, labels=8, seed=77)
+    split = random_per_user(world, 0.2, seed=1)
+    _, table = features(world, None)
+    noise = noise_multipliers(Settings(epsilon, stars=True))[-1]
+    trusted = star_means(split.train, np.arange(600), None, noise)
+    careful = star_means(split.train, np.arange(600), table, noise)
+    loud = replace(trusted, effects=trusted.effects + np.random.default_rng(1).normal(0, 0.9, 600))
+    plain = own_mean_error(split)
+    assert error(careful, split) < plain + 0.01
+    assert error(loud, split) > plain + 0.1
+
+
+def error(found, split) -> float:
+    train, test = split.train, split.test
+    off = []
+    for person in range(test.n_users):
+        known = slice(train.offsets[person], train.offsets[person + 1])
+        held = slice(test.offsets[person], test.offsets[person + 1])
+        own, items = train.values[known], train.items[known].astype(np.int64)
+        made = found.predict(own, items, train.scale)[test.items[held]]
+        off.append(np.abs(made - test.values[held]))
+    return float(np.concatenate(off).mean())
+
+
+def own_mean_error(split) -> float:
+    train, test = split.train, split.test
+    means = np.bincount(train.users, train.values) / np.bincount(train.users)
+    return float(np.abs(means[test.users] - test.values).mean())

@@ -34,7 +34,7 @@ class TestNXMap(XMapConformance):
 
 class TestSound(XMapConformance):
     def make(self):
-        return XMap(**self.settings())
+        return XMap(**self.settings(), stars=True)
 
 
 class TestUserBased(XMapConformance):

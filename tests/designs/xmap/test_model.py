@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit import XMap, load_model
+from tacit import Private, XMap, load_model
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.engine.local import LocalEngine
@@ -92,7 +92,7 @@ def test_infinity_is_the_argmax(world, model):
         baseline(world.matrix), books, films, k=10, significance=50, engine=LocalEngine()
     )
     found = similarities(extension, books, LocalEngine())
-    images = model.bridges_["films"].images[books]
+    images = model.boxes_.bridges["films"].images[books]
     assert (images >= 0).sum() > 10
     for row, image in zip(found, images, strict=True):
         assert image == (-1 if np.isnan(row).all() else np.nanargmax(row))
@@ -102,7 +102,7 @@ def test_finite_budgets_differ(world, model):
     """PRS and PNSA do something: at finite budgets images and neighbours are others."""
     with simulation():
         drawn = nx_map(epsilon=0.3, epsilon_prime=0.8).fit(world, draws=replay(1))
-    ours, theirs = (m.bridges_["films"] for m in (drawn, model))
+    ours, theirs = (m.boxes_.bridges["films"] for m in (drawn, model))
     assert (ours.images != theirs.images).mean() > 0.3
     assert drawn.guarantees()[0].basis is Basis.REFUTED
 
@@ -112,7 +112,7 @@ def test_prime_alone_can_be_infinite(world, model):
     with simulation():
         drawn = nx_map(epsilon=1.0, epsilon_prime=INF).fit(world, draws=replay(1))
     assert drawn.guarantees()[0].basis is Basis.REFUTED
-    assert (drawn.bridges_["films"].images != model.bridges_["films"].images).any()
+    assert (drawn.boxes_.bridges["films"].images != model.boxes_.bridges["films"].images).any()
 
 
 def test_user_based_draws_once(world):
@@ -135,7 +135,7 @@ def test_several_targets_from_one_fit(world, place):
         made = model.recommend(person, target=name, n=100)
         assert made.item_ids
         assert all(item % 3 == rest for item in made.item_ids)
-        sources = model.bridges_[name].images >= 0
+        sources = model.boxes_.bridges[name].images >= 0
         assert (three.item_ids[sources] % 3 != rest).all()
     assert len(model.recommend(person, n=100)) == sum(
         len(model.recommend(person, n=100, target=name)) for name in names
@@ -194,22 +194,12 @@ def test_time_matters_with_alpha(world):
     np.testing.assert_allclose(model.predict(films, history=history), plain)
 
 
-def test_everybody_at_once(model, world):
-    """`predict_people` is `predict`, one row for each person."""
-    found = model.predict_people(world)
-    items = world.item_ids.tolist()
-    for number in (0, 7):
-        expected = model.predict(items, world.user_ids[number].item())
-        np.testing.assert_allclose(found[number], expected)
-
-
 def test_reasons_add_up(model, world):
     """All contributions together are the prediction minus the item's mean."""
     person = quiet(world)
     history = world.history(person)
     film = model.recommend(person, n=1)[0].item_id
-    _, stars, times = model._ratings_of(person, None, None)
-    reasons = model._because(world.item_number(film), stars, times)
+    reasons = model.boxes_.because(film, model.boxes_.own(person, None, None))
     mean = model.predict([film], history={})[0]
     added = sum(reason.stars for reason in reasons)
     assert mean + added == pytest.approx(model.predict([film], person)[0])
@@ -295,6 +285,9 @@ def test_private_variants_name_no_people(variant):
         ({"target": ("films", 5)}, "target is the name"),
         ({"source": {"books"}}, "source is the name"),
         ({"target": None}, "target is the name"),
+        ({"stars": 1}, "stars is true or false; got 1"),
+        ({"features": 3}, "features are names of item metadata; got 3"),
+        ({"features": ["genres", 3]}, "features are names"),
     ],
 )
 def test_bad_settings_are_refused(settings, words):
@@ -360,16 +353,47 @@ def test_sound_is_proved(world):
     assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 1.0, 1e-5)
 
 
-def test_sound_reasons_add_up(world):
-    """A prediction within the scale is what a newcomer is told plus what her ratings add."""
-    model = XMap(**SETTINGS, epsilon=INF).fit(world)
+@pytest.mark.parametrize("source", ["books", None])
+def test_sound_is_private_lists_across_domains(world, source):
+    """At epsilon = inf, where nothing is drawn, lists, stars and reasons are those of `Private`."""
+    sound = XMap(source=source, target="films", epsilon=INF, stars=True).fit(world)
+    lists = Private(INF, source=source, target="films", stars=True).fit(world)
     history = books_of(world, quiet(world))
-    film = model.recommend(history=history, n=1)[0].item_id
-    _, stars, times = model._ratings_of(None, history, None)
-    reasons = model._because(world.item_number(film), stars, times)
-    mean = model.item_model_.means[world.item_number(film)]
-    expected = np.clip(mean + sum(reason.stars for reason in reasons), 1, 5)
-    assert model.predict([film], history=history)[0] == pytest.approx(expected)
+    films = [item for item in world.item_ids.tolist() if item % 2]
+    made = lists.recommend(history=history, n=100)
+    assert sound.recommend(history=history, n=100) == made
+    assert sound.explain(made[0].item_id, history=history) == lists.explain(
+        made[0].item_id, history=history
+    )
+    np.testing.assert_array_equal(
+        sound.predict(films, history=history), lists.predict(films, history=history)
+    )
+
+
+def test_sound_with_a_domain_that_is_source_and_target(world, place):
+    """Then all domains are one, and lists hold each target's items alone."""
+    names = ("books", "films", "songs")
+    three = place(world, lambda item: names[item % 3])
+    model = XMap(target=("films", "songs"), epsilon=INF, stars=True).fit(three)
+    history = three.history(quiet(three))
+    made = Private(INF).fit(three).recommend(history=history, n=100)
+    for rest, name in enumerate(names[1:], 1):
+        found = model.recommend(history=history, target=name, n=100)
+        assert found.item_ids == [item for item in made.item_ids if item % 3 == rest]
+    assert np.isnan(model.predict([3], history=history)[0])
+
+
+def test_sound_without_stars_predicts_none(world):
+    """Asked for stars that were not paid for, it says how to have them."""
+    model = XMap(source="books", target="films").fit(world)
+    with pytest.raises(ConfigError, match="Fit it with --stars"):
+        model.predict([1], history={2: 5.0})
+
+
+def test_sound_takes_public_features(world):
+    """Columns of item metadata that tastes are made of are chosen by name."""
+    with pytest.raises(DataError, match="no item metadata 'mood'"):
+        XMap(source="books", target="films", features=["mood"]).fit(world)
 
 
 def test_infinite_cards_claim_nothing(world, model):
@@ -404,7 +428,9 @@ def test_what_is_read_off_the_ratings_is_an_assumption(world, tmp_path, change, 
 def test_unrated_items_are_served(world, variant):
     """An item of the catalogue that nobody rated is in the model and has a prediction."""
     half = world.where(world.item_ids[world.items] < 40)
-    model = XMap(**{**SETTINGS, "variant": variant, "epsilon": INF}).fit(listed(half))
+    model = XMap(**{**SETTINGS, "variant": variant, "epsilon": INF, "stars": True}).fit(
+        listed(half)
+    )
     found = model.predict([45, 41], history={2: 5.0, 4: 4.0})
     assert np.isfinite(found).all()
     assert {41, 45} <= set(model.recommend(history={2: 5.0}, n=100).item_ids)

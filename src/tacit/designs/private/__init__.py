@@ -9,12 +9,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.designs.private.model import Private, Reason
+    from tacit.designs.private.lists import Reason
+    from tacit.designs.private.model import Private
+    from tacit.designs.private.releases import Account
     from tacit.designs.private.settings import Settings, events
+    from tacit.designs.private.usefulness import plan
 
-_HOME = {"Private": "model", "Reason": "model", "Settings": "settings", "events": "settings"}
+_HOME = {
+    "Account": "releases",
+    "Private": "model",
+    "Reason": "lists",
+    "Settings": "settings",
+    "events": "settings",
+    "plan": "usefulness",
+}
 
-__all__ = ["Private", "Reason", "Settings", "events"]
+__all__ = ["Account", "Private", "Reason", "Settings", "events", "plan"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.accounting import GDPAccountant
+from tacit.designs.private.releases import Fit, total
 from tacit.designs.private.settings import Settings, events
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.public import assumed, condition
@@ -15,9 +16,10 @@ _SOURCES = (
     "docs/private.md, for the sums and the proof",
     "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the noise",
     "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+    "Smith, Thakurta: Fully adaptive composition for GDP (2022), for several fits",
     "Kearns, Pai, Roth, Ullman: Mechanism design in large games (2014), for joint privacy",
 )
-_LIFETIME = "per fit: each further fit on the same people adds its 1 / sigma^2 to those before"
+_LIFETIME = "each further fit on the same people adds its 1 / sigma^2 to those before"
 
 
 def without_noise() -> Guarantee:
@@ -32,7 +34,7 @@ def without_noise() -> Guarantee:
         basis=Basis.NONE,
         epsilon=None,
         delta=None,
-        lifetime=_LIFETIME,
+        lifetime=f"per fit: {_LIFETIME}",
         assumptions=(),
         not_covered=("everything: this is the non-private variant, for comparison",),
         sources=_SOURCES,
@@ -47,17 +49,26 @@ def spent(settings: Settings) -> float:
     return accountant.epsilon(settings.delta)
 
 
-def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> Guarantee:
-    """Of one fit. taken: see `public.TAKEN`. found: what was released about how useful lists are,
-    in words: free, and none of the claim."""
-    if not settings.private:
+def card(
+    settings: Settings, *, taken: Sequence[str] = (), found: str = "", fits: Sequence[Fit] = ()
+) -> Guarantee:
+    """Of the last of some fits, and all before it; `fits` empty: of one. taken: `public.TAKEN`.
+    found: what was released about how useful lists are, in words: free, and none of the claim."""
+    if not all(all(fit.noises) for fit in fits) or not settings.private:
         return without_noise()
-    epsilon, delta = spent(settings), settings.delta
+    delta, several = settings.delta, len(fits) > 1
+    epsilon = total(fits, delta) if fits else spent(settings)
+    counted = (
+        f" That is {len(fits)} fits together; the last one alone has epsilon {spent(settings):.6g}."
+        if several
+        else ""
+    )
     return Guarantee(
         name=_NAME,
         sentence=(
             f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
             "for each person's whole profile, in all domains together."
+            + counted
             + condition(taken)
             + (f" {found}" if found else "")
         ),
@@ -71,7 +82,7 @@ def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> G
         basis=Basis.CONDITIONAL if taken else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
-        lifetime=_LIFETIME,
+        lifetime=f"{f'all {len(fits)} fits' if several else 'one fit'}: {_LIFETIME}",
         assumptions=(
             *assumed("the catalogue, its domains and metadata, and the scale of stars", taken),
             "item metadata were made without these people's ratings or events",
@@ -81,7 +92,7 @@ def card(settings: Settings, *, taken: Sequence[str] = (), found: str = "") -> G
                 "each clips what one person adds, all of it together, on integers, with Gaussian "
                 "noise from the operating system's generator, through OpenDP"
             ),
-            "each sum's noise is drawn once: a job that starts again reads the stored table",
+            "each sum's noise is drawn once: a fit that stops before its end publishes nothing",
             (
                 "a person's own rows are used in the clear for their own list and nowhere else "
                 "after the release"

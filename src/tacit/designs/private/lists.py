@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +20,21 @@ from tacit.engine.profile_sums_compiled import Profiles
 Floats = NDArray[np.float64]
 MEAN_BESIDE = 0.3
 """Weight of an item's share of likes beside what top items add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One of a person's own items, or a feature of them, and what it adds to an item's score."""
+
+    kind: Literal["item", "feature"]
+    name: Any
+    score: float
+
+
+def best(reasons: Iterable[Reason], n: int) -> list[Reason]:
+    """At most n that speak for an item, largest first."""
+    ordered = sorted(reasons, key=lambda reason: -reason.score)[:n]
+    return [reason for reason in ordered if reason.score > 0]
 
 
 def scores(

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.designs.private import guarantees, lists, storing
-from tacit.designs.private.device_file import at_device, device_file
-from tacit.designs.private.features import features
+from tacit.designs.private import guarantees, lists, releases, storing
 from tacit.designs.private.fitting import release
-from tacit.designs.private.people import like_threshold, one, profiles
+from tacit.designs.private.lists import Reason
+from tacit.designs.private.people import like_threshold, of_history, profiles, read_history
+from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
-from tacit.designs.private.sides import sides_of
+from tacit.designs.private.sides import Prepared, prepared, sides_of
 from tacit.designs.private.stars import star_means
-from tacit.designs.private.tastes import Features
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
@@ -30,9 +28,9 @@ from tacit.recommenders.base import (
     History,
     ItemRecommender,
     Recommendations,
-    checked_history,
     pick,
     top_n,
+    without_people,
 )
 from tacit.recommenders.files import (
     ids_from_header,
@@ -40,19 +38,11 @@ from tacit.recommenders.files import (
     titles_from_header,
     titles_of,
 )
+from tacit.recommenders.inputs import checked_ids, checked_n, checked_ratings
 from tacit.recommenders.public import TAKEN, taken_for_public
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One of a person's own items, or a feature of them, and what it adds to an item's score."""
-
-    kind: Literal["item", "feature"]
-    name: Any
-    score: float
 
 
 class Private(ItemRecommender):
@@ -66,6 +56,8 @@ class Private(ItemRecommender):
     mode             "auto": by the noisy number of people; "taste"; "top-items"
     like_at          the least rating that is a like; None: 70 % of the way up the scale
     stars            whether to release means of stars, too, with 40 % of mu^2, for `predict`
+    previous         the newest earlier model of the same people, or its file: costs add up
+    lifetime         epsilon of all fits together, at delta; None: that of `previous`, if any
 
     Fitted: `released_`, all that left the platform; `item_ids_`, what lists are made of;
     `context_ids_`, what a history is read for.
@@ -83,38 +75,79 @@ class Private(ItemRecommender):
         mode: Mode = "auto",
         like_at: float | None = None,
         stars: bool = False,
+        previous: Private | str | Path | None = None,
+        lifetime: float | None = None,
     ) -> None:
         self.epsilon, self.delta = epsilon, delta
         self.source, self.target, self.domain = source, target, domain
         self.features, self.mode, self.like_at, self.stars = features, mode, like_at, stars
+        self.previous, self.lifetime = previous, lifetime
 
     @property
     def settings(self) -> Settings:
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(self.epsilon, self.delta, self.mode, self.like_at, self.stars)
 
-    def fit(self, ratings: Ratings, y: None = None) -> Private:
-        """Learn from everybody. y: not used, as scikit-learn has it."""
-        settings = self.settings
-        sides = sides_of(ratings, self.source, self.target, self.domain)
-        names, table = features(ratings, self.features)
+    def fit(self, ratings: Ratings, y: None = None, *, account: Account | None = None) -> Private:
+        """Learn from everybody. y: not used, as scikit-learn has it.
+
+        account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
+        anything is drawn, where the lifetime of all fits would be passed.
+        """
+        checked_ratings(ratings)
+        settings, where = self.settings, (self.source, self.target, self.domain)
+        given = prepared(ratings, *where, self.features, settings.mode)
+        taken = taken_for_public(given.ratings)
+        before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
+        if self.lifetime is not None and hasattr(self, "releases_"):
+            before = releases.united(self.releases_, before)  # its own fits count, too
+        repeated = False
+        if account is None:
+            releases.check(before, settings, lifetime)
+            self._learn(given, (*before, releases.Fit.new(settings, taken)), lifetime)
+        else:
+            limit, _ = account.lifetime(lifetime, settings.delta)
+            asked = storing.settings_to_header(settings) | self._parameters()
+
+            def make(fits: tuple[releases.Fit, ...]) -> bytes:
+                fresh = type(self)(**self.get_params())
+                return container.pack(*fresh._learn(given, fits, limit).parts())
+
+            file, repeated = account.release(before, settings, asked, lifetime, make, taken)
+            made = type(self).from_parts(*container.unpack(file))
+            self.__dict__ |= {name: what for name, what in vars(made).items() if name[-1] == "_"}
+        self.people_ = ratings
+        stood = releases.standing(self.releases_, settings.delta, self.lifetime_)
+        self.standing_ = replace(stood, repeated=repeated)
+        return self
+
+    def _learn(
+        self, given: Prepared, fits: tuple[releases.Fit, ...], lifetime: float | None
+    ) -> Private:
+        settings, ratings, sides, known = self.settings, given.ratings, given.sides, given.features
         threshold = like_threshold(ratings.scale, self.like_at)
         people = profiles(ratings, sides, threshold, settings.other_weight)
-        both = Features(table[sides.context], table[sides.targets])
-        usable = min(_used(both.context), _used(both.targets)) >= 2
         sizes = len(sides.context), len(sides.targets)
-        self.released_ = release(people, sizes, both if usable else None, settings)
-        self.stars_ = None
+        released, stars = release(people, sizes, known, settings), None
         if settings.stars:
-            known, noise = both.targets if usable else None, noise_multipliers(settings)[-1]
-            self.stars_ = star_means(ratings, sides.targets, known, noise)
-        self.feature_names_, self.context_features_ = names, both.context if usable else None
+            of_targets, noise = known and known.targets, noise_multipliers(settings)[-1]
+            stars = star_means(ratings, sides.targets, of_targets, noise)
+        self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
+        self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
         self.context_ids_ = ratings.item_ids[sides.context]
         self.joint_, self.scale_, self.threshold_ = sides.joint, ratings.scale, threshold
-        self.settings_, self.taken_ = settings, taken_for_public(ratings)
-        self.titles_, self.people_ = titles_of(ratings), ratings
+        self.settings_, self.taken_ = settings, releases.taken_by(fits)
+        self.titles_, self.releases_, self.lifetime_ = titles_of(ratings), fits, lifetime
         return self
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "source": _names(self.source),
+            "target": _names(self.target),
+            "domain": self.domain,
+            "features": None if self.features is None else list(self.features),
+        }
 
     @property
     def history_ids_(self) -> Column:
@@ -138,8 +171,9 @@ class Private(ItemRecommender):
         own = self._own(user, history)
         return top_n(
             self._score(own), self.item_ids_,
-            n=n, user=user, left_out={*own, *exclude}, candidates=candidates,
-        )  # fmt: skip
+            n=n, user=user, candidates=candidates,
+            left_out={*own, *checked_ids(exclude, "exclude")},
+        ).named(self.titles_)  # fmt: skip
 
     def device_file(self) -> bytes:
         """What devices need to make lists: all of it is released or public.
@@ -153,24 +187,20 @@ class Private(ItemRecommender):
             "liked_from": self.threshold_ - 1e-9,
             "card": card.to_dict(),
         }
-        return device_file(self.released_, self.context_features_, self.settings_, said)
+        return storing.device_file(self.released_, self.context_features_, self.settings_, said)
 
     def recommend_at_device(self, history: Likes, *, n: int = 10, **given: Any) -> Recommendations:
         """The list as a device makes it from `device_file`: nothing leaves it.
 
         given: `exclude` and `candidates`, as of `recommend`.
         """
-        return at_device(self.device_file(), self._own(None, history), n, **given)
+        made = storing.at_device(self.device_file(), self._own(None, history), n, **given)
+        return made.named(self.titles_)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""
         owns = [self._own(None, history) for history in histories]
-        return [
-            top_n(
-                self._score(own), self.item_ids_, n=n, user=place, left_out=own, candidates=None
-            )
-            for place, own in enumerate(owns)
-        ]  # fmt: skip
+        return [self.recommend(place, history=own, n=n) for place, own in enumerate(owns)]
 
     def score_people(self, ratings: Ratings) -> Floats:
         """(n_users, items) of everybody in `ratings` of the catalogue that was fitted to."""
@@ -202,7 +232,8 @@ class Private(ItemRecommender):
         added = lists.personal(
             self._profile(own), self.released_, self.context_features_, self.settings_
         )
-        return top_n(added[0], self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        made = top_n(added[0], self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        return made.named(self.titles_)
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
@@ -212,43 +243,43 @@ class Private(ItemRecommender):
         Made from the release and the person's own rows: it spends nothing. Nothing where everybody
         gets the same list.
         """
-        profile = self._profile(self._own(user, history))
+        profile, n = self._profile(self._own(user, history)), checked_n(n)
         ids = self.item_ids_.tolist()
         if item not in ids:
             raise DataError("no such item among those that lists are made of", found=item)
-        own, by_feature = lists.parts(
-            profile, ids.index(item), self.released_, self.context_features_, self.settings_
-        )
+        found, table, settings = self.released_, self.context_features_, self.settings_
+        own, by_feature = lists.parts(profile, ids.index(item), found, table, settings)
         context = self.context_ids_.tolist()
-        reasons = [Reason("item", context[number], score) for number, score in own]
-        reasons = sorted(reasons, key=lambda reason: -reason.score)[:n]
+        items = [Reason("item", context[number], score) for number, score in own]
         named = zip(self.feature_names_, by_feature, strict=False)
         more = [Reason("feature", name, float(score)) for name, score in named]
-        more = sorted(more, key=lambda reason: -reason.score)[:n]
-        return tuple(reason for reason in (*reasons, *more) if reason.score > 0)
+        return (*lists.best(items, n), *lists.best(more, n))
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
         self._fitted()
-        return (guarantees.card(self.settings_, taken=self.taken_, found=self.summary()),)
+        found, fits = self.summary(), self.releases_
+        return (guarantees.card(self.settings_, taken=self.taken_, found=found, fits=fits),)
 
     def summary(self) -> str:
         """What the fit found about the use of lists, from released numbers alone."""
         self._fitted()
         return lists.in_words(self.released_)
 
+    __getstate__ = without_people
+
     def save(self, path: str | Path) -> None:
         """Write what was released. No person is in the file."""
+        container.write(path, *self.parts())
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Header and arrays of the model file."""
         self._fitted()
         header = {
             "recommender": "private",
             "settings": storing.settings_to_header(self.settings_),
-            "parameters": {
-                "source": _names(self.source),
-                "target": _names(self.target),
-                "domain": self.domain,
-                "features": None if self.features is None else list(self.features),
-            },
+            "parameters": self._parameters(),
+            "releases": releases.to_header(self.releases_, self.lifetime_),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),
@@ -257,7 +288,7 @@ class Private(ItemRecommender):
             **items_to_header(self.item_ids_, self.titles_),
         }
         arrays = storing.to_arrays(self.released_, self.context_features_)
-        container.write(path, header, arrays | storing.stars_to_arrays(self.stars_))
+        return header, arrays | storing.stars_to_arrays(self.stars_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
@@ -268,13 +299,14 @@ class Private(ItemRecommender):
             stars=settings.stars, **header["parameters"],
         )  # fmt: skip
         model.settings_, model.taken_ = settings, tuple(header["taken"])
+        model.releases_, model.lifetime_ = releases.from_header(header, settings, model.taken_)
+        model.lifetime = model.lifetime_
         if not set(model.taken_) <= set(TAKEN):
             raise ValueError("it takes something unknown for public")
         model.item_ids_ = ids_from_header(header["items"])
-        model.joint_ = header["context"] is None
-        model.context_ids_ = (
-            model.item_ids_ if model.joint_ else ids_from_header(header["context"])
-        )  # fmt: skip
+        other = header["context"]
+        model.joint_ = other is None
+        model.context_ids_ = model.item_ids_ if other is None else ids_from_header(other)
         model.released_, model.context_features_ = storing.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
@@ -289,33 +321,11 @@ class Private(ItemRecommender):
         self._fitted()
         if history is None:
             return self.people_.history(user) if self.people_ is not None else {}
-        if isinstance(history, str):
-            raise DataError("a history is a list of item ids or item ids with stars", found=history)
-        if not isinstance(history, Mapping):
-            return dict.fromkeys(history, self.scale_.maximum)
-        own = checked_history(history)
-        if not self.scale_.holds(np.array(list(own.values()), dtype=np.float64)).all():
-            raise DataError(
-                "a rating in the history lies off the scale", expected=str(self.scale_)
-            )  # fmt: skip
-        return own
+        return read_history(history, self.scale_, self.item_ids_)
 
     def _profile(self, own: History) -> Profiles:
-        context, targets = self._numbers
-        items = np.array(sorted(context[item] for item in own if item in context), dtype=np.int64)
-        ids = self.context_ids_
-        liked = np.array(
-            [own[item] >= self.threshold_ - 1e-9 for item in ids[items].tolist()], bool
-        )
-        likes = [
-            targets[item]
-            for item, stars in own.items()
-            if item in targets and stars >= self.threshold_ - 1e-9
-        ]
-        return one(
-            items, liked, np.array(sorted(likes), dtype=np.int64),
-            self.settings_.other_weight, self.joint_,
-        )  # fmt: skip
+        numbers, low = self._numbers, self.settings_.other_weight
+        return of_history(own, *numbers, self.threshold_, low, self.joint_)
 
     @property
     def _numbers(self) -> tuple[dict[Any, int], dict[Any, int]]:
@@ -339,8 +349,3 @@ class Private(ItemRecommender):
 
 def _names(given: str | Sequence[str] | None) -> list[str] | str | None:
     return given if given is None or isinstance(given, str) else list(given)
-
-
-def _used(table: sparse.csr_array) -> int:
-    """How many columns an item of this side has."""
-    return len(np.unique(table.indices))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.engine.profile_sums_compiled import Profiles, Sparse
+from tacit.recommenders.base import History
+from tacit.recommenders.inputs import check_kind, checked_history, checked_ids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,6 +90,40 @@ def one(items: Ints, liked: NDArray[np.bool_], likes: Ints, low: float, joint: b
     ends = np.array([0, len(items)]), np.array([0, len(likes)])
     return Profiles(
         ends[0], items.astype(np.int32), liked, ends[1], likes.astype(np.int32), low, joint
+    )
+
+
+def read_history(
+    history: Mapping[Any, float] | Iterable[Any], scale: RatingScale, ids: Column
+) -> History:
+    """Item id to stars on the scale; ids alone are likes. DataError otherwise."""
+    if not isinstance(history, Mapping):
+        if isinstance(history, str) or not isinstance(history, Iterable):
+            checked_history(history)  # says what a history is
+        likes = checked_ids(history, "history")
+        check_kind(likes, ids)
+        return dict.fromkeys(likes, scale.maximum)
+    return checked_history(history, ids, scale)
+
+
+def of_history(
+    own: Mapping[Any, float],
+    context: Mapping[Any, int],
+    targets: Mapping[Any, int],
+    threshold: float,
+    low: float,
+    joint: bool,
+) -> Profiles:
+    """One person's item ids and stars. context, targets: where ids stand; others are ignored."""
+    liked = {item for item, stars in own.items() if stars >= threshold - 1e-9}
+    rows = sorted((context[item], item in liked) for item in own if item in context)
+    likes = sorted(targets[item] for item in liked if item in targets)
+    return one(
+        np.array([number for number, _ in rows], dtype=np.int64),
+        np.array([like for _, like in rows], dtype=bool),
+        np.array(likes, dtype=np.int64),
+        low,
+        joint,
     )
 
 

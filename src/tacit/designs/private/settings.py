@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Literal
 
 from tacit.accounting import GDPAccountant, smallest_noise
-from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose, repeat
+from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose
 from tacit.errors import ConfigError
 
 Mode = Literal["auto", "taste", "top-items"]
@@ -94,9 +94,8 @@ class Settings:
         return math.isfinite(self.epsilon)
 
 
-def noise_multipliers(settings: Settings, *, releases: int = 1) -> list[float]:
-    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta), or so many
-    releases of them do."""
+def noise_multipliers(settings: Settings) -> list[float]:
+    """One for each sum; zeros at epsilon inf. Together they cost (epsilon, delta)."""
     if not settings.private:
         return [0.0] * len(settings.all_shares)
 
@@ -104,7 +103,7 @@ def noise_multipliers(settings: Settings, *, releases: int = 1) -> list[float]:
         return [noise / math.sqrt(share) for share in settings.all_shares]
 
     noise = smallest_noise(
-        lambda noise: repeat(compose(*map(event, parts(noise))), releases),
+        lambda noise: compose(*map(event, parts(noise))),
         epsilon=settings.epsilon,
         delta=settings.delta,
         accountant=GDPAccountant,

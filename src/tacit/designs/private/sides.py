@@ -1,15 +1,48 @@
-"""Which items say what people like, and which items lists are made of: public domains."""
+"""What a fit is made from: which items say what people like, which ones lists hold, features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings
+from tacit.designs.private.features import features
+from tacit.designs.private.fitting import chosen_mode
 from tacit.designs.private.people import Sides
+from tacit.designs.private.settings import Mode, Settings
+from tacit.designs.private.tastes import Features
 from tacit.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """names: of all features. features: None where fewer than two are in use on a side."""
+
+    ratings: Ratings
+    sides: Sides
+    names: tuple[str, ...]
+    features: Features | None
+
+
+def prepared(
+    ratings: Ratings,
+    source: str | Sequence[str] | None,
+    target: str | Sequence[str] | None,
+    domain: str,
+    wanted: Sequence[str] | None,
+    mode: Mode,
+) -> Prepared:
+    """What can be refused is refused here, before the first sum. wanted: names of metadata."""
+    sides = sides_of(ratings, source, target, domain)
+    names, table = features(ratings, wanted)
+    both = Features(table[sides.context], table[sides.targets])
+    usable = min(_used(both.context), _used(both.targets)) >= 2
+    chosen_mode(None, usable, sides.joint, Settings(mode=mode))
+    return Prepared(ratings, sides, names, both if usable else None)
 
 
 def sides_of(
@@ -53,3 +86,8 @@ def _domain_items(domains: Column, names: str | Sequence[str], column: str) -> N
             expected = "one of " + ", ".join(sorted(known))
             raise DataError("no such domain", column=column, found=name, expected=expected)
     return np.flatnonzero([name in wanted for name in domains.tolist()])
+
+
+def _used(table: sparse.csr_array) -> int:
+    """How many columns an item of this side has."""
+    return len(np.unique(table.indices))

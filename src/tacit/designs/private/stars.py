@@ -25,8 +25,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NORM = 1.0  # on five stars, about what a person's table has
 _COUNT, _MEAN = 0.25, 0.25  # weights of the entries that count, and of a person's mean
-_SPREAD = 0.2  # variance on five stars of an item's mean around what its features say
-_RIDGE = 1.0
+_PRIOR, _CAREFUL = (0.2, 0.1), (0.05, 0.05)
+"""Variances on five stars: of an item around what its features say, and of what one feature says;
+usually, and with few people."""
+_FEW = 60
+"""People over the noise multiplier of this sum, below which there are few."""
+_WITHIN = 0.1  # variance of a rating around its item's mean, times its usual weight
 _OWN = 5.0  # ratings of the mean person that a person's own mean is shrunk with
 
 
@@ -51,14 +55,44 @@ def star_means(
     mechanism = SumRelease(noise, len(targets) + 1, 2, NORM, step(NORM))
     total = mechanism(contributions(ratings, targets))
     middle, unit = _centre(ratings.scale)
-    least = max(mechanism.deviation, 1e-9)
-    counts = np.maximum(total[:, 1] / _COUNT, least / _COUNT)
-    people = max(float(total[-1, 1]), least)
+    deviation = mechanism.deviation
+    people = max(float(total[-1, 1]), max(deviation, 1e-9))
     mean = float(np.clip(total[-1, 0] / people, -2, 2)) * unit + middle
-    raw = np.clip(total[:-1, 0] / counts[:-1], -4, 4)
-    doubt = (mechanism.deviation / counts[:-1]) ** 2 + 1e-9
-    guess = _guessed(raw, doubt, features)
-    return StarMeans(mean, unit * (guess + (raw - guess) * _SPREAD / (_SPREAD + doubt)))
+    counts = _expected(total[:-1, 1] / _COUNT, deviation / _COUNT)
+    few = 0 < people / _MEAN < _FEW * noise
+    prior = _CAREFUL if few else _PRIOR
+    return StarMeans(mean, unit * _effects(total[:-1, 0], counts, deviation, features, prior))
+
+
+def _expected(counts: Floats, deviation: float) -> Floats:
+    """(items,) their mean, and above it what stands out of the noise. Post-processing."""
+    if not deviation:
+        return counts
+    mean = max(float(counts.mean()), 0.0)
+    above = np.maximum(counts - mean, 0)
+    return mean + above * (above**2 / (above**2 + deviation**2))
+
+
+def _effects(
+    sums: Floats,
+    counts: Floats,
+    deviation: float,
+    features: sparse.csr_array | None,
+    prior: tuple[float, float],
+) -> Floats:
+    """(items,) stars above the person's mean, on five stars: what features say where little is
+    known of an item, and what was given where much is; 0, so that the means of people remain,
+    where both are noise. Post-processing."""
+    spread, said = prior
+    ones = np.ones((len(sums), 1))
+    design = ones if features is None else np.hstack([features.toarray(), ones])
+    within = _WITHIN * counts if deviation else 0.0
+    doubt = deviation**2 + within + spread * counts**2 + 1e-12
+    known = design * (counts / doubt)[:, None]
+    ridge = np.eye(design.shape[1]) / said
+    guess = design @ np.linalg.solve(known.T @ (design * counts[:, None]) + ridge, known.T @ sums)
+    made: Floats = guess + spread * counts / doubt * (sums - counts * guess)
+    return np.clip(made, -4, 4)
 
 
 def contributions(ratings: Ratings, targets: Ints) -> Iterator[Contributions]:
@@ -90,13 +124,3 @@ def contributions(ratings: Ratings, targets: Ints) -> Iterator[Contributions]:
 def _centre(scale: RatingScale) -> tuple[float, float]:
     """The middle of the scale, and what one star of five is on it."""
     return scale.minimum + scale.span / 2, scale.span / 4
-
-
-def _guessed(raw: Floats, doubt: Floats, features: sparse.csr_array | None) -> Floats:
-    """(items,) what the features say, by ridge regression with known noise. Post-processing."""
-    ones = np.ones((len(raw), 1))
-    design = ones if features is None else np.hstack([features.toarray(), ones])
-    weighted = design / (doubt + _SPREAD)[:, None]
-    ridge = _RIDGE * np.eye(design.shape[1])
-    guess: Floats = design @ np.linalg.solve(design.T @ weighted + ridge, weighted.T @ raw)
-    return guess

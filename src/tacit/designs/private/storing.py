@@ -1,9 +1,10 @@
-"""A fit as the header and arrays of a model file, and back. No person is among them."""
+"""A fit as the header and arrays of a model file, and back; and as a file for devices: numbers of
+16 bits, ids, titles and the card. No person is among them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,16 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit import container
+from tacit.designs.private.device import MESSAGE, DeviceLists
+from tacit.designs.private.device import VERSION as DEVICE_VERSION
 from tacit.designs.private.fitting import Released, Tastes
+from tacit.designs.private.lists import MEAN_BESIDE
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.stars import StarMeans
 from tacit.designs.private.top_items import TopItems
 from tacit.designs.private.usefulness import Usefulness
 from tacit.engine.profile_sums_compiled import Centre
+from tacit.recommenders.base import History, Recommendation, Recommendations
 from tacit.recommenders.files import shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1
+_LARGEST = 2**15 - 1
 
 
 def settings_to_header(settings: Settings) -> dict[str, Any]:
@@ -134,3 +141,62 @@ def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
     if found.dtype.kind != "i" or (found.size and not 0 <= found.min() <= found.max() < below):
         raise ValueError(f"'{name}' does not fit the list of items")
     return found.astype(np.int64)
+
+
+def device_file(
+    released: Released,
+    features: sparse.csr_array | None,
+    settings: Settings,
+    said: Mapping[str, Any],
+) -> bytes:
+    """What `device.DeviceLists.decode` reads. features: of the context items.
+
+    said: ids, titles, scale and card. It spends nothing: all of it was released or is public.
+    """
+    floats: dict[str, NDArray[np.float64]] = {"means": released.means}
+    places: dict[str, NDArray[np.int32]] = {}
+    mode, found = "popularity", released.lists
+    if isinstance(found, TopItems):
+        mode, floats["weights"] = "top-items", found.weights
+        places = {"context": _int32(found.context), "targets": _int32(found.targets)}
+    if isinstance(found, Tastes) and features is not None:
+        mode = "taste"
+        floats |= {"damping": found.centre.damping, "mean": found.centre.mean}
+        floats |= {"directions": found.directions, "items": found.items}
+        places = {"offsets": _int32(features.indptr), "columns": _int32(features.indices)}
+    units, whole = {}, {}
+    for name, values in floats.items():
+        unit = np.abs(values).max(axis=0, initial=0.0) / _LARGEST
+        unit = np.where(unit > 0, unit, 1.0)
+        units[name] = unit.tolist()
+        whole[name] = np.round(values / unit).astype("<i2")
+    header = {
+        **said,
+        "message": MESSAGE,
+        "version": DEVICE_VERSION,
+        "mode": mode,
+        "units": units,
+        "low": settings.other_weight,
+        "clip": settings.personal_clip,
+        "beside": MEAN_BESIDE,
+    }
+    return container.pack(header, whole | places)
+
+
+def at_device(
+    file: bytes,
+    own: History,
+    n: int,
+    exclude: Collection[Any] = (),
+    candidates: Collection[Any] | None = None,
+) -> Recommendations:
+    """The list that a device makes of this file and these stars."""
+    found = DeviceLists.decode(file).rank(own, n=n, exclude=exclude, candidates=candidates)
+    rows = enumerate(found, 1)
+    return Recommendations(
+        tuple(Recommendation(None, item, score, rank) for rank, (item, score) in rows)
+    )
+
+
+def _int32(numbers: NDArray[Any]) -> NDArray[np.int32]:
+    return np.asarray(numbers).astype("<i4")

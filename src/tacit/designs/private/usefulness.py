@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from tacit.accounting import GDPAccountant
-from tacit.accounting.events import compose
-from tacit.designs.private.settings import Settings, event, noise_multipliers, overall
+from tacit.designs.private.releases import each_of
+from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
-_PEOPLE = 55.0
-_ACROSS = 1.6  # times as many across domains, where sum 1 counts two sides
+_PEOPLE, _ACROSS = 115.0, 88.0  # in one domain, where popularity is harder to beat, and across
 _POPULAR = 20
 _LIST = 10
 _DRAWS = 2000
@@ -58,7 +56,7 @@ class Usefulness:
 def people_needed(items: int, sigma: float, *, joint: bool = True) -> int:
     """From how many people lists beat exact, non-private popularity. sigma: of the release.
     joint: in one domain."""
-    return math.ceil(_PEOPLE * (1 if joint else _ACROSS) * _largest_noise(items) * sigma)
+    return math.ceil((_PEOPLE if joint else _ACROSS) * _largest_noise(items) * sigma)
 
 
 def popular_above_noise(shares: Floats, deviation: float) -> float:
@@ -135,8 +133,7 @@ def plan(
     settings = Settings(epsilon=epsilon, delta=delta)
     if not settings.private:
         raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
-    noises = noise_multipliers(settings, releases=releases)
-    each = GDPAccountant().add(compose(*map(event, noises))).epsilon(delta)
-    sigma = overall(noises)
+    each = each_of(epsilon, delta, releases)
+    sigma = overall(noise_multipliers(Settings(each, delta)))
     needed = people_needed(items, sigma, joint=not across)
     return Plan(users, items, each, delta, releases, epsilon, sigma, users / sigma, needed)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.xmap.generator import Profiles, alter_egos
-from tacit.designs.xmap.lists import RatedTogether, liked
-from tacit.designs.xmap.recommender import ItemNeighbours, recency
+from tacit.designs.xmap.recommender import ItemNeighbours, RatedTogether, liked, recency
 from tacit.engine.base import Engine, Numbers
 from tacit.errors import ConfigError
 

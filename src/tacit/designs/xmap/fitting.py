@@ -19,9 +19,14 @@ from tacit.designs.xmap.generator import (
     drawn_from_catalogue,
     images,
 )
-from tacit.designs.xmap.lists import RatedTogether, rated_together
 from tacit.designs.xmap.private_neighbours import DrawnPeople, published_neighbours
-from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours, item_neighbours
+from tacit.designs.xmap.recommender import (
+    ItemNeighbours,
+    PeopleNeighbours,
+    RatedTogether,
+    item_neighbours,
+    rated_together,
+)
 from tacit.designs.xmap.settings import Settings
 from tacit.engine.base import Engine, Numbers
 from tacit.errors import DataError

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.constant import Plan
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
 from tacit.recommenders.public import assumed, condition
+
+if TYPE_CHECKING:
+    from tacit.designs.xmap.constant import Plan
 
 _PAPER = (
     "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
@@ -53,48 +57,15 @@ def without_noise(variant: str) -> Guarantee:
     )
 
 
-def sound(*, epsilon: float, delta: float, taken: Sequence[str] = ()) -> Guarantee:
-    """One release of noisy sums over people; lists are made from it. taken: see `public.TAKEN`."""
-    return Guarantee(
+def sound(lists: Guarantee, epsilon: float) -> Guarantee:
+    """lists: the card of the design `private` that the variant is. epsilon: what was asked for,
+    which the events that were spent come to within rounding; never less than they come to."""
+    assert lists.epsilon is not None
+    return replace(
+        lists,
         name="X-Map (sound): noisy sums over people",
-        sentence=(
-            f"What other people get to see is ({epsilon:g}, {delta:g})-differentially private "
-            "for each person's whole profile, in all domains together." + condition(taken)
-        ),
-        protects="one person's whole profile, present or absent, from other people",
-        adjacency=_UNIT,
-        against=(
-            "all other people together, with their lists, all explanations and the model file: "
-            "they may know everything but this person's ratings"
-        ),
-        trust=Trust.PLATFORM,
-        basis=Basis.CONDITIONAL if taken else Basis.PROVED,
-        epsilon=epsilon,
-        delta=delta,
-        lifetime=_LIFETIME,
-        assumptions=(
-            *assumed("the catalogue, its domains and the scale of stars", taken),
-            (
-                "each sum clips what one person adds to it, all of it together; Gaussian noise "
-                "on integers from the operating system's generator, through OpenDP"
-            ),
-            (
-                "joint differential privacy: a person's own ratings are used in the clear for "
-                "their own list and nowhere else after the release (Kearns, Pai, Roth, Ullman 2014)"
-            ),
-        ),
-        not_covered=_NOT_COVERED,
-        sources=(
-            _PAPER,
-            "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
-            "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the noise",
-            "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
-            (
-                "Peikert: An efficient and parallel Gaussian sampler for lattices (2010), Theorem "
-                "3.1, for discrete noise priced as continuous; the proof: Accounting, in the "
-                "documentation"
-            ),
-        ),
+        epsilon=max(epsilon, lists.epsilon),
+        sources=(_PAPER, *lists.sources),
     )
 
 

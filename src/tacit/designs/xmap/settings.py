@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from tacit.designs.xmap.private_neighbours import Budget
 from tacit.errors import ConfigError, PrivacyError
+
+if TYPE_CHECKING:
+    from tacit.designs.xmap.private_neighbours import Budget
 
 Variant = Literal["sound", "published", "constant"]
 Kind = Literal["item-based", "user-based"]
@@ -30,6 +33,8 @@ class Settings:
     significance: int
     alpha: float
     rho: float
+    features: Sequence[str] | None = None
+    stars: bool = False
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -54,6 +59,10 @@ class Settings:
         """Whole numbers become int, other numbers float; what is neither is refused."""
         if not isinstance(self.domain, str):
             raise ConfigError(f"domain is the name of item metadata; got {self.domain!r}.")
+        if not isinstance(self.stars, bool):
+            raise ConfigError(f"stars is true or false; got {self.stars!r}.")
+        if self.features is not None:
+            object.__setattr__(self, "features", _names(self.features))
         for name in ("k", "extender_k", "most_edges", "significance"):
             value = getattr(self, name)
             if value is None and name == "most_edges":
@@ -89,7 +98,7 @@ class Settings:
             )
         if not 0 <= self.delta < 1:
             raise ConfigError(f"delta is a chance, 0 or more and below 1; got {self.delta}.")
-        if self.variant == "sound" and self.delta == 0 and math.isfinite(self.epsilon):
+        if self.variant == "sound" and self.delta == 0:
             raise ConfigError(
                 "The sound variant has Gaussian noise and needs a delta above 0, such as 1e-6."
             )
@@ -102,6 +111,8 @@ class Settings:
     @property
     def budget(self) -> Budget | None:
         """Of PNSA and PNCF, None without noise."""
+        from tacit.designs.xmap.private_neighbours import Budget
+
         nats = self.for_neighbours
         return None if math.isinf(nats) else Budget(nats, self.rho)
 
@@ -117,6 +128,13 @@ class Settings:
             name: "inf" if isinstance(value, float) and math.isinf(value) else value
             for name, value in asdict(self).items()
         }
+
+
+def _names(given: object) -> tuple[str, ...]:
+    names = () if isinstance(given, str) or not isinstance(given, Sequence) else tuple(given)
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"features are names of item metadata; got {given!r}.")
+    return (given,) if isinstance(given, str) else names
 
 
 def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tacit.auditing.bugs import examine
-from tacit.auditing.gaussian import epsilon_of
+from tacit.auditing.claims import run
+from tacit.auditing.replays import replays
 from tacit.auditing.transcripts import compared, recorded
-from tacit.designs.xmap.audit.faults import BUGS
-from tacit.designs.xmap.audit.sums import DELTA, PEOPLE, fit, people_and_one, replays
+from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
+from tacit.designs.xmap.audit.sums import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
 from tacit.mechanisms.gaussian import GaussianRelease
 
@@ -38,9 +39,9 @@ def test_mu_of_two_sums():
 
 def test_same_table_is_no_move():
     """A transcript replayed on its own table moves nothing and differs in nothing."""
-    _, table = people_and_one(PEOPLE["rates one film"])
-    first = recorded(fit(1.0), table)
-    again = compared(fit(1.0), first, table)
+    _, table = tables(PERSONS["likes everything"])
+    first = recorded(WORLD.fit, table, answers())
+    again = compared(WORLD.fit, first, table)
     assert (again.mu, again.differences, again.log_ratio) == (0.0, (), 0.0)
 
 
@@ -69,19 +70,19 @@ def test_scale_from_the_data_is_a_difference():
     assert any("noise of scale" in words for words in moved.differences)
 
 
-@pytest.mark.parametrize("person", PEOPLE)
-def test_nobody_moves_a_fit_beyond_its_claim(person):
-    """Whoever comes or goes, whole fits stay within (1, 1e-6), and nothing is released raw."""
-    for _, moved in replays(1.0, people_and_one(PEOPLE[person])):
+@pytest.mark.parametrize("person", PERSONS)
+def test_no_sum_of_a_fit_takes_more_than_its_event(person):
+    """Nothing is released without noise, and no sum moves further than its own event says."""
+    for _, moved in replays(WORLD.fit, tables(PERSONS[person]), answers()):
         assert moved.differences == ()
-        assert 0 < epsilon_of(moved.mu, DELTA) <= 1.0
+        assert 0 < overspent(WORLD, moved.moves) <= 1 + 1e-9
 
 
 def test_claim_is_nearly_attained():
-    """Somebody who rates everything at the ends moves nine tenths of what is claimed."""
-    tables = people_and_one(PEOPLE["rates everything, half of it 5, half 1"])
-    mu = max(moved.mu for _, moved in replays(1.0, tables))
-    assert epsilon_of(mu, DELTA) > 0.8
+    """The exact loss of whole fits is within the claim and above half of it."""
+    audit = run(sums(), samples=2_000)
+    assert 0.5 * audit.epsilon < audit.exact <= audit.epsilon
+    assert audit.verdict != "violation"
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)

@@ -201,8 +201,8 @@ def test_progress_counts_to_its_end(ratings):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"methods": ("magic",)}, "No method 'magic'. ReleasedState: nx-map-ib"),
-        ({"variants": ("secret",)}, "No variant 'secret'. ReleasedState: sound"),
+        ({"methods": ("magic",)}, "No method 'magic'. There are: nx-map-ib"),
+        ({"variants": ("secret",)}, "No variant 'secret'. There are: sound"),
         ({"ks": ()}, "at least one k"),
         ({"ks": (0,)}, "Each k is 1 or more; got 0"),
         ({"overlaps": (1.5,)}, "Each overlap is a share"),
@@ -287,6 +287,20 @@ def test_the_interval_covers_the_true_difference():
         )
         held += gap.holds(0.05)
     assert 0.88 <= held / 300 <= 0.99
+
+
+@pytest.mark.parametrize("stars", [False, True])
+def test_the_sound_variant_has_errors_only_with_stars(ratings, stars):
+    """Without its fifth sum it predicts no stars, and no difference of errors is made up."""
+    found = evaluate_cross_domain(
+        ratings, "books", "films", methods=("x-map-ib", "item-average"), variants=("sound",),
+        seeds=1, workers=1, options={"stars": stars},
+    )  # fmt: skip
+    (row,) = [each for each in found.rows if each.variant == "sound"]
+    assert (row.mae is not None) == stars
+    assert row.ndcg_at_10 > 0
+    measures = {each.measure for each in found.comparisons}
+    assert measures == ({"mae", "ndcg_at_10"} if stars else {"ndcg_at_10"})
 
 
 def test_the_methods_are_those_of_the_machine_output():

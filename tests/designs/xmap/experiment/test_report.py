@@ -20,8 +20,6 @@ from tacit.designs.xmap.experiment.methods import (
     Contender,
 )
 from tacit.designs.xmap.experiment.names import NAMES, STROKES
-from tacit.designs.xmap.experiment.price import Price, TwinRow
-from tacit.designs.xmap.experiment.price_of_privacy import PriceRow
 from tacit.designs.xmap.experiment.report import render, write_report
 from tacit.designs.xmap.experiment.run import Setting
 from tacit.designs.xmap.experiment.verdict import verdict
@@ -210,51 +208,6 @@ def test_only_one_setting_draws_nothing():
     assert "Everybody, side by side" in page
 
 
-def price_row(users, epsilon, error, kept):
-    return PriceRow("release", users, epsilon, 1e-6, 0, error, 0.1, kept, 0.5, 0.4, 100)
-
-
-PRICE = Price(
-    rows=(
-        price_row(1000, math.inf, 0.601, 1.0),
-        price_row(1000, 1.0, 0.801, 0.1),
-        price_row(1000, 3.0, 0.702, 0.5),
-        price_row(16000, math.inf, 0.551, 1.0),
-        price_row(16000, 1.0, 0.653, 0.7),
-        price_row(16000, 3.0, 0.564, 0.97),
-    ),
-    nx_map=(TwinRow(1000, 0, 0.777, 0.01), TwinRow(16000, 0, 0.666, 0.12)),
-)
-
-
-def test_the_price_stands_with_nx_map_and_the_people_needed():
-    """Errors and shares kept by people and epsilon, and how many people keep how much."""
-    page = Page(render(replace(table_of(), price=PRICE), MANIFEST))
-    rows = {row[0].strip(): [cell.split() for cell in row[1:]] for row in page.rows if row}
-    assert rows["1,000"] == [
-        ["0.777"],
-        ["0.601", "100%", "kept"],
-        ["0.801", "10%", "kept"],
-        ["0.702", "50%", "kept"],
-    ]
-    assert [" ".join(cell) for cell in rows["40%"]] == ["about 4,000", "1,000 or fewer"]
-    assert [" ".join(cell) for cell in rows["80%"]] == ["more than 16,000", "about 6,000"]
-    assert page.open == []
-
-
-def test_the_world_of_the_price_is_named():
-    """Only where it is another one than the default."""
-    usual = render(replace(table_of(), price=PRICE), MANIFEST)
-    other = render(replace(table_of(), price=replace(PRICE, world="prototype")), MANIFEST)
-    assert "in the generated world “prototype”" in Page(other).text
-    assert "generated world" not in Page(usual).text
-
-
-def test_a_price_not_measured_is_said(whole):
-    """The section says how to have it measured."""
-    assert "add --generated-users" in Page(whole[1]).text
-
-
 def test_verdict_where_it_helps():
     """Every figure of the sentence comes from the table."""
     found = verdict(table_of())
@@ -318,6 +271,40 @@ def test_verdict_without_nx_map(variant, said):
     assert "without privacy" not in found.sentence
     assert found.sentence.count("mean error") == 1
     assert "With privacy" not in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("gap", "state", "said"),
+    [
+        (0.05, "hidden", ", better than the most rated items for everybody. It predicts no stars"),
+        (-0.05, "open", ", worse than the most rated"),
+        (0.001, "weakened", ", not told apart from the most rated"),
+    ],
+)
+def test_verdict_of_lists_alone(gap, state, said):
+    """The sound variant without stars is judged by its lists, and the page is whole."""
+    sound = Contender("x-map-ib", "sound", 1.0, None, 1e-6)
+    lists = replace(point(sound, None, BASE, 0.8), mae=None)
+    table = replace(
+        table_of(BASELINES),
+        points=(*table_of(BASELINES).points, lists),
+        comparisons=(comparison(sound, "popularity", "ndcg_at_10", gap),),
+    )
+    found = verdict(table)
+    assert found.state == state
+    assert "X-Map (item-based), sound (ε = 1, δ = 1e-06) has an NDCG at 10 of 0.200" in (
+        found.sentence
+    )
+    assert said in found.sentence
+    assert Page(render(table, MANIFEST)).open == []
+
+
+def test_verdict_of_lists_beside_nx_map():
+    """Beside NX-Map, lists that were paid for are stated by their NDCG."""
+    table = table_of()
+    points = [replace(p, mae=None) if p.contender.variant == "sound" else p for p in table.points]
+    found = verdict(replace(table, points=tuple(points)))
+    assert found.sentence.endswith("(sound, ε = 1, δ = 1e-06) the NDCG at 10 of lists is 0.175.")
 
 
 def test_verdict_without_x_map():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private import Private, Settings, storing
+from tacit.designs.private import Private, Settings
 from tacit.designs.private.settings import Mode, noise_multipliers
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -59,12 +59,14 @@ class World:
         model = _Clipped(
             EPSILON, DELTA, source=source, target=target, mode=self.mode, stars=self.stars
         ).fit(table)
-        released = model.released_
-        return {
-            **storing.to_arrays(released, model.context_features_),
-            **storing.stars_to_arrays(model.stars_),
-            "people": np.array([released.usefulness.people, released.deviation]),
-        }
+        return arrays_of(model)
+
+
+def arrays_of(model: Private) -> dict[str, NDArray[Any]]:
+    """All that a fit released."""
+    released = model.released_
+    people = np.array([released.usefulness.people, released.deviation])
+    return {**model.parts()[1], "people": people}
 
 
 class _Clipped(Private):

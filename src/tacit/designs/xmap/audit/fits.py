@@ -26,7 +26,7 @@ from tacit.auditing.verdicts import Checked
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import XMap
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables
-from tacit.designs.xmap.storing import to_arrays
+from tacit.designs.xmap.boxes import to_arrays
 from tacit.designs.xmap.theory import laplace_delta
 from tacit.engine.local import LocalEngine
 from tacit.mechanisms import samplers
@@ -101,7 +101,7 @@ class Drawer:
             model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **self.settings)
             model.fit(table)
         scales = {asked.scale for asked in heard}
-        return to_arrays(list(model.bridges_.values())), scales.pop() if scales else math.nan
+        return _released(model), scales.pop() if scales else math.nan
 
     def _drawn(
         self, fitted: tuple[Released, float], shifted: list[tuple[Released, float]]
@@ -119,6 +119,11 @@ class Drawer:
             np.maximum.reduce(moved, initial=0.0)[there] if moved else np.zeros(int(there.sum())),
             asked,
         )
+
+
+def _released(model: XMap) -> Released:
+    assert model.boxes_ is not None
+    return to_arrays(list(model.boxes_.bridges.values()))
 
 
 def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, exact.Chance]:
@@ -195,7 +200,7 @@ def fits_check(
 
     def fit(table: Ratings) -> Released:
         model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **settings).fit(table)
-        return to_arrays(list(model.bridges_.values()))
+        return _released(model)
 
     def release(table: Ratings) -> Callable[[int], NDArray[Any]]:
         return lambda n: np.array([feature(fit(table)) for _ in range(n)], dtype=np.float64)

@@ -48,7 +48,7 @@ class Game:
 
 GAMES = (
     Game("nx-map", {"variant": "published", "epsilon": math.inf, "k": 10}, None, None),
-    Game("x-map-sound", {"variant": "sound", "epsilon": 1.0, "delta": 1e-6}, 1.0, 1e-6),
+    Game("x-map-sound", {"epsilon": 1.0, "delta": 1e-6, "stars": True}, 1.0, 1e-6),
 )
 """The control, in which the attack has to work, and the guarantee, under which it has to fail."""
 

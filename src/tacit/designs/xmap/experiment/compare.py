@@ -75,7 +75,7 @@ def compare(judged: Mapping[tuple[Contender, int | None], Sequence[Judged]]) -> 
         for mine, theirs in itertools.product(judged, judged)
         if mine[0].method not in BASELINES and _comparable(mine[0], theirs[0])
         for measure in ("mae", "ndcg_at_10")
-        if measure == "ndcg_at_10" or theirs[0].stars
+        if measure == "ndcg_at_10" or (judged[mine][0].has_errors and judged[theirs][0].has_errors)
     ]
 
 

@@ -28,7 +28,6 @@ from tacit.designs.xmap.experiment.methods import (
     PRIVATE,
     Contender,
 )
-from tacit.designs.xmap.experiment.price import Price
 from tacit.designs.xmap.experiment.run import Entries, Experiment, Setting, run_setting
 from tacit.errors import ConfigError
 from tacit.evaluation.intervals import Interval, mean_interval
@@ -44,8 +43,8 @@ Cells = dict[tuple[Contender, int | None, Setting], list[Judged]]
 @dataclass(frozen=True)
 class CrossDomainRow:
     """One contender in one split. epsilon: inf without privacy; epsilon_prime: of the published
-    recommender's step, None elsewhere; k: None where the method has none; mae: None for popularity,
-    whose scores are not stars."""
+    recommender's step, None elsewhere; k: None where the method has none; mae: None for scores that
+    are not stars, as popularity's, and the sound variant's without the option `stars`."""
 
     method: str
     variant: str
@@ -85,8 +84,7 @@ class Point:
 @dataclass(frozen=True)
 class CrossDomainTable:
     """The whole experiment. base, base_k: where stays what does not move. people: test people of
-    each seed, at the base. surface: budgets of which every pair was measured. price: what was
-    measured on generated ratings, if it was asked for."""
+    each seed, at the base. surface: budgets of which every pair was measured."""
 
     source: str
     target: str
@@ -98,7 +96,6 @@ class CrossDomainTable:
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
     surface: tuple[float, ...] = ()
-    price: Price | None = None
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, at `base_k` where it has a k, by method."""
@@ -120,7 +117,6 @@ class CrossDomainTable:
             "rows": [vars(row) | {} for row in self.rows],
             "points": [point.to_dict() for point in self.points],
             "comparisons": [vars(each) | {} for each in self.comparisons],
-            "price_of_privacy": None if self.price is None else self.price.to_dict(),
         }
 
 
@@ -148,8 +144,9 @@ def evaluate_cross_domain(
 
     ratings need the item metadata `domain`. epsilons, delta: of the sound and constant variants;
     the published one takes the paper's budgets, and every pair of `surface` as (epsilon,
-    epsilon_prime). options: further keywords of XMap. Splits depend on the seed only; noise takes
-    no seed, so private rows differ a little from run to run. These are simulations, not releases.
+    epsilon_prime). options: further keywords of XMap, such as `stars` and `features`. Splits depend
+    on the seed only; noise takes no seed, so private rows differ a little from run to run. These
+    are simulations, not releases.
     """
     _refuse(methods, variants, ks, overlaps, profile_sizes, epsilons, surface, seeds)
     experiment = Experiment(
@@ -274,7 +271,7 @@ def _row(
         k=k,
         seed=seed,
         **vars(setting),
-        mae=judged.mae if contender.stars else None,
+        mae=judged.mae if judged.has_errors else None,
         ndcg_at_10=judged.mean_ndcg,
         n_test=judged.n_test,
     )
@@ -287,7 +284,7 @@ def _point(
         contender,
         k,
         setting,
-        mean_interval([each.mae for each in judged]) if contender.stars else None,
+        mean_interval([each.mae for each in judged]) if judged[0].has_errors else None,
         mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0)),
     )
 
@@ -305,7 +302,7 @@ def _refuse(
     for kind, wanted, known in (("method", methods, METHODS), ("variant", variants, VARIANTS)):
         for name in wanted:
             if name not in known:
-                raise ConfigError(f"No {kind} '{name}'. ReleasedState: {', '.join(known)}.")
+                raise ConfigError(f"No {kind} '{name}'. There are: {', '.join(known)}.")
     for name, values, fits, rule in (
         ("method", methods, lambda _: True, "a name"),
         ("k", ks, lambda k: k >= 1, "1 or more"),
@@ -320,4 +317,4 @@ def _refuse(
     if seeds < 1:
         raise ConfigError(f"The evaluation needs at least one seed; got {seeds}.")
     if any(method in PRIVATE for method in methods) and not variants:
-        raise ConfigError(f"X-Map needs a variant. ReleasedState: {', '.join(VARIANTS)}.")
+        raise ConfigError(f"X-Map needs a variant. There are: {', '.join(VARIANTS)}.")

@@ -24,9 +24,8 @@ Ints = NDArray[np.int64]
 class Judged:
     """What one recommender did for each test person; arrays (people,).
 
-        ids: people, in the order of their numbers. counts: held-out ratings. errors: sum of
-        |prediction - star| over them, NaN for scores that are not stars. ndcg: of their list, NaN
-        for
+    ids: people, in the order of their numbers. counts: held-out ratings. errors: sum of
+    |prediction - star| over them, NaN for scores that are not stars. ndcg: of their list, NaN for
     people who liked none of their held-out items.
     """
 
@@ -38,6 +37,11 @@ class Judged:
     @property
     def n_test(self) -> int:
         return int(self.counts.sum())
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether its scores are stars."""
+        return bool(np.isfinite(self.errors).all())
 
     @property
     def mae(self) -> float:

@@ -51,11 +51,6 @@ class Contender:
     delta: float = 0.0
 
     @property
-    def stars(self) -> bool:
-        """Whether its scores are predicted stars."""
-        return self.method != "popularity"
-
-    @property
     def has_k(self) -> bool:
         """Whether it has neighbours to count."""
         return self.method in WITH_K and self.variant != "sound"
@@ -69,6 +64,13 @@ class Task:
     target: str
     options: Mapping[str, Any]
     seed: int
+
+
+def predicts(contender: Contender, options: Mapping[str, Any]) -> bool:
+    """Whether it predicts stars: not popularity, nor the sound variant without its fifth sum."""
+    if contender.method in PRIVATE and contender.variant == "sound":
+        return bool(options.get("stars"))
+    return contender.method != "popularity"
 
 
 def make(contender: Contender, task: Task, k: int | None) -> Recommender:

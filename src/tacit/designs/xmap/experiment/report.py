@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from tacit.designs.xmap.experiment.compare import Comparison
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.methods import PAPERS_BUDGETS, Contender
 from tacit.designs.xmap.experiment.names import NAMES, STROKES, budget, named
-from tacit.designs.xmap.experiment.price import Price
 from tacit.designs.xmap.experiment.verdict import (
     BASELINE,
     against,
@@ -86,12 +84,6 @@ def _facts(table: CrossDomainTable, manifest: Mapping[str, Any]) -> dict[str, An
         "figures": figures,
         "key": _key(table),
         "surfaces": _surfaces(table),
-        "price": table.price,
-        "kept": None if table.price is None else _kept(table.price),
-        "needed": {} if table.price is None else table.price.needed(),
-        "colours": PRICE_COLOURS,
-        "infinity": math.inf,
-        "words_of": _people_needed,
         "manifest": list(flat(manifest)),
         "date": manifest.get("date"),
     }
@@ -258,41 +250,3 @@ def _surfaces(table: CrossDomainTable) -> list[Surface]:
                 Surface(NAMES[method], non_private[0] if non_private else None, grid, cells)
             )
     return found
-
-
-PRICE_COLOURS = (
-    "var(--nx)",
-    "var(--sound)",
-    "var(--printed)",
-    "var(--b2)",
-    "var(--b1)",
-    "var(--b3)",
-)
-
-
-def _people_needed(price: Price, share: float, epsilon: float, needed: float | None) -> str:
-    """`about 12,000`, or on which side of the numbers tried it lies."""
-    if needed is not None:
-        return f"about {round(needed, 1 - len(str(int(needed)))):,.0f}"
-    fewest, most = price.users[0], price.users[-1]
-    enough = price.mean("kept", fewest, epsilon) >= share
-    return f"{fewest:,} or fewer" if enough else f"more than {most:,}"
-
-
-def _kept(price: Price) -> str:
-    """The share of the gain that is kept, by the number of people: a line for each epsilon."""
-    from tacit.evaluation.plots import Curve, curves
-
-    if len(price.users) < 2 or not price.epsilons:
-        return ""
-    lines = [
-        Curve(
-            f"epsilon {epsilon:g}",
-            PRICE_COLOURS[number % len(PRICE_COLOURS)],
-            (),
-            tuple((size, share, share, share) for size, share in shares),
-        )
-        for number, epsilon in enumerate(price.epsilons)
-        for shares in [[(size, price.mean("kept", size, epsilon)) for size in price.users]]
-    ]
-    return curves(lines, x_title="people", y_title="share of the gain that is kept", log=True)

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap.experiment.judge import Judged, judge_target
-from tacit.designs.xmap.experiment.methods import Contender, Task, make
+from tacit.designs.xmap.experiment.methods import Contender, Task, make, predicts
 
 LIST_LENGTH = 10
 
@@ -62,6 +62,7 @@ def run_setting(
     for contender, ks in entries:
         for k in ks:
             model = make(contender, task, k).fit(split.train)
-            judged = judge_target(model, split, target, n=LIST_LENGTH, stars=contender.stars)
+            stars = predicts(contender, experiment.options)
+            judged = judge_target(model, split, target, n=LIST_LENGTH, stars=stars)
             found.append((contender, k, judged))
     return found

@@ -15,8 +15,10 @@ BASELINE = "item-average"
 def verdict(table: CrossDomainTable) -> Verdict:
     """One headline and a few plain sentences. state: hidden (good), weakened, open (bad), none."""
     judged = judged_without_privacy(table) or _of_any_variant(table)
-    if judged is None or judged.mae is None:
+    if judged is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
+    if judged.mae is None:
+        return _of_lists(table, judged)
     gap = against(table, judged, BASELINE)
     parts = [_opening(table, judged, gap), _rivals(table, judged), _privacy(table, judged)]
     return Verdict(*_state(table, gap), " ".join(part for part in parts if part))
@@ -53,6 +55,23 @@ def against(
             )
         ),
         None,
+    )
+
+
+def _of_lists(table: CrossDomainTable, judged: Point) -> Verdict:
+    """Of a contender that makes lists and predicts no stars."""
+    found = against(table, judged, "popularity", "ndcg_at_10")
+    paid = f"{named(judged.contender)} ({budget(judged.contender)})"
+    if found is None or found.low <= 0 <= found.high:
+        state, side = ("none", "") if found is None else ("weakened", "not told apart from")
+    else:
+        state, side = ("hidden", "better than") if found.low > 0 else ("open", "worse than")
+    gap = f", {side} the most rated items for everybody" if side else ""
+    return Verdict(
+        state,
+        f"Lists of {table.target} for people new to it",
+        f"{paid} has an NDCG at 10 of {judged.ndcg_at_10.mean:.3f}{gap}. It predicts no stars: "
+        "that takes --stars, and a share of its budget.",
     )
 
 
@@ -136,15 +155,16 @@ def _rivals(table: CrossDomainTable, judged: Point) -> str:
 
 def _privacy(table: CrossDomainTable, judged: Point) -> str:
     private = judged_with_privacy(table)
-    if private is None or private.mae is None or private == judged:
+    if private is None or private == judged or math.isinf(private.contender.epsilon):
         return ""
     contender = private.contender
-    if math.isinf(contender.epsilon):
-        return ""
     text = (
         f"With privacy for a person’s whole profile (sound, ε = {contender.epsilon:g}, "
-        f"δ = {contender.delta:g}) the error is {private.mae.mean:.3f}"
+        f"δ = {contender.delta:g}) "
     )
+    if private.mae is None:
+        return f"{text}the NDCG at 10 of lists is {private.ndcg_at_10.mean:.3f}."
+    text = f"{text}the error is {private.mae.mean:.3f}"
     gap = against(table, private, BASELINE)
     return f"{text}, {_compared(gap, 'that of item averages')}." if gap else f"{text}."
 

@@ -1,0 +1,94 @@
+"""How often `tacit plan private` is right about lists that it has not seen.
+
+python benchmarks/private_planner.py ML_100K_FOLDER ML_SMALL_FOLDER [--splits N]
+                                     [--seed S] [--times T] [--json FILE]
+
+60 cells: 15 data sets at epsilon 0.25, 0.5, 1 and 3, delta 1e-6. A yes is right where private
+lists of ten, default settings, gain more than .005 of NDCG@10 over exact popularity, mean over
+splits with new noise each. T: sizes of generated worlds, times this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import Private
+from tacit.data import generate, read_movielens
+from tacit.data.genres import split_by_genre
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic_domains import films
+from tacit.designs.private.usefulness import plan
+from tacit.evaluation.lists import judge_lists, list_trial
+from tacit.recommenders.baselines import Popularity
+
+EPSILONS = (0.25, 0.5, 1.0, 3.0)
+LEAST = 0.005
+World = tuple[str, Ratings, str | None, str | None]
+
+
+def worlds(folders: list[Path], seed: int, times: float) -> Iterator[World]:
+    """Name, ratings, source and target; both None in one domain."""
+    for users in (int(times * size) for size in (700, 1500, 3000)):
+        yield f"films across, {users}", films(users, seed=seed), "source", "target"
+    for users in (int(times * size) for size in (500, 1500, 4000)):
+        yield f"films, {users}", films(users, seed=seed + 1), None, None
+        made = generate(users=users, items=1000, ratings=60 * users, labels=18, seed=seed + 2)
+        yield f"generate, {users}", made, None, None
+    for folder in folders:
+        ratings = read_movielens(folder)
+        yield folder.name, ratings, None, None
+        both = split_by_genre(ratings)
+        yield f"{folder.name}, D1 to D2", both, "D1", "D2"
+        yield f"{folder.name}, D2 to D1", both, "D2", "D1"
+
+
+def cells(world: World, splits: range) -> Iterator[dict[str, Any]]:
+    name, ratings, source, target = world
+    trials = [list_trial(ratings, source=source, target=target, seed=number) for number in splits]
+    popular = [judge_lists(Popularity(likes=True), trial).ndcg for trial in trials]
+    for epsilon in EPSILONS:
+        gains = [
+            judge_lists(Private(epsilon, source=source, target=target), trial).ndcg - floor
+            for trial, floor in zip(trials, popular, strict=True)
+        ]
+        items = ratings.n_items if target is None else len(trials[0].candidates or ())
+        people = trials[0].train.n_users
+        said = plan(people, items, epsilon, across=target is not None)
+        gain = float(np.mean(gains))
+        yield {
+            "data": name, "people": people, "items": items, "epsilon": epsilon,
+            "popularity": float(np.mean(popular)), "gain": gain, "needed": said.needed,
+            "yes": said.worthwhile, "right": said.worthwhile == (gain > LEAST),
+        }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=21)
+    parser.add_argument("--times", type=float, default=1.0)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    rows = []
+    splits = range(given.seed, given.seed + given.splits)
+    for world in worlds(given.folders, given.seed, given.times):
+        for row in cells(world, splits):
+            rows.append(row)
+            print("{data}, epsilon {epsilon:g}: gain {gain:+.3f}, {people} people of {needed} "
+                  "needed, right: {right}".format(**row), flush=True)  # fmt: skip
+    right = sum(row["right"] for row in rows)
+    wrong_yes = sum(row["yes"] and not row["right"] for row in rows)
+    print(f"{right} of {len(rows)} right, {wrong_yes} wrong yes")
+    if given.json is not None:
+        given.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+"""What `tacit fit|evaluate|plan private` ask, do and show."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.design import Command, Run, option
+from tacit.errors import ConfigError, PrivacyError
+from tacit.evaluation.any_design import lists
+from tacit.evaluation.fitted import OUT, private_summary, promised
+from tacit.evaluation.manifest import SEED, WORKERS, manifest
+from tacit.evaluation.result import Result
+
+if TYPE_CHECKING:
+    from tacit.designs.private import Private
+    from tacit.evaluation.list_runs import Contender
+
+EPSILON = "Nats for a person's whole profile; inf: no privacy."
+DELTA = "A chance, such as 1e-6."
+FEATURES = (
+    "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
+    "where there are any; '' for none."
+)
+SOURCES = "Domains that people are known from, with commas; default: all others."
+_PERIODS = ("day", "week", "month", "quarter", "year")
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Of `tacit fit private`."""
+
+    out: Path = option(OUT, flag="--out -o", writes=True)
+    epsilon: float = option(EPSILON, default=1.0)
+    delta: float = option(DELTA, default=1e-6)
+    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    from_domain: tuple[str, ...] | None = option(SOURCES, default=None, flag="--source")
+    to_domain: tuple[str, ...] | None = option(
+        "Domains that lists are made in; default: one domain for all.",
+        default=None,
+        flag="--target",
+    )
+    mode: str = option(
+        "'auto', by the noisy number of people; 'taste'; 'top-items'.", default="auto"
+    )
+    like_at: float | None = option(
+        "Least rating that is a like; default: 70 % of the scale.", default=None
+    )
+    stars: bool = option("Release means of stars, too: 40 % of the budget.", default=False)
+    catalogue: Path | None = option(
+        "Public list of items with their metadata. Others are left out.", default=None
+    )
+    previous: Path | None = option(
+        "The newest earlier model of these people: costs add up.", default=None
+    )
+    lifetime: float | None = option(
+        "Epsilon of all fits together; default: as before.", default=None
+    )
+    ledger: str | None = option(
+        "Ledger that pays: a file or postgresql://HOST/DATABASE.", default=None
+    )
+    second: str | None = option(
+        "The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by default "
+        "LEDGER.head for a file.",
+        default=None,
+    )
+    tenant: str = option("Whose budget in the ledger.", default="tacit")
+    dataset: str = option("Its data set in the ledger.", default="ratings")
+
+
+def fit(settings: FitSettings, run: Run) -> Result:
+    """Private lists from one file of ratings.
+
+    In one domain or across two.
+
+    What was released, and whether lists are useful, is printed and stated on the card. Of people
+    who were fitted before, give --previous: the card states the total of all fits.
+    """
+    from tacit.designs.private import Private
+
+    if math.isfinite(settings.epsilon) and run.per_item > 1:
+        raise PrivacyError(
+            "--per-item leaves items out by how many people rated them: one person can decide "
+            "that, and no noise hides it. Leave it out."
+        )
+    model = Private(
+        settings.epsilon,
+        settings.delta,
+        source=settings.from_domain or None,
+        target=settings.to_domain or None,
+        features=settings.features,
+        mode=settings.mode,  # type: ignore[arg-type]  # checked by the settings
+        like_at=settings.like_at,
+        stars=settings.stars,
+        previous=settings.previous,
+        lifetime=settings.lifetime,
+    )
+    _ = model.settings  # refuses bad ones before the file is read
+    across = bool(settings.from_domain or settings.to_domain)
+    ratings = run.read(catalogue=settings.catalogue, domains=across)
+    with run.progress("Fitting", None), ExitStack() as open_until:
+        account = None
+        if settings.ledger is not None:
+            from tacit.designs.private import Account
+            from tacit.ledger import open_ledger
+
+            opened = open_until.enter_context(open_ledger(settings.ledger, second=settings.second))
+            account = Account(opened, settings.tenant, settings.dataset)
+        model.fit(ratings, account=account).save(settings.out)
+    (card,) = model.guarantees()
+    useful = model.released_.usefulness
+    items = len(model.item_ids_)
+    data = private_summary("private", settings.out, items) | {
+        "features": list(model.feature_names_),
+        "mode": model.released_.mode,
+        "lists": model.released_.serves_lists,
+        **asdict(useful),
+        "worthwhile": useful.worthwhile,
+        "missing": useful.missing,
+        "epsilon": card.epsilon,
+        "delta": card.delta,
+        "standing": asdict(model.standing_),
+        **promised(card),
+    }
+    said = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
+    after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
+    return Result(data, (said, *_standing(model, card.delta)), after)
+
+
+def _standing(model: Private, delta: float | None) -> list[str]:
+    found, said = model.standing_, []
+    if found.repeated:
+        said.append(
+            "The ledger had this fit already: its stored model was written, nothing was charged. "
+            "For a new fit give the newest model as --previous."
+        )
+    if found.fits > 1 or found.lifetime is not None:
+        limit = "" if found.lifetime is None else f" of {found.lifetime:g} allowed"
+        said.append(
+            f"Fit {found.fits} of these people: epsilon {found.epsilon:.4g} alone, "
+            f"{found.total:.4g}{limit} in total, delta {delta:g}."
+        )
+    if found.further == 0:
+        said.append(
+            "Warning: another fit like this one would pass the lifetime, and will be refused."
+        )
+    return said
+
+
+@dataclass(frozen=True)
+class EvaluateSettings:
+    """Of `tacit evaluate private`."""
+
+    epsilon: tuple[float, ...] = option(
+        "Nats for a person's whole profile, with commas; inf: no noise.",
+        default=(0.5, 1.0, 3.0, math.inf),
+    )
+    delta: float = option(DELTA, default=1e-6)
+    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    from_domain: str | None = option(
+        "Domain that people are known from.", default=None, flag="--source"
+    )
+    to_domain: str | None = option("Domain that lists are made in.", default=None, flag="--target")
+    mode: str = option("'auto', 'taste' or 'top-items'.", default="auto")
+    stars: bool = option("Release means of stars, too; RMSE between domains.", default=False)
+    seeds: int = option("How many splits, each with new noise.", default=6, least=1)
+    seed: int = option(SEED, default=0, least=0)
+    workers: int = option(WORKERS, default=1, least=0)
+
+
+def evaluate(settings: EvaluateSettings, run: Run) -> Result:
+    """Find held-out likes, privately and not.
+
+    'kept' is a contender's share of the gain over popularity that the best plain method has: EASE
+    in one domain, a ridge regression between two, its penalty chosen on the test people.
+    """
+    from tacit.evaluation.list_runs import evaluate_lists
+
+    given: dict[str, Any] = {
+        "delta": settings.delta,
+        "features": settings.features,
+        "mode": settings.mode,
+        "stars": settings.stars,
+        "source": settings.from_domain,
+        "target": settings.to_domain,
+    }
+    contenders = _contenders(settings.epsilon, given)
+    ratings = run.read()
+    with run.progress("Evaluating", (len(contenders) + 2) * settings.seeds) as advance:
+        rows = evaluate_lists(
+            ratings,
+            contenders,
+            source=settings.from_domain,
+            target=settings.to_domain,
+            seeds=range(settings.seed, settings.seed + settings.seeds),
+            workers=settings.workers,
+            progress=advance,
+        )
+    made_with = manifest(
+        ratings,
+        seed=settings.seed,
+        command=run.command,
+        epsilon=",".join(f"{each:g}" for each in settings.epsilon),
+        seeds=settings.seeds,
+        **given,
+    )
+    found = [row.to_dict() | {"epsilon": _written(row.epsilon)} for row in rows]
+    return Result(
+        {"rows": found, "manifest": made_with},
+        (lists(rows),),
+        "tacit plan private --help  says how many people it takes.",
+    )
+
+
+def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Contender]:
+    """Private lists and private popularity at each epsilon, and the usual methods without."""
+    from tacit.designs.private import Private
+    from tacit.evaluation.list_runs import Contender
+
+    for epsilon in epsilons:
+        _ = Private(epsilon, **given).settings  # refuses bad ones before anything is read
+    # In one domain likes alone are held out, and an error of them says nothing about stars.
+    judged = given["stars"] and given["target"] is not None
+    found = [
+        Contender("private", given | {"epsilon": each}, each, stars=judged) for each in epsilons
+    ]
+    popular = [each for each in epsilons if math.isfinite(each)]
+    of_popularity = {"delta": given["delta"], "domain": given["target"]}
+    found += [
+        Contender("private-popularity", of_popularity | {"epsilon": each}, each) for each in popular
+    ]
+    plain = ["ease", "item-item", *(["als"] if find_spec("implicit") else [])]
+    return [*found, *map(Contender, plain)]
+
+
+def _written(epsilon: float | None) -> float | str | None:
+    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """Of `tacit plan private`."""
+
+    people: int = option("People with rows.", least=2)
+    items: int = option("Items that lists are made of.", least=2)
+    epsilon: float = option(
+        "Nats for a person's whole profile, all releases together.", default=1.0
+    )
+    delta: float = option(DELTA, default=1e-6)
+    across: bool = option("Lists in one domain from rows in another.", default=False)
+    every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
+    times: int | None = option(
+        "How many of them share epsilon.", default=None, least=1, flag="--for"
+    )
+
+    def __post_init__(self) -> None:
+        together = (self.every is None) == (self.times is None)
+        if not together or (self.every is not None and self.every not in _PERIODS):
+            raise ConfigError(
+                f"--every is one of {', '.join(_PERIODS)} and goes with --for NUMBER."
+            )
+
+
+def plan(settings: PlanSettings, _: Run) -> Result:
+    """Compute whether private lists would be useful.
+
+    A rule fitted on films: lists beat popularity from 115 sqrt(2 ln items) sigma people on, from
+    88 instead of 115 across domains. With --every and --for, epsilon is for all fits together, and
+    what each may take is printed.
+    """
+    from tacit.designs.private import plan as planned
+
+    found = planned(
+        settings.people,
+        settings.items,
+        settings.epsilon,
+        delta=settings.delta,
+        releases=settings.times or 1,
+        across=settings.across,
+    )
+    more = {"every": settings.every, "worthwhile": found.worthwhile, "missing": found.missing}
+    each, whole = f"{found.epsilon:g}", f"{found.lifetime_epsilon:g}"
+    many = found.releases > 1
+    first = f"One fit a {settings.every}, {found.releases} of them: each may take epsilon {each}. "
+    lacking = f": {found.missing:,} more are needed" if found.missing else ""
+    shown = [
+        (first if many else "") + f"Effective population {found.effective:,.0f}. Lists "
+        f"{'are' if found.worthwhile else 'are NOT'} expected to beat popularity; that takes "
+        f"{found.needed:,} people{lacking}. It presumes that people choose by taste."
+    ]
+    if many:
+        shown.append(
+            f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}"
+        )
+    options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit" if many else ""
+    after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
+    return Result(asdict(found) | more, shown, after)
+
+
+FIT = Command(FitSettings, fit, ratings=True)
+EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
+PLAN = Command(PlanSettings, plan)

@@ -1,0 +1,1 @@
+"""The design `private` tried on generated data."""

@@ -1,0 +1,206 @@
+"""What `tacit evaluate xmap` asks, does and shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.design import Command, Run, option
+from tacit.designs.xmap.commands import FEATURES
+from tacit.designs.xmap.experiment.compare import Comparison
+from tacit.designs.xmap.experiment.experiment import (
+    DEFAULT_VARIANTS,
+    CrossDomainTable,
+    Point,
+    evaluate_cross_domain,
+    steps,
+)
+from tacit.designs.xmap.experiment.methods import METHODS, PAPERS_BUDGETS, Contender
+from tacit.designs.xmap.experiment.verdict import BASELINE, against, verdict
+from tacit.evaluation.intervals import Interval
+from tacit.evaluation.manifest import REPORT, SEED, WORKERS, manifest
+from tacit.evaluation.result import Result, Table
+
+_LEGEND = (
+    "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
+    "differences over people."
+)
+
+
+@dataclass(frozen=True)
+class EvaluateSettings:
+    """Of `tacit evaluate xmap`."""
+
+    from_domain: str = option("Domain that people are known from.", flag="--source")
+    to_domain: str = option("Domain to recommend from.", flag="--target")
+    k: tuple[int, ...] = option("Numbers of neighbours, with commas.", default=(10, 20, 50))
+    overlap: tuple[float, ...] = option(
+        "Shares of the people in both domains who stay in training.", default=(1.0,)
+    )
+    profile_size: tuple[int, ...] = option(
+        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,)
+    )
+    method: tuple[str, ...] = option("Only these methods, with commas.", default=())
+    variant: tuple[str, ...] = option(
+        "Of X-Map: sound, published, constant; with commas.", default=()
+    )
+    epsilon: tuple[float, ...] = option(
+        "Nats for a person's whole profile, with commas.", default=(1.0,)
+    )
+    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
+    surface: tuple[float, ...] = option(
+        "Budgets of the published variant: every pair is measured.", default=()
+    )
+    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    stars: bool = option("The sound variant releases means of stars, too.", default=False)
+    share: float = option("Share of the people in both who are tested.", default=0.2)
+    seeds: int = option("How many splits.", default=5, least=1)
+    report: Path | None = option(REPORT, default=None, writes=True)
+    seed: int = option(SEED, default=0, least=0)
+    workers: int = option(WORKERS, default=0, least=0)
+
+
+def evaluate(settings: EvaluateSettings, run: Run) -> Result:
+    """Predict stars in a domain new to a person.
+
+    Compares X-Map with and without privacy and its competitors on the same people: error by k,
+    overlap, profile size and budget. Features and stars are the sound variant's; without --stars it
+    is judged by its lists alone.
+    """
+    asked: dict[str, Any] = {
+        "methods": settings.method or tuple(METHODS),
+        "ks": settings.k,
+        "overlaps": settings.overlap,
+        "profile_sizes": settings.profile_size,
+        "variants": settings.variant or tuple(DEFAULT_VARIANTS),
+        "epsilons": settings.epsilon,
+        "delta": settings.delta,
+        "surface": settings.surface,
+        "share": settings.share,
+        "seeds": settings.seeds,
+        "options": {"features": settings.features, "stars": settings.stars},
+    }
+    ratings = run.read()
+    total = steps(**{name: asked[name] for name in ("overlaps", "profile_sizes", "seeds")})
+    with run.progress("Evaluating", total) as advance:
+        table = evaluate_cross_domain(
+            ratings,
+            settings.from_domain,
+            settings.to_domain,
+            first_seed=settings.seed,
+            workers=settings.workers,
+            progress=advance,
+            **asked,
+        )
+    made_with = manifest(
+        ratings,
+        seed=settings.seed,
+        command=run.command,
+        source=settings.from_domain,
+        target=settings.to_domain,
+        **asked,
+    )
+    if settings.report is not None:
+        from tacit.designs.xmap.experiment.report import write_report
+
+        write_report(table, made_with, settings.report)
+    found = verdict(table)
+    said = f"{found.headline}. {found.sentence}"
+    return Result(
+        table.to_dict() | {"manifest": made_with},
+        (said, everybody(table), *moved(table), _LEGEND),
+        "--report out.html draws it;  --json prints every row.",
+    )
+
+
+def everybody(table: CrossDomainTable) -> Table:
+    """All methods at the base: errors with intervals, the paired difference, lists."""
+    return Table(
+        "",
+        ("method", "privacy", "MAE", "less item averages", "NDCG@10"),
+        [
+            (
+                point.contender.method,
+                _privacy(point.contender),
+                _with_width(point.mae),
+                _with_width(_gap(against(table, point, BASELINE)), "+.3f"),
+                point.ndcg_at_10.mean,
+            )
+            for point in table.at_base()
+        ],
+    )
+
+
+def moved(table: CrossDomainTable) -> Iterator[Table]:
+    """A table of errors for each thing that moves: the paper's figures in numbers."""
+    at_k = [point for point in table.points if point.k in (None, table.base_k)]
+    for title, points, x_of in (
+        ("MAE by k", [p for p in table.points if p.setting == table.base], _k),
+        (
+            "MAE by overlap",
+            [p for p in at_k if p.setting.profile_size == table.base.profile_size],
+            _overlap,
+        ),
+        (
+            f"MAE by ratings kept in {table.target}",
+            [p for p in at_k if p.setting.overlap == table.base.overlap],
+            _profile,
+        ),
+    ):
+        yield from _figure(title, points, x_of)
+
+
+def _figure(
+    title: str, points: Sequence[Point], x_of: Callable[[Point], float | None]
+) -> Iterator[Table]:
+    columns = sorted({x for point in points if (x := x_of(point)) is not None})
+    if len(columns) < 2:
+        return
+    found: dict[Contender, dict[float | None, float]] = {}
+    for point in points:
+        if point.mae is not None:
+            found.setdefault(point.contender, {})[x_of(point)] = point.mae.mean
+    rows = [
+        (contender.method, _privacy(contender), *(known.get(x, known.get(None)) for x in columns))
+        for contender, known in found.items()
+        if len(known) > 1 or None in known
+    ]
+    yield Table(title, ("method", "privacy", *(f"{x:g}" for x in columns)), rows)
+
+
+def _k(point: Point) -> float | None:
+    return point.k
+
+
+def _overlap(point: Point) -> float | None:
+    return point.setting.overlap
+
+
+def _profile(point: Point) -> float | None:
+    return point.setting.profile_size
+
+
+def _privacy(contender: Contender) -> str:
+    if contender.method not in PAPERS_BUDGETS:
+        return "none"
+    if contender.epsilon_prime is not None:
+        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+    return f"{contender.variant} {contender.epsilon:g}"
+
+
+def _gap(gap: Comparison | None) -> Interval | None:
+    return None if gap is None else Interval(gap.difference, gap.low, gap.high)
+
+
+def _with_width(interval: Interval | None, sign: str = ".3f") -> str:
+    """The mean and half of its interval, which is as wide on either side."""
+    if interval is None:
+        return ""
+    half = (interval.high - interval.low) / 2
+    return f"{interval.mean:{sign}}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+
+
+EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

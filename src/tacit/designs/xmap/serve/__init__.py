@@ -1,0 +1,1 @@
+"""A model of films for the service's demonstration."""
