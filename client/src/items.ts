@@ -8,6 +8,11 @@ export function isId(value: unknown): value is ItemId {
   return typeof value === "string" || (Number.isSafeInteger(value) && !Object.is(value, -0));
 }
 
+/** Whether a message can hold it: half a character it cannot. */
+export function isSpellable(value: unknown): value is ItemId {
+  return isId(value) && !(typeof value === "string" && /\p{Surrogate}/u.test(value));
+}
+
 /** The id of an integer, however large. */
 export function integerId(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;

@@ -320,6 +320,34 @@ test("an older copy freezes what it has no record of", () => {
   expect([state.spoken, state.letter]).toEqual([1, null]);
 });
 
+test("a copy that is used in other epochs is silent, and asks when a letter is due alone", async () => {
+  for (const [latest, silent] of [[-1, false], [0, false], [1, true]] as const) {
+    const person = await new Person().begin();
+    const disclosure = disclosureOf({ chance: () => CAP });
+    const first = await person.speak(disclosure, all([1, 2]), BEGIN + 1800);
+    expect(first).toBeDefined();
+    let asked = 0;
+    const ask = () => Promise.resolve(((asked += 1), latest));
+    await person.account.checkLatest(disclosure, BEGIN + 1801, ask);
+    expect(asked).toBe(0);
+    const now = ((await person.account.next(BEGIN + 2 * DAY, disclosure)) as number) + 2 * WEEK;
+    await person.account.checkLatest(disclosure, now, ask);
+    expect(asked).toBe(1);
+    const letter = await person.speak(disclosure, all([1, 2, 3, 4]), now);
+    expect(letter === undefined).toBe(silent);
+    expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual(silent ? [1, 2] : [1, 2, 3, 4]);
+  }
+});
+
+test("an id that no message can hold is left out, and the letter leaves", async () => {
+  const person = await new Person().begin();
+  const disclosure = disclosureOf({ chance: () => CAP });
+  const odd = [1, "\ud800", 2.5, null, true] as ItemId[];
+  expect(await person.speak(disclosure, all(odd), BEGIN + 1800)).toBeDefined();
+  const { records, arrivals } = (await person.account.state()) as standardScheme.State;
+  expect([[...records.keys()], [...arrivals.keys()]]).toEqual([[1], []]);
+});
+
 test("a draft decides nothing that lasts", async () => {
   const person = await new Person().begin();
   const disclosure = disclosureOf();

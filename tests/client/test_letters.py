@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
 
@@ -162,9 +164,10 @@ def test_a_letter_that_was_lost(service, client):
 
 
 def refuse(service, shown, status):
-    """The next visit fetches these tables and their log, and then the letter is refused."""
-    public = [(200, {}, shown.encode()), (200, {}, log(DISCLOSURE.digest))]
-    service.failures.extend([*public, (status, {}, b"{}")])
+    """The next visit fetches these tables, their log and the latest epoch; then the letter is
+    refused."""
+    fetched = [shown.encode(), log(DISCLOSURE.digest), b'{"latest":-1}']
+    service.failures.extend([(200, {}, data) for data in fetched] + [(status, {}, b"{}")])
 
 
 def test_a_second_letter_is_not_tried_again(service, client):
@@ -461,6 +464,107 @@ def test_a_copy_of_account_and_memory(service, client, tmp_path):
         assert kept.state.closed
         assert set(kept.state.records) <= set(STARS)
     assert spoken.letter is None
+
+
+def took(service, epoch):
+    """The service has a letter of this epoch."""
+    service.answers[f"{TABLES}/latest"] = json.dumps({"latest": epoch}).encode()
+
+
+def test_a_copy_that_is_used_in_other_epochs(service, client):
+    """Where the service has a letter of an epoch that this memory knows nothing of, nothing is
+    decided or sent; the memory that goes on is not disturbed."""
+    memory, copied = PassingMemory(), PassingMemory()
+    device = spoken_once(client, memory=memory)
+    with memory.turn() as kept, copied.turn() as other:
+        vars(other).update(copy.deepcopy(vars(kept)))
+    device.speak("gender", OWN, STARS, NOW + DAY)
+    took(service, 1)
+    before, more = letters(service), dict.fromkeys(FILMS, 4.0)
+    entered = dict.fromkeys(FILMS, NOW)
+    for now in range(NOW + 2 * WEEK, NOW + 5 * WEEK, DAY):
+        spoken = client(copied).speak("gender", OWN, more, now, entered=entered)
+        assert spoken.letter is None
+    assert letters(service) == before
+    with copied.turn() as kept:
+        assert set(kept.state.records) <= set(STARS)
+    device.speak("gender", OWN, more, NOW + 3 * WEEK, entered=entered)
+    assert set(letters(service)[-1].ratings) > set(before[-1].ratings)
+
+
+def test_a_new_account_under_an_old_name(service, client):
+    """Who lost account and memory, and kept the service's key, is not decided about again."""
+    took(service, calendar(NOW, WEEK) - 1)
+    device = client()
+    for now in (NOW, NOW + HALF_HOUR, NOW + DAY, NOW + 2 * WEEK):
+        spoken = device.speak("gender", OWN, STARS, now)
+        assert spoken.letter is None
+    assert letters(service) == []
+    assert "decided or sent" in spoken.notice
+
+
+def test_the_latest_epoch_is_asked_for_with_a_letter(service, client):
+    """It is asked for with the key, at the second of a letter and at no other time."""
+    device, noted = client(), []
+    service.answers[f"{TABLES}/latest"] = b'{"latest": -1}'
+    for now in range(NOW, NOW + 3 * WEEK, 6 * 3600):
+        service.asked.clear()
+        device.speak("gender", OWN, STARS, now)
+        noted.append(
+            [path for _, path, *_ in service.asked if path in (f"{TABLES}/latest", LETTERS)]
+        )
+    assert sorted(noted)[-5:] == [[f"{TABLES}/latest", LETTERS]] * 5
+    assert not any(sorted(noted)[:-5])
+
+
+@pytest.mark.parametrize("answer", [b"[]", b'{"latest": "1"}', b'{"latest": 1.0}'])
+def test_a_latest_epoch_that_is_none(service, client, answer):
+    """Then nothing is decided or sent, until the service says something else."""
+    service.answers[f"{TABLES}/latest"] = answer
+    with pytest.raises(ServiceError, match="latest epoch is none"):
+        client().speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    assert letters(service) == []
+
+
+def test_a_backup_of_a_forgotten_account(service, client):
+    """A memory that is brought back after "forget me" sends nothing."""
+    memory, copied, account = PassingMemory(), PassingMemory(), PassingAccount(SECRET, NOW)
+    device = spoken_once(client, memory=memory, account=account)
+    with memory.turn() as kept, copied.turn() as other:
+        vars(other).update(copy.deepcopy(vars(kept)))
+    device.forget("ann", STARS, NOW + DAY)
+    before = letters(service)
+    for now in range(NOW + DAY, NOW + 3 * WEEK, DAY):
+        client(copied, account).speak("gender", OWN, STARS, now)
+    assert letters(service) == before
+
+
+ODD = [2.5, None, True, (1, 2), "\ud800", b"x", float("nan")]
+
+
+@pytest.mark.parametrize("item", ODD, ids=ascii)
+def test_an_id_that_no_message_can_hold(service, client, tmp_path, item):
+    """It is left out, the owner hears of it, the letter leaves, and the memory can be read."""
+    account, path = FileAccount(tmp_path / "account", NOW), tmp_path / "memory"
+    device = client(FileMemory(path), account)
+    device.speak("gender", OWN, STARS | {item: 4.0}, NOW)
+    now = NOW + HALF_HOUR
+    spoken = client(FileMemory(path), account).speak("gender", OWN, STARS | {item: 4.0}, now)
+    assert ascii(item) in spoken.notice
+    assert len(letters(service)[0].ratings) > 0
+    client(FileMemory(path), account).forget("ann", [*STARS, item], NOW + DAY)
+
+
+def test_ids_of_numpy(service, client):
+    """Its integers and texts are ids like Python's own."""
+    device = client()
+    for now in (NOW, NOW + HALF_HOUR):
+        stars = {
+            np.int64(item) if isinstance(item, int) else np.str_(item): star
+            for item, star in STARS.items()
+        }
+        device.speak("gender", OWN, stars, now)
+    assert letters(service) == [expected()]
 
 
 def test_an_old_memory(service, client, tmp_path):

@@ -146,14 +146,86 @@ def test_a_clone_closes_the_store(service, client):
     """After another letter of the epoch, no device of the person decides anything more."""
     store, account = PassingStore(), PassingAccount(bytes(32), NOW)
     device = client(None, account, store=store)
-    public = [(200, {}, service.answers[path]) for path in PUBLIC]
-    service.failures.extend([*public, (409, {}, b"{}")])
+    asked = [(200, {}, service.answers[path]) for path in PUBLIC]
+    service.failures.extend([*asked, (200, {}, b'{"latest":-1}'), (409, {}, b"{}")])
     with pytest.raises(ServiceError, match="409"):
         device.speak("gender", OWN, {}, NOW + HALF_HOUR)
     weeks([device], 2)
     assert all(letter.ratings == () for letter in letters(service))
     state = Shared.decode(store.read()[1]).state
     assert (state.closed, state.records) == (True, {})
+
+
+def test_a_device_that_may_not_send_asks_for_each_letter_once(service, pair, tmp_path):
+    """It looks at the store when a letter is due, and not again until the next one is."""
+    one, two = pair(tmp_path)
+    weeks([one, two], 2)
+    service.asked.clear()
+    begin = NOW + 2 * WEEK
+    for now in range(begin, begin + WEEK, 600):
+        two.speak("gender", OWN, TWO, now)
+    assert len(service.asked) == len(PUBLIC)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first device", "the second device"])
+def test_a_store_that_was_rolled_back(service, pair, tmp_path, first):
+    """A device that saw a later content decides nothing that the lost one may have decided."""
+    devices = pair(tmp_path)
+    weeks(devices, 1)
+    file = tmp_path / "tacit-memory"
+    earlier = file.read_bytes()
+    more = dict.fromkeys(FILMS, 4.0)
+    for now in range(NOW + WEEK, NOW + 3 * WEEK, DAY):
+        devices[0].speak("gender", OWN, more, now, entered=dict.fromkeys(more, NOW))
+        devices[1].speak("gender", OWN, TWO, now)
+    before = letters(service)[-1]
+    file.write_bytes(earlier)
+    device = devices[0] if first else devices[1]
+    for now in range(NOW + 5 * WEEK, NOW + 8 * WEEK, DAY):
+        device.speak("gender", OWN, more, now, entered=dict.fromkeys(more, NOW))
+    last = letters(service)[-1]
+    assert last.epoch > before.epoch
+    assert set(last.ratings) < set(before.ratings)
+    state = Shared.decode(file.read_bytes()[8:]).state
+    assert set(state.frozen) | set(state.records) == set(FILMS)
+    assert not set(FILMS[30:]) & state.records.keys()
+
+
+@pytest.mark.parametrize("what", ["empty", "not given"])
+def test_a_memory_that_was_in_a_store_waits_for_it(service, client, pair, tmp_path, what):
+    """Without the store, as where its folder is not there, it decides and sends nothing."""
+    one, two = pair(tmp_path)
+    weeks([one, two], 1)
+    before = letters(service)
+    account = FileAccount(tmp_path / "two")
+    alone = client(
+        FileMemory(tmp_path / "memory two"),
+        account,
+        store=PassingStore() if what == "empty" else None,
+    )
+    with pytest.raises(OutputError, match="empty or not given"):
+        alone.speak("gender", OWN, TWO, NOW + 4 * WEEK)
+    assert letters(service) == before
+    two.speak("gender", OWN, TWO, NOW + 4 * WEEK + 3600)
+    assert len(letters(service)) == len(before) + 1
+
+
+def test_a_device_of_a_forgotten_account(service, client, pair, tmp_path):
+    """It sends nothing more, leaves the store to the next account, and may forget, too."""
+    one, two = pair(tmp_path)
+    weeks([one, two], 1)
+    one.forget("ann", ONE, NOW + WEEK)
+    before = letters(service)
+    with pytest.raises(PrivacyError, match="forgotten on another device"):
+        two.speak("gender", OWN, TWO, NOW + 4 * WEEK)
+    assert letters(service) == before
+    account = PassingAccount(bytes(range(1, 33)), NOW + 4 * WEEK)
+    fresh = client(FileMemory(tmp_path / "memory one"), account, store=tmp_path)
+    fresh.speak("gender", OWN, ONE, NOW + 4 * WEEK)
+    two.forget("ann", TWO, NOW + 4 * WEEK)
+    assert Shared.decode((tmp_path / "tacit-memory").read_bytes()[8:]).account != ""
+    fresh.speak("gender", OWN, ONE, NOW + 4 * WEEK + HALF_HOUR)
+    assert len(letters(service)) == len(before) + 1
 
 
 def test_another_persons_store(service, client):

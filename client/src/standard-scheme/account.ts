@@ -10,7 +10,7 @@
  */
 
 import type { Bytes } from "../bytes.js";
-import type { ItemId } from "../items.js";
+import { isSpellable, type ItemId } from "../items.js";
 import type { Store } from "../memory.js";
 import type { Secret } from "../randomness.js";
 import { Refused } from "../refused.js";
@@ -28,7 +28,7 @@ export interface Published {
 
 /**
  * All present stars, each under the id that it was given for: a new name of an item is followed with
- * the next letter. entered: the second at which each item was first entered, where it is known.
+ * the next letter. An id that no message can hold is left out. entered: the second at which each item was first entered, where it is known.
  */
 export interface Rated {
   readonly history: History;
@@ -75,6 +75,24 @@ export class Account {
       const state = await this.state();
       if (state === undefined) return;
       state.closed = true;
+      await this.keep(state);
+    });
+  }
+
+  /**
+   * Before a letter that is due: where the service has one of an epoch that this memory knows nothing
+   * of, another memory exists. That goes on, and this one is silent. latest: asks the service for its
+   * latest epoch of this account, -1 for none; called when a letter is due, and at no other time.
+   */
+  checkLatest(disclosure: Disclosure, now: number, latest: () => Promise<number>): Promise<void> {
+    return this.store.turn(async () => {
+      const state = await this.state();
+      if (state === undefined || state.closed) return;
+      const reckoning = reckoningOf(state, disclosure);
+      if ((await due(state.lastEpoch, now, reckoning, this.secret)) === undefined) return;
+      if ((await latest()) <= state.lastEpoch) return;
+      state.closed = true;
+      state.letter = null;
       await this.keep(state);
     });
   }
@@ -178,7 +196,8 @@ async function readied(
 ): Promise<Readied> {
   const { disclosure } = published;
   const reckoning = reckoningOf(state, disclosure);
-  const [history, entered] = [renamed(rated.history, state), renamed(rated.entered, state)];
+  const known = new Map([...rated.history].filter(([item]) => isSpellable(item)));
+  const [history, entered] = [renamed(known, state), renamed(rated.entered, state)];
   try {
     state.log = await checked(published, state.log, calendar(now, reckoning.length));
     refuseUnsafe(disclosure);

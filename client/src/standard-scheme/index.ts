@@ -9,5 +9,6 @@ export * from "./epochs.js";
 export * from "./item-table.js";
 export * from "./messages.js";
 export { CAP, refuseUnsafe } from "./refusing.js";
+export * from "./starting.js";
 export * from "./state.js";
 export * from "./tables.js";

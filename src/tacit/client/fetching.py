@@ -60,6 +60,20 @@ class Public:
             raise ServiceError("The service's log has entries that are none.")
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
+    def latest(self, name: str) -> int:
+        """The epoch of the account's latest letter that the service took; -1 for none, and where
+        an older service does not say. The only request here that has the key."""
+        try:
+            data = self._service.get(f"/api/disclosures/{quoted(name)}/latest", own=True)
+        except ServiceError as error:
+            if error.status == 404:
+                return -1
+            raise
+        answer = self._service.json(data)
+        if not isinstance(answer, dict) or type(answer.get("latest")) is not int:
+            raise ServiceError("The service's latest epoch is none.")
+        return int(answer["latest"])
+
     def item_table(self, name: str) -> ItemTable:
         """The table for lists on the device; ServiceError of status 404 where none is published."""
         path = f"/api/disclosures/{quoted(name)}/item-table"

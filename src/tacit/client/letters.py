@@ -18,9 +18,10 @@ from tacit.client.sharing import Sharing
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import epochs
+from tacit.designs.standard_scheme.canonical import LARGEST
 from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.item_table import ItemTable
-from tacit.designs.standard_scheme.memory import State, forgotten, opened
+from tacit.designs.standard_scheme.memory import State, forgotten, identified, opened
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release, Scores
 from tacit.designs.standard_scheme.refusing import Refused
 from tacit.errors import ConfigError, PrivacyError
@@ -75,30 +76,37 @@ class Letters:
     ) -> Spoken:
         """See `Client.speak`."""
         now = int(time.time()) if now is None else now
-        entered = entered or {}
+        history, odd = identified(history)
+        entered, _ = identified(entered or {})
         wait = self._begin(name, history, entered, now)
         if wait is not None:
             return Spoken(None, wait, "")
         disclosure, log = self._public.disclosure(name), self._public.digest_log(name)
-        notices: list[str] = []
+        notices = [f"Not decided, because ids are whole numbers or texts: {odd}."] if odd else []
         if digest is not None and digest.lower() != disclosure.digest:
             log = ()
             notices.append("The service shows a disclosure that is not the expected one.")
         with self._memory.turn() as kept:
             kept.state = self._state(kept, history, now, disclosure)
+            spoken, length = max(self._account.spoken, kept.state.spoken), disclosure.epoch_length
+            items = (*disclosure.items, *(old for old, _ in disclosure.aliases))
 
             def account(found: State, keep: Callable[[State], None]) -> scheme.Account:
-                length = disclosure.epoch_length
+                state = opened(found, spoken, history, now, length)
+                self._check_latest(name, state, length, now)
                 return scheme.Account(
-                    opened(found, self._account.spoken, history, now, length),
-                    *(disclosure, log, values, self._account.secret, keep, notices.append),
+                    *(state, disclosure, log, values, self._account.secret, keep, notices.append)
                 )
 
             try:
-                letter = self._sharing.speak(kept, account, history, entered, now)
+                letter, waits = self._sharing.speak(kept, account, history, entered, now, items)
             except Refused as refused:
                 raise PrivacyError(f"The device does not speak: {refused}.") from None
             state = kept.state
+            if letter is None:  # nothing is left to be sent
+                over = epochs.latest_ended(state.created, now, state.epoch_length or length)
+                settled = state.last_epoch if over is None or not waits else over
+                kept.settled = max(kept.settled, settled)
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
                 kept.tables = disclosure.encode()
             kept.name = name
@@ -144,9 +152,11 @@ class Letters:
     def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> bytes:
         """See `Client.forget`."""
         now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
+        rated, _ = identified(dict.fromkeys(history, 0.0))
         with self._memory.turn() as kept:
             if kept.account == mark:
-                left = self._sharing.forget(kept, lambda s: forgotten(s, history, now), now)
+                self._account.speaks(LARGEST)  # a copy of the memory, brought back, is too old
+                left = self._sharing.forget(kept, lambda s: forgotten(s, rated, now), now)
                 vars(kept).update(vars(Kept(account="", forgotten=mark, state=left)))
         return self._service.delete(f"/api/users/{quoted(user)}", mark)
 
@@ -207,6 +217,15 @@ class Letters:
         if kept.state is None and spoken == -1:
             return State(created=self._account.created or now)
         return opened(kept.state, spoken, history, now, shown.epoch_length)
+
+    def _check_latest(self, name: str, state: State, length: int, now: int) -> None:
+        """If the service has a letter of an epoch that this memory knows nothing of, another one
+        exists: that goes on, and this one is silent. Asked when a letter is due and at no other
+        time."""
+        length, secret = state.epoch_length or length, self._account.secret
+        due = epochs.due(state.created, state.last_epoch, now, length, secret)
+        if due is not None and not state.closed and self._public.latest(name) > state.last_epoch:
+            state.closed, state.letter = True, None
 
     def _send(self, name: str, letter: bytes, tables: bytes, *, shown: str) -> None:
         """The memory holds the letter already; the account's file is next, and then it leaves.
@@ -276,7 +295,7 @@ def _due(kept: Kept, secret: bytes, now: int) -> int:
         return now
     length = state.epoch_length or Disclosure.decode(kept.tables).epoch_length
     ended = epochs.latest_ended(state.created, now, length)
-    if ended is None or ended <= state.last_epoch:
+    if ended is None or ended <= max(state.last_epoch, kept.settled):
         first, second = (epochs.end(label, state.created, length) for label in (0, 1))
         ended = 0 if now < first else 1 if now < second else epochs.calendar(now, length)
     return epochs.moment(ended, state.created, length, secret)

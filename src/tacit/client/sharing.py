@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,14 +34,27 @@ class Sharing:
         self._store = store
 
     def speak(
-        self, kept: Kept, make: Make, history: History, entered: Mapping[ItemId, int], now: int
-    ) -> bytes | None:
-        """The letter that is due. It is in the store before this returns; the store's state takes
-        the place of this device's. A memory that may be a second one begins no store."""
+        self,
+        kept: Kept,
+        make: Make,
+        history: History,
+        entered: Mapping[ItemId, int],
+        now: int,
+        items: Collection[ItemId],
+    ) -> tuple[bytes | None, bool]:
+        """The letter that is due, and whether another device has the right to send.
+
+        The letter is in the store before this returns; the store's state takes the place of this
+        device's. A memory that may be a second one begins no store, and one that was in a store
+        decides nothing without it. items: all ids of the catalogue.
+        """
         begin = kept.state or State(created=now)
         with _usable():
-            if self._store is None or (kept.lost and not self._store.read()[1]):
-                return make(begin, lambda _: None).speak(history, entered, now)
+            empty = self._store is None or not self._store.read()[1]
+            if empty and kept.device:
+                raise RuntimeError("it is empty or not given, and this memory was in one")
+            if self._store is None or (kept.lost and empty):
+                return make(begin, lambda _: None).speak(history, entered, now), False
             device = kept.device = kept.device or secrets.token_hex(8)
             closed = begin.closed and not kept.lost
             seen = {**begin.arrivals, **entered}
@@ -51,9 +64,9 @@ class Sharing:
                 shared.state.closed |= closed
 
             own = Shared(kept.account or "", begin)
-            letter, shared = synchronised.speak(self._store, device, own, make, bring, now)
+            letter, shared = synchronised.speak(self._store, device, own, make, bring, now, items)
             kept.state, kept.lost = shared.state, False
-            return letter
+            return letter, shared.holder != device
 
     def forget(self, kept: Kept, forgotten: Callable[[State], State], now: int) -> State:
         """What is left of the state, here and in the store."""

@@ -87,10 +87,11 @@ class Transport:
         # A proxy of the environment is for other machines.
         self._opener = build_opener(_NoRedirects(), ProxyHandler({} if here else None))
 
-    def get(self, path: str) -> bytes:
+    def get(self, path: str, *, own: bool = False) -> bytes:
         """The body of an answer to anybody: no key goes along, so that the service cannot choose
-        what to show to whom."""
-        return self._again(Request(self._url + path, headers=_AGENT))
+        what to show to whom. own: with the key, for what only the service's own records say."""
+        headers = _AGENT | (self._bearer() if own else {})
+        return self._again(Request(self._url + path, headers=headers))
 
     def post(self, path: str, body: bytes) -> bytes:
         """Send a message; a retry, also by another process, has the same bytes and the same key."""
@@ -109,7 +110,10 @@ class Transport:
             raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
 
     def _own(self, key: str) -> dict[str, str]:
-        return _AGENT | {"Authorization": f"Bearer {self._key}", "Idempotency-Key": key}
+        return _AGENT | self._bearer() | {"Idempotency-Key": key}
+
+    def _bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"}
 
     def _again(self, request: Request) -> bytes:
         for attempt in range(1, self._attempts + 1):

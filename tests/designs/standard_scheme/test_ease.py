@@ -9,8 +9,8 @@ from scipy import sparse
 from tacit.designs.standard_scheme import ease as module
 from tacit.designs.standard_scheme.ease import UNIT, choose_penalty, ease, fit_ease
 from tacit.designs.standard_scheme.item_table import LIKED, SHOWN, liked_levels
-from tacit.engine import item_weights as engine
-from tacit.engine.item_weights import gram
+from tacit.engine import ridge as engine
+from tacit.engine.ridge import gram
 
 
 def some_levels(people=300, items=40, seed=0, share=0.5):

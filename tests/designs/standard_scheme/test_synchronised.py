@@ -7,7 +7,7 @@ import pytest
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.epochs import calendar, start
 from tacit.designs.standard_scheme.memory import Record, State, forgotten
-from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
+from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
 from tacit.designs.standard_scheme.refusing import Refused
 from tacit.designs.standard_scheme.synchronised import (
     LEASE,
@@ -121,7 +121,7 @@ def test_forgetting_leaves_frozen_ids(store, turn):
     everything = {f"item {number}" for number in range(4)}
     assert left.frozen == everything
     shared = Shared.decode(store.read()[1])
-    assert (shared.account, shared.history, shared.state) == ("", {}, left)
+    assert (shared.account, shared.history, shared.state) == ("forgotten ann", {}, left)
     turn(store, "one", rated(0, 1, 2, 3, 4), LETTER + WEEK, account="bob")
     state = Shared.decode(store.read()[1]).state
     assert (state.frozen, set(state.records)) == (everything, {"item 4"})
@@ -177,6 +177,36 @@ def test_a_star_that_is_no_number_stops_nothing(store, turn, stars):
     letter, history = turn(store, "one", {"item 0": stars, "item 1": stars}, LETTER + WEEK)
     assert letter is not None
     assert history == rated(0)
+
+
+def test_the_size_is_that_of_the_whole_catalogue():
+    """Whether nothing or everything is rated, shown or held back, on each of several devices."""
+    items = [*range(1_000), *(f'"é" {number}' for number in range(1_000))]
+    sizes = set()
+    for count in (0, 1, 999, 2_000):
+        shown = {item: Record(MICRO, "0" * 16, 2_999) for item in items[: count // 2]}
+        held = {item: Record(None, "0" * 16, 2_999) for item in items[count // 2 : count]}
+        letter = Release("0" * 16, 2_999, tuple((item, MICRO) for item in shown)).encode()
+        shared = Shared("ann", State(CREATED, "", shown | held, letter=letter), holder="one")
+        for device in ("one", "two"):
+            shared.bring(device, dict.fromkeys(items[:count], 0.1), {}, LETTER)
+        shared.fill(items)
+        sizes.add(len(shared.encode()))
+        assert Shared.decode(shared.encode()) == shared
+    assert len(sizes) == 1
+
+
+def test_a_size_never_shrinks(store, turn):
+    """A content that was longer once, or is forgotten, fills what it filled."""
+    turn(store, "one", rated(0), LETTER)
+    number, data = store.read()
+    longer = Shared.decode(data)
+    longer.size = 1 << 18
+    store.swap(number, longer.encode())
+    turn(store, "one", {}, LETTER + WEEK)
+    assert len(store.read()[1]) == 1 << 18
+    forget(store, Shared("ann", State(CREATED)), lambda state: forgotten(state, [], LETTER))
+    assert len(store.read()[1]) == 1 << 18
 
 
 def test_sizes_do_not_tell_how_much_is_rated(store, turn):

@@ -1,6 +1,7 @@
 /** What the service offers to anybody: the same for everybody, fetched whole. */
 
 import type { ItemId } from "../../../src/items.js";
+import { DeviceLists } from "../../../src/private/lists.js";
 import { Campaign } from "../../../src/sketches/messages.js";
 import { shown } from "../../../src/sketches/spelling.js";
 import type { Published } from "../../../src/standard-scheme/account.js";
@@ -34,9 +35,22 @@ export interface Question {
   readonly clustered: boolean;
 }
 
+/** A private model that was released: lists are made of it here, and nothing is sent for them. */
+export interface Released {
+  readonly name: string;
+  readonly lists: DeviceLists;
+  readonly titles: Titles;
+}
+
+/** released: the first model that this page can make lists of. */
 export interface Offers {
+  readonly released: Released | undefined;
   readonly offers: readonly Offer[];
   readonly questions: readonly Question[];
+}
+
+interface Model extends Named {
+  readonly device: string | null;
 }
 
 interface Named {
@@ -65,12 +79,31 @@ interface ItemPage {
 type Catalogue = ReadonlyMap<string, string | null>;
 
 export async function fetchOffers(): Promise<Offers> {
-  const catalogues = await fetchCatalogues();
-  const [offers, questions] = await Promise.all([
+  const { models } = await askJson<{ models: readonly Model[] }>("/api/models");
+  const catalogues = await fetchCatalogues(models);
+  const [released, offers, questions] = await Promise.all([
+    fetchReleased(models, catalogues),
     fetchDisclosures(catalogues),
     fetchCampaigns(catalogues),
   ]);
-  return { offers, questions };
+  return { released, offers, questions };
+}
+
+/** Without one that can be read, the other ways to a list are there all the same. */
+async function fetchReleased(
+  models: readonly Model[],
+  catalogues: readonly Catalogue[],
+): Promise<Released | undefined> {
+  for (const { name, device } of models) {
+    if (device === null) continue;
+    try {
+      const lists = await DeviceLists.decode(await askOctets(`/api/models/${name}/device`));
+      if (lists.digest === device) return { name, lists, titles: titlesOf(lists.items, catalogues) };
+    } catch {
+      continue;
+    }
+  }
+  return undefined;
 }
 
 /** The tables and the log as they are now: a page may be open for days. */
@@ -135,8 +168,7 @@ function titlesOf(items: readonly ItemId[], catalogues: readonly Catalogue[]): T
 }
 
 /** Whole catalogues, and not the titles of some items: which are asked for would tell something. */
-async function fetchCatalogues(): Promise<Catalogue[]> {
-  const { models } = await askJson<{ models: readonly Named[] }>("/api/models");
+async function fetchCatalogues(models: readonly Named[]): Promise<Catalogue[]> {
   return Promise.all(
     models.map(async ({ name }) => {
       const catalogue = new Map<string, string | null>();

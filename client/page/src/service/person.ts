@@ -41,6 +41,18 @@ export async function visitorFor(token: string): Promise<Visitor> {
   }
 }
 
+/** The epoch of the latest letter that the service took; -1 for none, and where it does not say. */
+export async function latestOf(disclosure: string, { key }: Visitor): Promise<number> {
+  try {
+    const { latest } = await askJson<{ latest: number }>(`/api/disclosures/${disclosure}/latest`, { key });
+    if (Number.isSafeInteger(latest)) return latest;
+  } catch (error) {
+    if (error instanceof Trouble && error.status === 404) return -1;
+    throw error;
+  }
+  throw new Trouble("The service does not say which letter of yours is the latest.");
+}
+
 export function ownBudget({ key }: Visitor): Promise<Own> {
   return askJson<Own>("/api/privacy/budget", { key });
 }

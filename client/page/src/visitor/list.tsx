@@ -1,13 +1,13 @@
 /** Step 2: the lists, made here, and everything that is the visitor's. */
 
-import type { ItemId } from "../../../src/items.js";
 import { recommend } from "../../../src/sketches/device.js";
 import { Clusters } from "../../../src/sketches/messages.js";
 import { numberOf } from "../../../src/standard-scheme/messages.js";
 import { Drafted, useDraft } from "../parts/draft";
+import { GuaranteeOf } from "../parts/guarantee";
 import { Lock } from "../parts/lock";
 import { askOctets } from "../service/asking";
-import type { Question } from "../service/offers";
+import type { Question, Released, Titles } from "../service/offers";
 import type { Ranked } from "./kept";
 import { Poster } from "./poster";
 import { starsOnScale } from "./rate";
@@ -19,13 +19,18 @@ const LENGTH = 10;
 
 export function List({ visit }: { visit: Visit }) {
   const { offer, offers, speaking } = visit;
+  const { released } = offers;
+  const first = released === undefined;
   return (
     <>
-      {offer.table !== undefined && <ListMadeHere visit={visit} />}
+      {released !== undefined && <ListOfTheReleasedModel visit={visit} released={released} />}
+      {offer.table !== undefined && <ListMadeHere visit={visit} first={first} />}
       {speaking.list !== undefined && speaking.list.length > 0 && (
-        <ListByLetter visit={visit} list={speaking.list} />
+        <ListByLetter visit={visit} list={speaking.list} first={first && offer.table === undefined} />
       )}
-      {offer.table === undefined && speaking.list === undefined && <ListOfTheMostLiked visit={visit} />}
+      {offer.table === undefined && speaking.list === undefined && (
+        <ListOfTheMostLiked visit={visit} first={first} />
+      )}
       {offers.questions.filter(({ clustered }) => clustered).map((question) => (
         <Groups key={question.name} visit={visit} question={question} />
       ))}
@@ -34,16 +39,47 @@ export function List({ visit }: { visit: Visit }) {
   );
 }
 
-/** By the published table, from the true stars. */
-function ListMadeHere({ visit }: { visit: Visit }) {
-  const { offer, stars } = visit;
-  const own = [...stars.keys()].filter((item) => offer.disclosure.itemNumber.has(item));
+/** By a model that was released with differential privacy, from the true stars. */
+function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: Released }) {
+  const { lists, name, titles } = released;
+  const [least, most] = lists.header["scale"] as [number, number];
+  const own = new Map([...visit.stars].filter(([, given]) => least <= given && given <= most));
+  const rated = lists.context.some((item) => own.has(item));
+  const films = lists.rank(own, { n: LENGTH }).map(([item]): Ranked => [item, null]);
   return (
-    <section aria-labelledby="list">
+    <section aria-labelledby="released">
       <div class="lead">
-        <h1 id="list" tabIndex={-1}>
+        <h1 id="released" tabIndex={-1}>
           For you
         </h1>
+        <p class="stays">
+          <Lock /> Nothing leaves this browser. The service gives everybody the same model; your device
+          fetched all of it and ranks with your true stars.
+        </p>
+      </div>
+      {!rated && (
+        <p>
+          These are popular films. For a list of your own, <a href="#rate">rate films</a>.
+        </p>
+      )}
+      <Films visit={visit} titles={titles} heading="h2" films={films} />
+      <p class="more-about">What the model says about the people it was learned from:</p>
+      <GuaranteeOf thing={`models/${name}`} />
+    </section>
+  );
+}
+
+/** By the published table, from the true stars. */
+function ListMadeHere({ visit, first }: { visit: Visit; first: boolean }) {
+  const { offer, stars } = visit;
+  const Heading = first ? "h1" : "h2";
+  const own = [...stars.keys()].filter((item) => offer.disclosure.itemNumber.has(item));
+  return (
+    <section aria-labelledby="list" class={first ? undefined : "by-letter"}>
+      <div class="lead">
+        <Heading id="list" tabIndex={-1}>
+          {first ? "For you" : "By the table of films that go together"}
+        </Heading>
         <p class="stays">
           <Lock /> Nothing leaves this browser. The service publishes which films go together; your
           device fetched the whole table and ranks with your true stars.
@@ -54,7 +90,7 @@ function ListMadeHere({ visit }: { visit: Visit }) {
           Give stars to a film first. <a href="#rate">Rate films</a>
         </p>
       ) : (
-        <Films visit={visit} heading="h2" films={madeHere(visit).map((item) => [item, null])} />
+        <Films visit={visit} heading={first ? "h2" : "h3"} films={madeHere(visit)} />
       )}
       <p class="more-about">
         The table was made of the ratings of people who agreed that it is published.{" "}
@@ -69,17 +105,17 @@ function ListMadeHere({ visit }: { visit: Visit }) {
   );
 }
 
-function madeHere({ offer, stars }: Visit): ItemId[] {
+function madeHere({ offer, stars }: Visit): Ranked[] {
   const { items, minimum, step } = offer.disclosure;
   const level = (given: number) => Math.round((given - numberOf(minimum)) / numberOf(step));
   const levels = new Map([...stars].map(([item, given]) => [item, level(given)]));
   const ranked = offer.table?.rank(items, levels) ?? [];
-  return ranked.slice(0, LENGTH).map(([item]) => item);
+  return ranked.slice(0, LENGTH).map(([item]): Ranked => [item, null]);
 }
 
 /** By the answer to the latest letter, which is kept here. */
-function ListByLetter({ visit, list }: { visit: Visit; list: readonly Ranked[] }) {
-  const first = visit.offer.table === undefined;
+function ListByLetter(given: { visit: Visit; list: readonly Ranked[]; first: boolean }) {
+  const { visit, list, first } = given;
   const Heading = first ? "h1" : "h2";
   const unseen = list.filter(([item]) => !visit.stars.has(item)).slice(0, LENGTH);
   return (
@@ -99,16 +135,17 @@ function ListByLetter({ visit, list }: { visit: Visit; list: readonly Ranked[] }
 }
 
 /** Before the first answer, the same list for everybody. */
-function ListOfTheMostLiked({ visit }: { visit: Visit }) {
+function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) {
+  const Heading = first ? "h1" : "h2";
   const { offer, speaking, stars } = visit;
   const on = speaking.allowed === offer.name;
   const unseen = offer.popular.filter((item) => !stars.has(item)).slice(0, LENGTH);
   return (
     <section aria-labelledby="most-liked">
       <div class="lead">
-        <h1 id="most-liked" tabIndex={-1}>
+        <Heading id="most-liked" tabIndex={-1}>
           What most people like
-        </h1>
+        </Heading>
         <p>
           The service publishes this order for everybody; your device left out what you rated. A list
           of your own is made from disguised stars alone.{" "}
@@ -123,14 +160,20 @@ function ListOfTheMostLiked({ visit }: { visit: Visit }) {
           )}
         </p>
       </div>
-      <Films visit={visit} heading="h2" films={unseen.map((item) => [item, null])} />
+      <Films visit={visit} heading={first ? "h2" : "h3"} films={unseen.map((item) => [item, null])} />
     </section>
   );
 }
 
-function Films(given: { visit: Visit; heading: "h2" | "h3"; films: readonly Ranked[] }) {
+function Films(given: {
+  visit: Visit;
+  heading: "h2" | "h3";
+  films: readonly Ranked[];
+  titles?: Titles;
+}) {
   const { visit, heading: Heading, films } = given;
   const { offer } = visit;
+  const titles = given.titles ?? offer.titles;
   const most = starsOnScale(offer.disclosure).at(-1) as number;
   return (
     <ol class="list">
@@ -138,7 +181,7 @@ function Films(given: { visit: Visit; heading: "h2" | "h3"; films: readonly Rank
         <li key={String(item)}>
           <Poster id={String(item)} />
           <div>
-            <Heading>{offer.titles(item)}</Heading>
+            <Heading>{titles(item)}</Heading>
             {stars !== null && (
               <p>
                 <StarsShown value={stars} most={most} />

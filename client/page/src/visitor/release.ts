@@ -10,10 +10,11 @@ import { Device } from "../../../src/standard-scheme/device.js";
 import { systemDrawing } from "../../../src/standard-scheme/drawing.js";
 import { latestEnded } from "../../../src/standard-scheme/epochs.js";
 import { Release, Scores, type Disclosure } from "../../../src/standard-scheme/messages.js";
-import { forgotten, migrated, opened, State } from "../../../src/standard-scheme/state.js";
+import { forgotten, migrated, opened } from "../../../src/standard-scheme/starting.js";
+import { State } from "../../../src/standard-scheme/state.js";
 import { askOctets, Trouble } from "../service/asking";
 import { fetchPublished, type Offer } from "../service/offers";
-import { visitorFor } from "../service/person";
+import { latestOf, visitorFor } from "../service/person";
 import { accountOf, isCurrent, type Identity } from "./code";
 import * as kept from "./kept";
 import { explained, releasePath } from "./letters";
@@ -109,8 +110,12 @@ export function speak(offer: Offer, identity: Identity): Promise<List | undefine
     const history = starsOf(ratings);
     const entered = new Map([...ratings].map(([item, { entered }]) => [item, entered]));
     const rated = { history, entered };
-    const { letter } = await accountFor(identity).speak(published, values, rated, seconds());
-    const path = releasePath(offer.name);
+    const [account, path, now] = [accountFor(identity), releasePath(offer.name), seconds()];
+    await account.checkLatest(published.disclosure, now, async () => {
+      kept.keepSpoken(path);
+      return latestOf(offer.name, await visitorFor(identity.token));
+    });
+    const { letter } = await account.speak(published, values, rated, now);
     if (letter === null || (await wasSent(path, letter))) return undefined;
     const { disclosure } = published;
     explained({ ...offer, disclosure }, Release.decode(letter), history);

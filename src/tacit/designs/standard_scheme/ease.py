@@ -1,6 +1,6 @@
 """Item-item weights for lists: which items people like together.
 
-Source      Steck (WWW 2019), as in `tacit.engine.item_weights`.
+Source      Steck (WWW 2019), as in `tacit.engine.ridge`.
 Runs at     the recommender.
 Sees        the consenting people's true stars.
 Releases    nothing by itself. Anyone who holds B can compute X'X from it: how many people like two
@@ -33,7 +33,7 @@ from tacit.designs.standard_scheme.item_table import (
     liked_levels,
 )
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
-from tacit.engine.item_weights import gram, item_weights
+from tacit.engine.ridge import gram, item_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

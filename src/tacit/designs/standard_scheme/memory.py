@@ -8,8 +8,9 @@ Standard library only.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, TypeVar
 
 from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
@@ -248,6 +249,20 @@ def _close(state: State, now: int, length: int) -> None:
 def _settled(record: Record) -> Record:
     """As it is under another name."""
     return replace(record, level=None, withdrawn=False) if record.withdrawn else record
+
+
+def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
+    """Under ids that a message can hold, whole numbers and texts; and the other ids, in words."""
+    found: dict[ItemId, T] = {}
+    odd = []
+    for item, value in rated.items():
+        if type(item) is not bool and isinstance(item, Integral):
+            found[int(item)] = value
+        elif isinstance(item, str) and not any("\ud800" <= sign <= "\udfff" for sign in item):
+            found[str(item)] = value
+        else:
+            odd.append(ascii(item))
+    return found, ", ".join(odd)
 
 
 def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:

@@ -15,8 +15,9 @@ from tacit.designs.standard_scheme.ease import AT_HOME
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId
 from tacit.designs.standard_scheme.training import unit
-from tacit.errors import ConfigError, DataError
+from tacit.errors import DataError
 from tacit.recommenders.base import History, Recommendation
+from tacit.recommenders.inputs import checked_ids, checked_n
 
 
 def true_levels(history: History, disclosure: Disclosure, scale: RatingScale) -> sparse.csr_array:
@@ -49,9 +50,8 @@ def best_of(
     only: Collection[Any] | None,
 ) -> tuple[Recommendation, ...]:
     """The first n lines of a list that is in order; only: the candidates, all if None."""
-    if n < 1:
-        raise ConfigError(f"A list has at least one entry; got n={n}.")
-    wanted = set(ranked if only is None else only) - set(left_out)
+    n = checked_n(n)
+    wanted = set(ranked if only is None else checked_ids(only, "candidates")) - set(left_out)
     best = islice((item for item in ranked if item in wanted), n)
     return tuple(
         Recommendation(user, item, ranked[item] / AT_HOME, rank)

@@ -36,11 +36,11 @@ from tacit.recommenders.base import (
     Floats,
     History,
     Recommendations,
-    checked_history,
     pick,
     top_n,
 )
 from tacit.recommenders.files import Titles, titles_of
+from tacit.recommenders.inputs import checked_history, checked_ids, checked_ratings
 from tacit.recommenders.public import TAKEN, taken_for_public
 
 Variant = Literal["sound", "published"]
@@ -135,6 +135,7 @@ class StandardScheme:
         previous: the model that this one replaces. ConfigError where fewer than 50 of the people
         changed since, but not none: two models would show what these like.
         """
+        checked_ratings(ratings)
         check_use(self)
         former = None if previous is None else previous.people_
         fitted = fit(self, ratings, self.rule(ratings.scale), former)
@@ -203,9 +204,9 @@ class StandardScheme:
             self.item_ids_,
             n=n,
             user=None,
-            left_out={*history, *exclude},
+            left_out={*history, *checked_ids(exclude, "exclude")},
             candidates=candidates,
-        )
+        ).named(self.titles_)
 
     def recommend(
         self,
@@ -224,11 +225,11 @@ class StandardScheme:
         keeps no person: a bare `user` gets the list of a person without ratings.
         """
         self._fitted()
-        own = history or {}
+        own = {} if history is None else checked_history(history, self.item_ids_)
         if attributes is not None:
             made = self.exchange(own, attributes, n=n, exclude=exclude, candidates=candidates)
             rows = (replace(row, user_id=user) for row in made.recommendations)
-            return Recommendations(tuple(rows))
+            return Recommendations(tuple(rows), made.recommendations.titles)
         levels = self._levels(own)
         if self.item_table and levels.nnz:
             return self.recommend_at_device(
@@ -240,9 +241,9 @@ class StandardScheme:
             self.item_ids_,
             n=n,
             user=user,
-            left_out={*own, *exclude},
+            left_out={*own, *checked_ids(exclude, "exclude")},
             candidates=candidates,
-        )
+        ).named(self.titles_)
 
     def recommend_at_device(
         self,
@@ -260,8 +261,9 @@ class StandardScheme:
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
         ranked = ranked_at_home(self.item_table_, self.disclosure_, self._levels(history))
-        left_out = {*history, *exclude}
-        return Recommendations(best_of(ranked, n=n, user=user, left_out=left_out, only=candidates))
+        left_out = {*history, *checked_ids(exclude, "exclude")}
+        best = best_of(ranked, n=n, user=user, left_out=left_out, only=candidates)
+        return Recommendations(best).named(self.titles_)
 
     @property
     def item_table_(self) -> ItemTable | None:
@@ -274,7 +276,7 @@ class StandardScheme:
     ) -> Floats:
         """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
         self._fitted()
-        levels = self.profiles_.of_everything(self._levels(history or {}))[0]
+        levels = self.profiles_.of_everything(self._levels({} if history is None else history))[0]
         return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -337,7 +339,7 @@ class StandardScheme:
         )
 
     def _levels(self, history: History) -> sparse.csr_array:
-        return true_levels(checked_history(history), self.disclosure_, self.scale_)
+        return true_levels(checked_history(history, self.item_ids_), self.disclosure_, self.scale_)
 
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):

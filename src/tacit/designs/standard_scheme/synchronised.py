@@ -1,9 +1,10 @@
 """One account on several devices: a store that the person owns, and the right to speak.
 
 The store is not the service. It is read and written at speaking time alone, so that its owner's
-ratings do not show in when it changes, and its content is padded so that they do not show in its
-size. All devices decide from the state in the store and keep it there before a letter leaves: of
-two that speak at once, one is turned away and begins again from what the other wrote.
+ratings do not show in when it changes. Its size is that of a content with the whole catalogue
+rated, so that they do not show there. All devices decide from the state in the store and keep it
+there before a letter leaves: of two that speak at once, one is turned away and begins again from
+what the other wrote.
 Standard library only.
 """
 
@@ -11,8 +12,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,13 +21,14 @@ from typing import Any, Protocol
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
 from tacit.designs.standard_scheme.device import History
-from tacit.designs.standard_scheme.memory import State, in_order
-from tacit.designs.standard_scheme.messages import VERSION, WEEK, ItemId
+from tacit.designs.standard_scheme.memory import Record, State, in_order
+from tacit.designs.standard_scheme.messages import MICRO, VERSION, WEEK, ItemId, Release
 from tacit.designs.standard_scheme.refusing import Refused
 
 LEAST_BYTES = 1 << 16
 LEASE = 2 * WEEK
 """Seconds for which the right to speak is kept after a letter."""
+_FORGOTTEN = "forgotten "
 _ATTEMPTS = 5
 
 
@@ -59,9 +61,10 @@ class Rating:
 class Shared:
     """What the store holds.
 
-    account   names the account that it belongs to; "" after that was forgotten
+    account   names the account that it belongs to; "forgotten " and that, after it was forgotten
     history   of each device, by the name of the device
     holder    the device that speaks, until a second; "" for none
+    size      bytes that it fills at least
     """
 
     account: str
@@ -69,6 +72,7 @@ class Shared:
     history: dict[str, dict[ItemId, Rating]] = field(default_factory=dict)
     holder: str = ""
     until: int = 0
+    size: int = field(default=LEAST_BYTES, compare=False)
 
     def __post_init__(self) -> None:
         held = type(self.holder) is type(self.account) is str and is_integer(self.until, 0)
@@ -96,6 +100,23 @@ class Shared:
         stars = {item: each.stars for item, each in latest.items() if each.stars is not None}
         return stars, {item: latest[item].entered for item in stars}
 
+    @property
+    def ended(self) -> bool:
+        """Whether its account was forgotten."""
+        return not self.account or self.account.startswith(_FORGOTTEN)
+
+    def fill(self, items: Collection[ItemId]) -> None:
+        """Take the size that it has if all of these are rated on each device, and shown."""
+        rating = Rating(0.1 + 0.2, _LONG, _LONG)
+        records = dict.fromkeys(items, Record(9 * MICRO, "0" * 16, _LONG))
+        letter = Release("0" * 16, _LONG, tuple((item, 9 * MICRO) for item in items)).encode()
+        full = replace(
+            self,
+            state=replace(self.state, records=records, frozen=set(), arrivals={}, letter=letter),
+            history={device: dict.fromkeys(items, rating) for device in self.history},
+        )
+        self.size = len(full.encode())
+
     def encode(self) -> bytes:
         """Canonical JSON, and spaces up to a power of two."""
         data = encode(
@@ -115,15 +136,17 @@ class Shared:
                 "until": self.until,
             }
         )
-        return data.ljust(max(LEAST_BYTES, 1 << (len(data) - 1).bit_length()))
+        return data.ljust(max(self.size, 1 << (len(data) - 1).bit_length()))
 
     @classmethod
     def decode(cls, data: bytes) -> Shared:
-        return decode(data, "shared memory", VERSION, cls._from_content)
+        size = max(LEAST_BYTES, 1 << (len(data) - 1).bit_length())
+        return decode(data, "shared memory", VERSION, lambda c: cls._from_content(c, size))
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any]) -> Shared:
+    def _from_content(cls, content: dict[str, Any], size: int) -> Shared:
         return cls(
+            size=size,
             account=content["account"],
             state=State.decode(content["state"].encode()),
             history={
@@ -140,6 +163,9 @@ def _order(rating: Rating) -> tuple[int, bool, float]:
     return rating.changed, rating.stars is not None, rating.stars or 0.0
 
 
+_LONG = 9_999_999_999
+"""As many digits as a second has."""
+
 Keep = Callable[[State], None]
 
 
@@ -154,17 +180,24 @@ def speak(
     account: Callable[[State, Keep], Account],
     bring: Callable[[Shared], None],
     now: int,
+    items: Collection[ItemId] = (),
 ) -> tuple[bytes | None, Shared]:
     """The letter that is due, and what the store holds now.
 
     To be called when a letter is due and at no other time. device: names this one in the lease.
     begin: what an empty store holds; account: made from a state and from what keeps it; bring:
     puts this device's ratings and deletions in. A device without the lease brings them in and gets
-    no letter. Refused for a store of another account; RuntimeError if others write all the time.
+    no letter. items: all ids of the catalogue, by which the content is filled up. Refused for a
+    store of another account or of one that was forgotten; RuntimeError if others write all the
+    time.
     """
     for _ in range(_ATTEMPTS):
         number, shared = held(store, begin)
         bring(shared)
+        shared.fill(items)
+        if number == 0:  # the first content is there before anything is made from it
+            store.swap(0, shared.encode())
+            continue
         speaks = shared.holder in ("", device) or now >= shared.until
         try:
             letter = _letter(store, number, shared, device, account, now) if speaks else None
@@ -177,19 +210,24 @@ def speak(
 
 
 def held(store: Store, begin: Shared) -> tuple[int, Shared]:
-    """The number and the content; `begin` where it is empty, or where its account was forgotten.
+    """The number and the content; `begin` where it is empty, or after another account.
 
-    Then what the account may have decided stays frozen.
+    What that account, which was forgotten, may have decided stays frozen.
     """
     number, data = store.read()
     found = Shared.decode(data) if data else begin
-    if found.account not in ("", begin.account):
+    if found.account == _FORGOTTEN + begin.account:
+        raise Refused("this account was forgotten on another device")
+    if not found.ended and found.account != begin.account:
         raise Refused("the synchronised store is another account's")
-    if found.account == "":
-        begin.state.frozen |= found.state.frozen
-        begin.state.aliases = found.state.aliases
-        found = begin
-    return number, found
+    return number, _after(found, begin) if found.ended else found
+
+
+def _after(found: Shared, begin: Shared) -> Shared:
+    begin.state.frozen |= found.state.frozen
+    begin.state.aliases = found.state.aliases
+    begin.size = found.size
+    return begin
 
 
 def _letter(
@@ -211,12 +249,21 @@ def _swap(store: Store, number: int, shared: Shared) -> None:
 
 
 def forget(store: Store, begin: Shared, state: Callable[[State], State]) -> State:
-    """Leave only what `state` makes of the shared one. RuntimeError as for `speak`."""
+    """Leave only what `state` makes of the shared one; RuntimeError as for `speak`.
+
+    Nothing of this account is in a store that is another account's by now.
+    """
     for _ in range(_ATTEMPTS):
-        number, shared = held(store, begin)
+        number, data = store.read()
+        shared = Shared.decode(data) if data else begin
+        if shared.ended:
+            shared = _after(shared, begin)
+        elif shared.account != begin.account:
+            return state(begin.state)
         shared.state.frozen |= {item for rows in shared.history.values() for item in rows}
         left = state(shared.state)
-        if store.swap(number, Shared("", left).encode()):
+        gone = Shared(_FORGOTTEN + begin.account, left, size=shared.size)
+        if store.swap(number, gone.encode()):
             return left
     raise RuntimeError("other devices write to the synchronised store all the time")
 

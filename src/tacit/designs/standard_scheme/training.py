@@ -30,7 +30,7 @@ from tacit.designs.standard_scheme.statistics import (
     private,
     random_parts,
 )
-from tacit.engine.factorization import alternating_ridge
+from tacit.engine.ridge import alternating_ridge
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import Source
 

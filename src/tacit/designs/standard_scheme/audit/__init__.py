@@ -1,0 +1,1 @@
+"""Audits of the standard scheme: what its disclosure reveals about training people."""

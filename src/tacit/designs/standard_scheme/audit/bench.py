@@ -1,0 +1,84 @@
+"""The private disclosure on the audit's bench: sums over training people, with one more or less.
+
+What a device sends hides an attribute without an epsilon: attacks measure that, and no audit. The
+disclosure, which devices fetch, claims one for every training person.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.auditing.bench import Pair, Subject, lines
+from tacit.auditing.bugs import OnTheBench
+from tacit.auditing.claims import Bench
+from tacit.auditing.shipped_noise import laplace_pair
+from tacit.designs.standard_scheme.statistics import Statistics, collect, private
+
+EPSILON, ITEMS, LEVELS, CONTRIBUTIONS = 1.0, 3, 2, 3
+_OTHERS = 80  # in every cell: no noise takes a count below 0, where it would be cut off
+_HEADS = 2  # of a vector: people with either value
+
+Numbers = NDArray[np.float64]
+
+
+def sums(ratings: int) -> Numbers:
+    """Head counts and histogram of many people, and of one with so many ratings; 0: not there."""
+    person = collect(
+        sparse.csr_array(np.ones((1, ITEMS)) * (np.arange(ITEMS) < ratings)),
+        np.array([1]),
+        np.array([0]),
+        n_values=_HEADS,
+        n_levels=LEVELS,
+        n_parts=1,
+    )
+    assert person.histogram is not None
+    own = np.concatenate([person.people.ravel(), person.histogram.ravel()])
+    return np.asarray(own * (ratings > 0) + _OTHERS)
+
+
+def released(vector: Numbers, contributions: int) -> Numbers:
+    """What `private` makes of them."""
+    histogram = vector[_HEADS:].reshape(1, _HEADS, ITEMS, LEVELS)
+    people, stars = vector[:_HEADS].reshape(1, _HEADS), histogram @ np.arange(LEVELS)
+    given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
+    with np.errstate(invalid="ignore"):  # the grey box spoils numbers
+        found = private(given, epsilon=EPSILON, contributions=contributions)
+    assert found.histogram is not None
+    return np.concatenate([found.people.ravel(), found.histogram.ravel()])
+
+
+def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
+    """A training person with so many ratings comes or goes."""
+    return laplace_pair(
+        f"a person with {ratings} ratings",
+        lambda vector: released(vector, contributions),
+        list(sums(ratings)),
+        list(sums(0)),
+        distance=CONTRIBUTIONS + 1,
+        share=4 if ratings == CONTRIBUTIONS else 100,
+    )
+
+
+def disclosure() -> Subject:
+    """Nats of one training person."""
+    pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
+    return Subject("private disclosure", "training person", "comes or goes", EPSILON, pairs)
+
+
+def _planted(bug: bool) -> Pair:
+    return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
+
+
+BUGS = (OnTheBench("the head count left out of the sensitivity", _planted, EPSILON),)
+
+
+def audit() -> Bench:
+    """What `tacit audit standard-scheme` looks at."""
+    return Bench(
+        {"": lines([disclosure])},
+        BUGS,
+        conclusion="No violation of the disclosure's claim was found. That is no proof.",
+        after="tacit attack standard-scheme RATINGS  measures what letters reveal.",
+    )

@@ -1,0 +1,187 @@
+"""What `tacit fit standard-scheme` asks, does and shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.design import Command, Run, option, usefulness
+from tacit.designs.standard_scheme.experiment import commands as experiment
+from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
+from tacit.errors import ConfigError, TacitError
+from tacit.evaluation.fitted import OUT, summary
+from tacit.evaluation.manifest import SEED, WORKERS
+from tacit.evaluation.result import Result, Table
+
+if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
+    from tacit.designs.standard_scheme import StandardScheme
+
+
+class Sees(StrEnum):
+    """An answer that has to be given."""
+
+    YES = "yes"
+    NO = "no"
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Of `tacit fit standard-scheme`."""
+
+    out: Path = option(OUT, flag="--out -o", writes=True)
+    attribute: tuple[str, ...] = option(
+        "User attributes to hide, with commas.", default=("gender",)
+    )
+    variant: str = option(experiment.VARIANT, default="sound")
+    release: str = option("What devices send, such as coupling+selection.", default=DEFAULT_RELEASE)
+    mix: float = option("Share of the ratings to obfuscate, 0 to 1.", default=1.0)
+    profiles: str = option(experiment.PROFILES, default="latent")
+    factors: int = option(experiment.FACTORS, default=20, least=1)
+    disclosure_epsilon: float = option(experiment.DISCLOSED, default=math.inf)
+    contributions: int = option(experiment.CONTRIBUTIONS, default=50, least=1)
+    catalogue: Path | None = option(
+        "Public list of items: columns item, perhaps title. Others are left out.", default=None
+    )
+    values: tuple[str, ...] = option(
+        "Public values of an attribute, such as gender=F,M; repeat for several.",
+        default=(),
+        repeat=True,
+    )
+    service_sees_items: Sees | None = option(
+        "Does the service learn otherwise what people watched, bought, opened or rated?",
+        default=None,
+    )
+    item_table: bool = option(
+        "The training people agreed that the item table is published, for lists on devices.",
+        default=False,
+    )
+    previous: Path | None = option(
+        "The model that this one replaces; by default what lies at --out.", default=None
+    )
+    second_order: str = option(experiment.SECOND_ORDER, default="off")
+    measure: bool = option(
+        "Attack the model on its own training people for its card.",
+        default=True,
+        flag="--measure/--no-measure",
+    )
+    panel: str = option(experiment.PANEL, default="quick")
+    folds: int = option(experiment.FOLDS, default=5, least=3)
+    seed: int = option(SEED, default=0, least=0)
+    workers: int = option(WORKERS, default=0, least=0)
+
+    @property
+    def known_values(self) -> dict[str, list[str]]:
+        """From words such as gender=F,M."""
+        named = [word.partition("=") for word in self.values]
+        if any(not (name and sign and listed) for name, sign, listed in named):
+            raise ConfigError("--values names an attribute and its values, such as gender=F,M.")
+        return {name: [value.strip() for value in listed.split(",")] for name, _, listed in named}
+
+
+def fit(settings: FitSettings, run: Run) -> Result:
+    """Hide an attribute of the people who will ask.
+
+    What hides it is what their devices send.
+    """
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.designs.standard_scheme.experiment.shown import intervals
+    from tacit.privacy import figure
+
+    seen = settings.service_sees_items
+    model = StandardScheme(
+        attributes=list(settings.attribute),
+        variant=settings.variant,  # type: ignore[arg-type]  # checked by the constructor
+        release=settings.release,
+        mix=settings.mix,
+        profiles=settings.profiles,  # type: ignore[arg-type]  # likewise
+        factors=settings.factors,
+        disclosure_epsilon=settings.disclosure_epsilon,
+        contributions=settings.contributions,
+        values=settings.known_values,
+        service_sees_items=None if seen is None else seen == Sees.YES,
+        item_table=settings.item_table,
+        second_order=settings.second_order,
+        random_state=settings.seed,
+    )
+    ratings = run.read(catalogue=settings.catalogue, domains=False)
+    with run.progress("Fitting", None):
+        model.fit(ratings, previous=_previous(settings.previous, settings.out))
+    if settings.measure and len(settings.attribute) == 1 and settings.mix == 1:
+        _measure(model, ratings, settings, run)
+    model.save(settings.out)
+    data = summary("standard-scheme", settings.out, ratings) | {
+        "attributes": list(model.attributes),
+        "values": {name: list(table.values) for name, table in model.tables_.items()},
+        "variant": settings.variant,
+        "release": settings.release,
+        "training_people": model.n_consenting_,
+        "useful": usefulness(model),
+        "item_table": model.item_table,
+        "figure": figure(model.measurements_),
+        "measurements": [vars(measured) for measured in model.measurements_],
+    }
+    hidden = " and ".join(model.attributes)
+    said = (
+        f"Fitted the standard scheme ({settings.variant}, {settings.release}) to hide {hidden}, "
+        f"on {model.n_consenting_:,} people and {ratings.n_items:,} items. {data['useful']}"
+    )
+    shown: list[Table | str] = [said]
+    if data["measurements"]:
+        shown += [f"How well attackers guess {hidden} of these people:", data["figure"]]
+        shown += intervals(data["measurements"])
+    name, values = next(iter(data["values"].items()))
+    how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
+    after = (
+        f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
+        f"--history my_ratings.csv {how}"
+    )
+    return Result(data, shown, after)
+
+
+def _previous(named: Path | None, out: Path) -> StandardScheme | None:
+    """The named model, or what is to be replaced if that is such a model."""
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.recommenders.files import load_model
+
+    try:
+        found = load_model(named or out)
+    except TacitError:
+        if named is not None:
+            raise
+        return None
+    if isinstance(found, StandardScheme):
+        return found
+    if named is not None:
+        raise ConfigError(f"--previous {named}: holds another recommender than a StandardScheme.")
+    return None
+
+
+def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run: Run) -> None:
+    """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
+    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
+
+    with run.progress("Attacking", steps(settings.folds)) as advance:
+        table = evaluate_hiding(
+            ratings,
+            model.attributes[0],
+            folds=settings.folds,
+            releases=tuple(dict.fromkeys(["none", model.release])),
+            panel=settings.panel,
+            variant=model.variant,
+            factors=model.factors,
+            disclosure_epsilon=model.disclosure_epsilon,
+            contributions=model.contributions,
+            second_order=model.second_order,
+            seed=settings.seed,
+            workers=settings.workers,
+            progress=advance,
+        )
+    data = f"{table.people:,} training people in {settings.folds} folds"
+    model.measurements_ = table.measurements(model.release, data)
+
+
+FIT = Command(FitSettings, fit, ratings=True)

@@ -1,0 +1,1 @@
+"""Disclosures as they are served."""
