@@ -13,14 +13,14 @@ from fastapi import FastAPI
 from service_shop import Shop
 
 from tacit.designs.pdap.messages import Forward
-from tacit.designs.sketches import Campaign, Device, new_secret
-from tacit.recommenders.files import load_model
-from tacit.service.demo import Demo
-from tacit.service.vendors.signatures import (
+from tacit.designs.pdap.serve.signatures import (
     audience_of,
     read_private_key,
     sign_request,
 )
+from tacit.designs.sketches import Campaign, Device, new_secret
+from tacit.recommenders.files import load_model
+from tacit.service.demo import Demo
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ _PLAIN = {
     "GET /metrics": "operator",
     "GET /api/problems": "anonymous",
     "GET /api/models": "anonymous",
-    "GET /api/models/{model}/device": "anonymous /api/models/films/device",
+    "GET /api/models/{model}/device": "anonymous /api/models/lists/device",
     "GET /api/models/{model}/items": "anonymous /api/models/films/items",
     "GET /api/recommend/{user}": "subject /api/recommend/ann?n=3",
     "GET /api/feedback": "subject",
@@ -115,6 +115,7 @@ _PLAIN = {
     "GET /api/disclosures/{name}/log": "anonymous /api/disclosures/gender/log",
     "GET /api/disclosures/{name}/item-table": "anonymous /api/disclosures/gender/item-table",
     "GET /api/disclosures/{name}/popular": "anonymous /api/disclosures/gender/popular",
+    "GET /api/disclosures/{name}/latest": "subject /api/disclosures/gender/latest",
     "GET /api/campaigns": "anonymous",
     "GET /api/campaigns/{name}": "anonymous /api/campaigns/taste",
     "GET /api/campaigns/{name}/catalogue": "anonymous /api/campaigns/taste/catalogue",

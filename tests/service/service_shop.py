@@ -13,13 +13,13 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from tacit.designs.pdap.serve.signatures import (
+    new_vendor_key,
+)
 from tacit.service import Service, Settings, create_app
 from tacit.service.demo import TENANT, Demo
 from tacit.service.keys import Role, add_key, make_private
-from tacit.service.logs import Logger
-from tacit.service.vendors.signatures import (
-    new_vendor_key,
-)
+from tacit.service.monitoring import Logger
 
 PATIENT = 300.0
 """Seconds, for tests that are not about time, on a machine however busy."""

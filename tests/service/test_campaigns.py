@@ -25,9 +25,9 @@ from tacit.designs.sketches import (
     publish,
     score_clusters,
 )
+from tacit.designs.sketches.serve.campaigns import ServedCampaign
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
-from tacit.service.campaigns import ServedCampaign
 from tacit.service.deployment import Section
 from tacit.service.problems import Problem
 
@@ -181,7 +181,7 @@ def test_nobody_reported(shop, served):
 
 def test_closing_that_was_interrupted(shop, served, monkeypatch):
     """Where making the clusters failed, the campaign is closed and the retry makes them."""
-    from tacit.service.campaign_counts import CampaignCounts
+    from tacit.designs.sketches.serve.campaigns import CampaignCounts
 
     def broken(_):
         raise RuntimeError

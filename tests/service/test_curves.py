@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.service.curves import read_curves
+from tacit.service.models import read_curves
 
 CURVE = {
     "title": "Error",

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tacit.designs.standard_scheme.serve.digest_log import DigestLog
 from tacit.errors import ConfigError, OutputError
-from tacit.service.digest_log import DigestLog
 
 WEEK = 604_800
 FIRST, SECOND = "0" * 16, "1" * 16

@@ -20,11 +20,11 @@ from tacit.designs.standard_scheme import (
 )
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.serve.digest_log import DigestLog
+from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
 from tacit.service.deployment import Section
-from tacit.service.digest_log import DigestLog
-from tacit.service.disclosures import ServedDisclosure
 from tacit.service.settings import FILE
 
 LETTERS = "/api/disclosures/gender/letters"
@@ -133,6 +133,30 @@ def test_a_second_letter_of_one_epoch(shared_shop, served, letter):
     assert other.status_code == 409
     assert post(shared_shop, "second", letter).status_code == 200
     assert post(shared_shop, "second", made(served.disclosure, 1)).status_code == 200
+
+
+def latest(shop, name: str) -> int:
+    key = shop.service.keys.person_key(name)
+    path = LETTERS.replace("letters", "latest")
+    return shop.get(None, path, headers={"authorization": f"Bearer {key}"}).json()["latest"]
+
+
+def test_the_latest_epoch(shop):
+    """It is that of the person's own latest letter that was accepted, -1 for none; a letter of an
+    earlier epoch, a refused one and a repeated one leave it as it is."""
+    served = shop.service.deployment.all(ServedDisclosure)["gender"]
+    now = epochs.calendar(int(time.time()), served.disclosure.epoch_length)
+    found = [latest(shop, "late")]
+    for epoch in (0, now - 1, 1, now, 0):
+        post(shop, "late", made(served.disclosure, epoch))
+        found.append(latest(shop, "late"))
+    assert found == [-1, 0, *[now - 1] * 4]
+    assert latest(shop, "another") == -1
+    key = shop.service.keys.person_key("late")
+    headers = {"authorization": f"Bearer {key}"}
+    assert shop.delete(None, "/api/users/late", headers=headers).status_code == 200
+    assert latest(shop, "late") == -1
+    assert post(shop, "late", made(served.disclosure, 1, {1: 2.0})).status_code == 409
 
 
 def test_people_do_not_mind_each_other(shared_shop, served, letter):

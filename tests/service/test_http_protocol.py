@@ -11,8 +11,8 @@ import time
 import pytest
 import uvicorn
 
-from tacit.service import http_protocol, request_body, serving
-from tacit.service.request_body import LONGEST_HEAD
+from tacit.service import http_bodies, http_protocol, serving
+from tacit.service.http_bodies import LONGEST_HEAD
 
 HOST = b"Host: shop.example\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -199,7 +199,7 @@ def test_nothing_was_written_down(running):
 def impatient(shared_shop, monkeypatch):
     """A server in this process that waits a second and a half for a request; its port."""
     monkeypatch.setattr(http_protocol, "ARRIVES_WITHIN", 2.0)
-    monkeypatch.setattr(request_body, "ARRIVES_WITHIN", 1.5)
+    monkeypatch.setattr(http_bodies, "ARRIVES_WITHIN", 1.5)
     yield from served_here(shared_shop)
 
 

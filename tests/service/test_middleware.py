@@ -22,15 +22,14 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
-from tacit.service import response
-from tacit.service.access import Here, allow
+from tacit.service import http_bodies
+from tacit.service.access import Here, Operation, allow
 from tacit.service.deployment import Deployment
+from tacit.service.http_bodies import HEADERS
 from tacit.service.keys import Role
-from tacit.service.limits import Limits
-from tacit.service.logs import Logger, adopt
-from tacit.service.operations import Operation
+from tacit.service.middleware import Limits
+from tacit.service.monitoring import Logger, adopt
 from tacit.service.problems import KINDS, Problem, body, of_error
-from tacit.service.response import HEADERS
 
 
 def test_every_answer_has_its_headers(shared_shop):
@@ -308,9 +307,9 @@ def test_answers_on_a_grid(demo, shops, folder, monkeypatch):
         waits.append(seconds)
         await sleep(0, *rest)
 
-    monkeypatch.setattr(response, "asyncio", SimpleNamespace(sleep=noted))
+    monkeypatch.setattr(http_bodies, "asyncio", SimpleNamespace(sleep=noted))
     clock = iter(i * 0.037 for i in range(10**6))
-    monkeypatch.setattr(response, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(http_bodies, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with shops(demo, folder, grid=0.1) as shop:
         for path in ("/api/models", "/nothing", "/metrics"):
             shop.get(None, path)

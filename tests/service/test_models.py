@@ -47,7 +47,9 @@ def saved(folder, model):
 
 def test_it_says_what_is_served(shared_shop):
     """Anybody sees each model's kind, variant, domains, scale and number of items."""
-    (films,) = shared_shop.get(None, "/api/models").json()["models"]
+    lists, films = shared_shop.get(None, "/api/models").json()["models"]
+    assert (lists["name"], lists["kind"]) == ("lists", "private")
+    assert len(lists["device"]) == 64
     served = shared_shop.service.deployment.all(ServedModel)["films"]
     assert films == {
         "name": "films",
@@ -242,7 +244,7 @@ def test_two_models(demo, folder, shops):
             for asked in ("", "?model=films", "?model=again")
         ]
         assert [(one["model"], one["personal"]) for one in told] == [
-            ("films", False),
+            ("lists", False),
             ("films", False),
             ("again", True),
         ]

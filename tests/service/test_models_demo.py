@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.designs.xmap import XMap
 from tacit.designs.xmap.experiment.judge import judge_target
-from tacit.service.demos import models as demo_models
-from tacit.service.demos.titles import book_titles, film_titles
+from tacit.designs.xmap.serve import demo as demo_models
+from tacit.service.demo_data import book_titles, film_titles
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_titles_stay_when_there_are_more(few, more):
 
 def test_what_is_shown_without_privacy_is_what_the_evaluation_measures(ratings):
     """At epsilon inf there is no noise: both curves end where the evaluation of X-Map does."""
-    error, quality = demo_models.measured(ratings, epsilons=(8.0,))
+    error, quality = demo_models.measured(ratings, epsilons=(0.5,))
     split = cross_domain_split(
         ratings,
         source="books",
@@ -54,7 +54,7 @@ def test_what_is_shown_without_privacy_is_what_the_evaluation_measures(ratings):
         share=demo_models._SHARE,
         seed=demo_models._SEED,
     )
-    model = XMap(source="books", target="films", epsilon=math.inf).fit(split.train)
+    model = XMap(source="books", target="films", epsilon=math.inf, stars=True).fit(split.train)
     films = np.zeros(ratings.n_items, dtype=bool)
     films[items_in(ratings, "films")] = True
     judged = judge_target(model, split, films, n=demo_models.LIST, stars=True)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
-from tacit.ledger.units import ATTO, LARGEST, MICRO, Unit
-from tacit.service.amounts import Budget
+from tacit.ledger.requests import ATTO, LARGEST, MICRO, Unit
 from tacit.service.resources import privacy
+from tacit.service.resources.bounds import Budget
 
 AMOUNTS = st.integers(1, LARGEST)
 

@@ -48,7 +48,7 @@ def test_feedback_then_a_list(shared_shop, history):
     for item, stars in history.items():
         rating = {"model": "films", "item": item, "stars": stars}
         assert shared_shop.post(name, "/api/feedback", json=rating).status_code == 200
-    told = shared_shop.get(name, f"/api/recommend/{name}?n=20").json()
+    told = shared_shop.get(name, f"/api/recommend/{name}?n=20&model=films").json()
     assert told["items"] == own_list(shared_shop, history, 20)
     assert told["personal"] == bool(history)
 
@@ -68,7 +68,7 @@ def test_a_history_is_used_and_forgotten(shared_shop, history, n):
 
 def test_without_feedback_it_is_everybodys(shared_shop):
     """Somebody without ratings gets the list of the model for nobody, and is told so."""
-    told = shared_shop.get("subject", "/api/recommend/ann").json()
+    told = shared_shop.get("subject", "/api/recommend/ann?model=films").json()
     assert told == {
         "model": "films",
         "personal": False,

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.prec import PRec, PRecSettings
+from tacit.designs.prec.serve import steps as round_states
+from tacit.designs.prec.serve.rounds import ServedRounds
+from tacit.designs.prec.serve.steps import RoundsState, RoundSteps, number_of
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Request
 from tacit.randomness import replay, secure, simulation
-from tacit.service import Service, Settings, round_states
-from tacit.service.people import salted, unsalted
-from tacit.service.round_states import RoundsState, number_of
-from tacit.service.round_steps import RoundSteps
-from tacit.service.rounds import ServedRounds
+from tacit.service import Service, Settings
+from tacit.service.idempotency import salted, unsalted
 
 FILMS = "/api/rounds/films"
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,8}", fullmatch=True)

@@ -10,16 +10,15 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.designs.prec import PRec, PRecSettings
+from tacit.designs.prec.serve.rounds import ServedRounds
+from tacit.designs.prec.serve.steps import RoundsState, RoundSteps
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.randomness import replay, secure, simulation
 from tacit.service import Service, Settings, create_app
 from tacit.service.deployment import Section
+from tacit.service.idempotency import unsalted
 from tacit.service.keys import Role, add_key
-from tacit.service.people import unsalted
-from tacit.service.round_states import RoundsState
-from tacit.service.round_steps import RoundSteps
-from tacit.service.rounds import ServedRounds
 
 FILMS = "/api/rounds/films"
 LONG = "t" * 64

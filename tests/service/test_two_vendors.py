@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.designs.pdap.joint_noise import GRAIN
 from tacit.designs.pdap.messages import Forward
+from tacit.designs.pdap.policies.joint.noise import GRAIN
+from tacit.designs.pdap.serve.state import unpack
 from tacit.ledger import open_ledger
 from tacit.service import Settings
-from tacit.service.vendors.packing import unpack
 
 _FILE = Path(__file__).parents[2] / "benchmarks" / "two_vendors.py"
 _SPEC = importlib.util.spec_from_file_location("two_vendors", _FILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from tacit.ledger import Cap, Charge, Cost, Holder, Request
-from tacit.service.people import SALT
+from tacit.service.idempotency import SALT
 
 
 def readable(shop, operations, valid):

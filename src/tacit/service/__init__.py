@@ -15,7 +15,7 @@ if find_spec("fastapi") is None or find_spec("sqlalchemy") is None:
     raise MissingExtra("fastapi", "service")
 
 from tacit.service.app import create_app
-from tacit.service.running import Service
+from tacit.service.deployment import Service
 from tacit.service.settings import Settings
 
 __all__ = ["Service", "Settings", "create_app"]

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
 
-from tacit import __version__
+from tacit.design import nouns
 from tacit.service import problems
-from tacit.service.access import names_of
-from tacit.service.logs import Logger
-from tacit.service.metrics import Metrics
+from tacit.service.access import Operation, names_of
+from tacit.service.deployment import Service
 from tacit.service.middleware import Middleware
-from tacit.service.operations import Operation
+from tacit.service.monitoring import Logger, Metrics
 from tacit.service.problems import ProblemBody
-from tacit.service.running import Service
 
 RESOURCES = (
     *("health", "problems", "models", "recommendations", "feedback", "guarantees"),
-    *("privacy", "curves", "users", "people", "disclosures", "campaigns", "rounds"),
-    *("vendors", "page"),
+    *("privacy", "curves", "users", "people", "page"),
 )
-"""Files of tacit.service.resources; each has a `router`."""
+"""Files of tacit.service.resources; each has a `router`. Those of designs are in the registry."""
 
 
 READ = (
@@ -65,7 +63,7 @@ def create_app(
         title="tacit",
         summary="Recommendations without telling.",
         description=READ,
-        version=__version__,
+        version=version("tacit-rec"),
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page fetches scripts from elsewhere
         redoc_url=None,
@@ -76,8 +74,7 @@ def create_app(
     app.state.service = service
     app.state.threads = threads
     app.state.metrics = metrics
-    for name in RESOURCES:
-        router = import_module(f"tacit.service.resources.{name}").router
+    for router in _routers():
         app.router.routes.extend(router.routes)  # included, each request would look in each router
     _describe(app)
     problems.install(app, logger, names_of(app.openapi()))
@@ -85,6 +82,15 @@ def create_app(
         Middleware, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
     )
     return app
+
+
+def _routers() -> Iterator[Any]:
+    """The page's comes last: what is at no other address may be one of its files."""
+    *first, last = [import_module(f"tacit.service.resources.{name}").router for name in RESOURCES]
+    yield from first
+    for owner, one in nouns().values():
+        yield owner.load(one.router)
+    yield last
 
 
 def _describe(app: FastAPI) -> None:

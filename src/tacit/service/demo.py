@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
+from tacit.design import design, names, nouns
 from tacit.errors import ConfigError
-from tacit.service.deployment import NOUNS
+from tacit.service.deployment import MODELS
 from tacit.service.keys import Role, add_key
 from tacit.service.settings import FILE
 from tacit.writing import write_whole
@@ -42,7 +41,6 @@ def make_demo(folder: Path) -> Demo:
 
 
 def _sections(folder: Path) -> Iterator[str]:
-    for noun in NOUNS:
-        module = f"tacit.service.demos.{noun}"
-        if find_spec(module) is not None:
-            yield import_module(module).make_demo(folder)
+    yield from (one.part(MODELS)(folder) for one in map(design, names()) if MODELS in one.parts)
+    for owner, one in nouns().values():
+        yield owner.load(one.demo)(folder)

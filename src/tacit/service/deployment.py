@@ -7,6 +7,8 @@
 
 Each section is read by the class of its noun. A name stands in an address, so it is short and
 plain; a file is named relative to the folder and lies in it.
+
+A service that is up: its settings, what it serves, who may ask, and the ledger.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
+from fastapi import Request
+
+from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.ledger import Balance, Cap, Holder
+from tacit.ledger import Balance, Cap, CapChanged, Holder, Ledger, open_ledger
 from tacit.privacy import Guarantee, refuted_first
-from tacit.service.keys import NAME
-from tacit.service.settings import FILE, SECTION, content_of
+from tacit.service.keys import NAME, KeyRing, read_secret
+from tacit.service.middleware import Limits, Newcomers
+from tacit.service.settings import FILE, SECTION, Settings, content_of
 
 
 class Served(Protocol):
@@ -82,17 +88,8 @@ class Section:
         return path
 
 
-NOUNS = {
-    "models": ("tacit.service.models", "ServedModel"),
-    "campaigns": ("tacit.service.campaigns", "ServedCampaign"),
-    "disclosures": ("tacit.service.disclosures", "ServedDisclosure"),
-    "rounds": ("tacit.service.rounds", "ServedRounds"),
-    "vendors": ("tacit.service.vendors.served", "ServedVendor"),
-}
-"""Section of tacit.toml: its class, whose `from_section(section)` reads one table."""
-
-CHARGED_BY_NAME = ("campaigns", "rounds", "vendors")
-"""Nouns that count a name as a person: with a budget of theirs, or one of a run's places."""
+MODELS = "models"
+"""The section of fitted models, whatever their design. The others are those of designs."""
 
 S = TypeVar("S")
 
@@ -165,7 +162,7 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
     """What a folder's tacit.toml serves that counts names, by noun and name; nothing is loaded,
     and nothing is checked."""
     content = content_of(folder)
-    found = {noun: content.get(noun) for noun in CHARGED_BY_NAME}
+    found = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
     return tuple(
         f"{noun}/{name}"
         for noun, tables in found.items()
@@ -176,16 +173,82 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
 
 def noun_of(thing: object) -> str:
     """The section that such a thing is described in."""
-    return next(noun for noun, (_, kind) in NOUNS.items() if type(thing).__name__ == kind)
+    of = (
+        noun for noun, (_, one) in nouns().items() if one.kind.endswith(f":{type(thing).__name__}")
+    )
+    return next(of, MODELS)
+
+
+def _kind(noun: str) -> Any:
+    """The class whose `from_section(section)` reads one table."""
+    if noun == MODELS:
+        return import_module("tacit.service.models").ServedModel
+    owner, one = nouns()[noun]
+    return owner.load(one.kind)
 
 
 def _read(path: Path, tenant: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for noun, tables in content.items():
-        if noun not in NOUNS or not isinstance(tables, dict):
-            raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(NOUNS)}.")
-        module, kind = NOUNS[noun]
+        known = (MODELS, *nouns())
+        if noun not in known or not isinstance(tables, dict):
+            raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(known)}.")
+        kind = _kind(noun)
         for name, values in tables.items():
             if not NAME.fullmatch(name) or not isinstance(values, dict):
                 raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")
             section = Section(tenant, name, path.parent, values)
-            yield name, getattr(import_module(module), kind).from_section(section)
+            yield name, kind.from_section(section)
+
+
+@dataclass(frozen=True)
+class Service:
+    """What every resource needs. One for each worker; workers share the ledger and the folder.
+
+    newcomers: names that visitors take. changes: of people, stored without being charged.
+    """
+
+    settings: Settings
+    deployment: Deployment
+    keys: KeyRing
+    ledger: Ledger
+    newcomers: Newcomers
+    changes: Limits
+
+    @classmethod
+    def open(cls, settings: Settings) -> Self:
+        """Read the folder, open the ledger and the budgets of what is served."""
+        deployment = Deployment.read(settings.folder)
+        keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
+        patience = settings.answer_within * 5 / 6  # so that a refusal is in time
+        ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
+        try:
+            for holder, cap in deployment.budgets():
+                _open(ledger, holder, cap)
+            deployment.check_opened(ledger.balances())
+            deployment.check_kept(lambda name: ledger.state(f"{deployment.tenant}/{name}"))
+        except BaseException:
+            ledger.close()
+            raise
+        newcomers = Newcomers(settings.visitors_per_hour)
+        changes = Limits.daily(settings.changes_per_day)
+        return cls(settings, deployment, keys, ledger, newcomers, changes)
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.ledger.close()
+
+
+def _open(ledger: Ledger, holder: Holder, cap: Cap) -> None:
+    try:
+        ledger.open_budget(holder, cap)
+    except CapChanged:
+        raise ConfigError(
+            f"{FILE}: the budget of {holder.name} was opened with another epsilon or delta than "
+            "its settings give now, and a budget is for life. Put them back, or take another name."
+        ) from None
+
+
+def running(request: Request) -> Service:
+    """The service that a request came to."""
+    service: Service = request.app.state.service
+    return service

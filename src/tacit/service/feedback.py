@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from tacit.randomness import Source
-from tacit.service.people import Kept, salted, state_of, unsalted
+from tacit.service.idempotency import salted, state_of, unsalted
+from tacit.service.people import Kept
 
 MOST = 1000
 """Ratings that are kept of one person, of all models together."""

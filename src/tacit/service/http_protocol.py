@@ -13,10 +13,10 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tacit.service import problems, request_body
-from tacit.service.limits import network_of
+from tacit.service import http_bodies, problems
+from tacit.service.http_bodies import LONGEST_HEAD
+from tacit.service.middleware import network_of
 from tacit.service.problems import Problem
-from tacit.service.request_body import LONGEST_HEAD
 
 ARRIVES_WITHIN = 15.0
 """Seconds from connecting, or from the first byte of a request, to its last. A body alone has less
@@ -52,7 +52,7 @@ class Wire(HttpToolsProtocol):
         self._head += len(data)
         super().data_received(data)
         if self._in_head and self._head > LONGEST_HEAD and not self.transport.is_closing():
-            self._refusal = request_body.head_too_large()
+            self._refusal = http_bodies.head_too_large()
             self.send_400_response("")
 
     def on_message_begin(self) -> None:

@@ -9,10 +9,18 @@ go in as hashes under the service's secret, and an answer is stored behind rando
 
 What is stored for ever is bounded: by the budget that it is charged to, or by how much one person
 may change in a day. Beyond that nothing is asked of the ledger, so a refusal does not grow it.
+
+Steps on a state that many people's answers make, so that the log tells nothing of any of them.
+
+The log keeps the SHA-256 of every state for ever. Anyone who knows the state before could try out
+what
+the next person said until the hash fits. So each state begins with fresh random bytes, which are
+written over by the next: after that no old hash can be tried against anything.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,10 +32,13 @@ from tacit.errors import TacitError
 from tacit.ledger import Charge, DrawFailed, Release, Request
 from tacit.randomness import Source
 from tacit.service import problems
+from tacit.service.deployment import Service
 from tacit.service.keys import Caller, Role
-from tacit.service.people import SALT, salted
-from tacit.service.running import Service
 
+SALT = 16
+"""Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
+every state for ever, and without them what they said could be guessed from it."""
+_LONGEST = 128
 OCTETS = "application/octet-stream"
 JSON = "application/json"
 
@@ -164,3 +175,39 @@ def _request(service: Service, caller: Caller, operation: str, key: str, payload
     known = service.keys.digest(f"key {operation}", key.encode()).hex()
     sealed = service.keys.digest(f"payload {operation}", payload)
     return Request(caller.tenant, name, operation, known, sealed)
+
+
+def salting(take: Step) -> Step:
+    """The same step, for a state that is kept with its salt."""
+
+    def step(source: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        answer, new = take(source, unsalted(kept))
+        return answer, None if new is None else salted(source, new)
+
+    return step
+
+
+def state_of(kind: str, user: str) -> str:
+    """The name of a state that is one person's alone. Their name may be too long for one itself."""
+    return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
+
+
+def state_named(noun: str, tenant: str, name: str) -> str:
+    """The name of a served thing's state within the tenant: a digest where the names are long.
+
+    In the ledger it has at most `_LONGEST` signs, with the tenant's name before it.
+    """
+    plain = f"{noun}/{name}"
+    if len(f"{tenant}/{plain}") <= _LONGEST:
+        return plain
+    return f"{noun}/long/{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+
+
+def salted(source: Source, content: bytes) -> bytes:
+    """Content of one person's state, so that its SHA-256 tells nothing."""
+    return source.words(SALT // 8).tobytes() + content
+
+
+def unsalted(state: bytes | None) -> bytes | None:
+    """What `salted` was given."""
+    return None if state is None else state[SALT:]

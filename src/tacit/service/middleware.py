@@ -2,25 +2,30 @@
 
 Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
 of the request's content passes into a log, a metric or an error.
+
+How often one key, or one address without a key, may do something: a bucket that refills.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+import ipaddress
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import TacitError
-from tacit.service import problems, request_body
+from tacit.service import http_bodies, problems
+from tacit.service.http_bodies import Answer
 from tacit.service.keys import Caller, KeyRing
-from tacit.service.limits import Limits
-from tacit.service.logs import Logger
-from tacit.service.metrics import Metrics
+from tacit.service.monitoring import Logger, Metrics
 from tacit.service.problems import Problem
-from tacit.service.response import Answer
 from tacit.service.settings import Settings
 
 ALWAYS = "/healthz"
@@ -53,7 +58,7 @@ class Middleware:
             scope = {**scope, "method": "GET"}
         try:
             caller = self._admitted(scope)
-            body = await request_body.body_of(scope, receive, self._settings.most_body)
+            body = await http_bodies.body_of(scope, receive, self._settings.most_body)
             scope.setdefault("state", {}).update(caller=caller, body=body, place=self._room)
             await self._within(scope, body, answer)
         except Problem as problem:
@@ -157,3 +162,99 @@ def _operation(scope: Scope) -> str:
     if route is None or scope["method"] not in (getattr(route, "methods", None) or ()):
         return "none"
     return f"{scope['method']} {route.path}"
+
+
+MOST_BUCKETS = 100_000
+"""Remembered at a time; the one that rested longest is forgotten: it comes back as a full one."""
+HOUR, DAY = 3600, 86_400
+_ADDRESS = "address/"
+_NETWORK = 64
+
+
+class Limits:
+    """Buckets of `burst` that refill at `per_second`; one process counts for itself, in memory."""
+
+    def __init__(
+        self,
+        per_second: float,
+        burst: int,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        said: str = "Too many requests. Wait, then go on.",
+    ) -> None:
+        self._clock = clock
+        self._per_second = per_second
+        self._burst = burst
+        self._said = said
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def daily(cls, changes: int) -> Limits:
+        """Of changes that cost nothing and are stored for ever."""
+        said = "This is as much as one person may change in a day without its costing anything."
+        return cls(changes / DAY, changes, said=f"{said} Wait, then go on.")
+
+    def take(self, name: str) -> None:
+        """Count one; Problem 429 if the bucket is empty. `address/IP` stands for its network."""
+        if name.startswith(_ADDRESS):
+            name = _ADDRESS + network_of(name.removeprefix(_ADDRESS))
+        now = self._clock()
+        with self._lock:
+            left = self._left(name, now)
+            self._buckets[name] = (left - 1 if left >= 1 else left, now)
+            if len(self._buckets) > MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+        if left < 1:
+            wait = math.ceil((1 - left) / self._per_second)
+            raise Problem(429, self._said, retry_after=max(wait, 1))
+
+    def give_back(self, name: str) -> None:
+        """One that was taken and turned out to be nothing new."""
+        now = self._clock()
+        with self._lock:
+            self._buckets[name] = (min(self._burst, self._left(name, now) + 1), now)
+
+    def _left(self, name: str, now: float) -> float:
+        """Inside the lock; the bucket is out of its place, and is put back as the newest."""
+        left, since = self._buckets.pop(name, (float(self._burst), now))
+        return min(self._burst, left + (now - since) * self._per_second)
+
+
+class Newcomers:
+    """How many new names one address may take; who comes back with theirs is not counted again."""
+
+    def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = Limits(
+            per_hour / HOUR,
+            per_hour,
+            clock,
+            said="Too many visitors came from this address. Wait, then go on.",
+        )
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def admit(self, address: str, name: str) -> None:
+        """Problem 429 for a new name where this address has taken as many as it may."""
+        with self._lock:
+            if name in self._known:
+                self._known.move_to_end(name)
+                return
+        self._limits.take(_ADDRESS + address)
+        with self._lock:
+            self._known[name] = None
+            if len(self._known) > MOST_BUCKETS:
+                self._known.popitem(last=False)
+
+
+def network_of(address: str) -> str:
+    """An address of IPv4 is itself; of IPv6 it is the /64, of which one subscriber has all 2^64."""
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((found, _NETWORK), strict=False))

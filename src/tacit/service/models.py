@@ -1,4 +1,8 @@
-"""Models that are served: what may be rated, what is recommended, and what is promised.
+"""Curves of what privacy costs: measured when the deployment was made, and only shown here.
+
+Computing them on request would be a release for everybody who asks.
+
+Models that are served: what may be rated, what is recommended, and what is promised.
 
     [models.films]
     file = "films.tacit"            # made by  tacit fit ... -o films.tacit
@@ -15,9 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from pathlib import Path
+from typing import Annotated, Any, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from tacit import container
 from tacit.data.ratings import RatingScale
@@ -25,8 +31,69 @@ from tacit.errors import ConfigError, DataError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
-from tacit.service.curves import Curve, read_curves
+from tacit.service import strict_json
 from tacit.service.deployment import Section
+
+MOST_CURVES, MOST_POINTS, MOST_BYTES = 50, 200, 1 << 20
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Point(BaseModel):
+    """A measured value and its interval, in the curve's unit, at one epsilon in nats."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    value: Finite
+    low: Finite
+    high: Finite
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        if not self.low <= self.value <= self.high:
+            raise ValueError("a value lies within its interval")
+        return self
+
+
+class Curve(BaseModel):
+    """x, y: what the axes show. non_private: the value at epsilon inf. made_with: how it was
+    measured, so that it can be repeated."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    title: Text
+    x: Text
+    y: Text
+    unit: Text
+    points: Annotated[list[Point], Field(min_length=1, max_length=MOST_POINTS)]
+    non_private: Finite
+    made_with: Text
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        epsilons = [point.epsilon for point in self.points]
+        if sorted(set(epsilons)) != epsilons:
+            raise ValueError("epsilons rise from point to point")
+        return self
+
+
+_CURVES = TypeAdapter(Annotated[list[Curve], Field(max_length=MOST_CURVES)])
+
+
+def read_curves(path: Path) -> tuple[Curve, ...]:
+    """The curves of a JSON file, a list; ConfigError says where it is wrong."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ConfigError(f"{path}: is too large for a file of curves.")
+        return tuple(_CURVES.validate_python(strict_json.parse(path.read_bytes())))
+    except strict_json.Refused as refused:
+        raise ConfigError(f"{path}: is not read: {refused}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the list"
+        raise ConfigError(f"{path}: {place} does not fit: {first['msg']}.") from None
+
 
 LONGEST_LIST = 100
 KNOWN = {"file", "curves", "scale", "without_guarantee"}
@@ -107,8 +174,7 @@ class ServedModel:
     @cached_property
     def items(self) -> tuple[Item, ...]:
         """The catalogue, in the model's order."""
-        own = list(self.ids.values())
-        recommended = ~np.isnan(self.model.predict(own, history={}))
+        recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
         catalogue = getattr(self.model, "catalogue_", None)
         domains: Mapping[Any, str] = {}
         if catalogue is not None:
@@ -116,8 +182,8 @@ class ServedModel:
             domains = dict(pairs)
         titles = self.model.titles_
         return tuple(
-            Item(text, titles.get(item), domains.get(item), bool(listed))
-            for (text, item), listed in zip(self.ids.items(), recommended, strict=True)
+            Item(text, titles.get(item), domains.get(item), item in recommended)
+            for text, item in self.ids.items()
         )
 
     @cached_property

@@ -9,18 +9,12 @@ receipts are stored for ever, and must not say what they forgot.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tacit.ledger import Holder
 from tacit.randomness import Source
-
-SALT = 16
-"""Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
-every state for ever, and without them what they said could be guessed from it."""
-_LONGEST = 128
 
 
 @dataclass(frozen=True)
@@ -52,29 +46,3 @@ def released_by(thing: Any) -> str | None:
 def holders_of(thing: Any, user: str) -> Iterable[Holder]:
     """Budgets that are this person's alone: `holders(self, user) -> Iterable[Holder]`."""
     return thing.holders(user) if hasattr(thing, "holders") else ()
-
-
-def state_of(kind: str, user: str) -> str:
-    """The name of a state that is one person's alone. Their name may be too long for one itself."""
-    return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
-
-
-def state_named(noun: str, tenant: str, name: str) -> str:
-    """The name of a served thing's state within the tenant: a digest where the names are long.
-
-    In the ledger it has at most `_LONGEST` signs, with the tenant's name before it.
-    """
-    plain = f"{noun}/{name}"
-    if len(f"{tenant}/{plain}") <= _LONGEST:
-        return plain
-    return f"{noun}/long/{hashlib.sha256(name.encode()).hexdigest()[:40]}"
-
-
-def salted(source: Source, content: bytes) -> bytes:
-    """Content of one person's state, so that its SHA-256 tells nothing."""
-    return source.words(SALT // 8).tobytes() + content
-
-
-def unsalted(state: bytes | None) -> bytes | None:
-    """What `salted` was given."""
-    return None if state is None else state[SALT:]

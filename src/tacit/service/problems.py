@@ -26,7 +26,7 @@ from tacit.ledger import (
     LedgerRefused,
     LedgerUnavailable,
 )
-from tacit.service.logs import Logger
+from tacit.service.monitoring import Logger
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"

@@ -19,9 +19,9 @@ from uvicorn.supervisors import Multiprocess
 
 from tacit.errors import ConfigError
 from tacit.service.app import create_app
+from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
-from tacit.service.logs import Logger, adopt
-from tacit.service.running import Service
+from tacit.service.monitoring import Logger, adopt
 from tacit.service.settings import PREFIX, Settings
 
 STOPS_WITHIN = 6

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tacit import randomness
-from tacit.designs.pdap.adaptive import Cap, Dap
-from tacit.designs.pdap.bandit import Bandit
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap.policies.bandit import Bandit
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.own_users import Cap, Dap
 from tacit.errors import ConfigError, DataError, NotFittedError
 
 

@@ -11,8 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap.context import Context, ContextSetting, Report
-from tacit.designs.pdap.context_loss import exponent_for, loss
+from tacit.designs.pdap.policies.local.context import (
+    Context,
+    ContextSetting,
+    Report,
+    exponent_for,
+    loss,
+)
+from tacit.designs.pdap.policies.metering import Device
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import replay, simulation
 
@@ -165,7 +171,7 @@ def test_without_noise_it_is_greedy_on_exact_means():
 def test_a_device_stops_at_its_limit():
     """Three visits at epsilon 1 out of a lifetime of 3.5; then uniform arms and no report."""
     policy = context()
-    device = policy.device(lifetime_epsilon=3.5)
+    device = Device(policy, lifetime_epsilon=3.5)
     for _ in range(10):
         choice = device.select(HERE)
         device.update(choice, 1.0)
@@ -180,7 +186,7 @@ def test_a_device_stops_at_its_limit():
 
 def test_a_visit_is_reported_once():
     """A second report of the same visit would be a second answer, which was not paid for."""
-    device = context().device(lifetime_epsilon=9.0)
+    device = Device(context(), lifetime_epsilon=9.0)
     choice = device.select(HERE)
     device.update(choice, 1.0)
     with pytest.raises(PrivacyError, match="already"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.data import synthetic_rewards as rewards
-from tacit.designs.pdap.adaptive import Dap
-from tacit.designs.pdap.compiled import compiled
-from tacit.designs.pdap.control import Setting, practical
+from tacit.designs.pdap.policies.published.compiled import compiled
+from tacit.designs.pdap.policies.published.control import Setting, practical
+from tacit.designs.pdap.policies.published.own_users import Dap
 
 SIZES = {"videos": 10, "neighbours": 0, "horizon": 20_000}
 

@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.forwarding_card import forwarded
+from tacit.designs.pdap.guarantees import forwarded
 from tacit.errors import ConfigError
 
 HERE, THERE = np.array([0.1, 0.2]), np.array([0.9, 0.8])

@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant, ZCDPAccountant
-from tacit.designs.pdap.hosting import Host, answer_range
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_estimates import Estimates, posterior
-from tacit.designs.pdap.joint_grid import MOST_CELLS, Grid, slices_for
-from tacit.designs.pdap.joint_metering import Metered
-from tacit.designs.pdap.joint_noise import GRAIN
-from tacit.designs.pdap.joint_plan import PARTS, Choices, plan
-from tacit.designs.pdap.joint_setting import JointSetting, PublicData
-from tacit.designs.pdap.joint_sums import Observation
+from tacit.designs.pdap.policies.base import Host, answer_range
+from tacit.designs.pdap.policies.joint.cells import MOST_CELLS, Grid, slices_for
+from tacit.designs.pdap.policies.joint.estimates import PARTS, Choices, Estimates, plan, posterior
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.noise import GRAIN
+from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
+from tacit.designs.pdap.policies.joint.sums import Observation
+from tacit.designs.pdap.policies.metering import Metered
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation

@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap import sound_guarantees as cards
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_cells import FIRST, NoisyCells
-from tacit.designs.pdap.joint_grid import MOST_CELLS
-from tacit.designs.pdap.joint_noise import GRAIN
-from tacit.designs.pdap.joint_plan import Choices
-from tacit.designs.pdap.joint_setting import JointSetting
-from tacit.designs.pdap.joint_sums import Observation
-from tacit.designs.pdap.storing import saved
+from tacit.designs.pdap import guarantees as cards
+from tacit.designs.pdap.persistence import saved
+from tacit.designs.pdap.policies.joint.cells import FIRST, MOST_CELLS, NoisyCells
+from tacit.designs.pdap.policies.joint.estimates import Choices
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.noise import GRAIN
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint.sums import Observation
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation

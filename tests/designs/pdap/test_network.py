@@ -9,12 +9,12 @@ import pytest
 
 from tacit import randomness
 from tacit.data.synthetic_rewards import generate
-from tacit.designs.pdap.adaptive import Dap
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Reward
 from tacit.designs.pdap.network import Network
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.policies.published.own_users import Dap
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from tacit.designs.pdap import sound_guarantees as cards
-from tacit.designs.pdap.context import Context, ContextSetting
-from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap import guarantees as cards
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.local.context import Context, ContextSetting
 from tacit.errors import ConfigError
 from tacit.privacy import Basis, Trust
 from tacit.randomness import secure

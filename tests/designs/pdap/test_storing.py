@@ -9,12 +9,12 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.hosting import Host, answer_range
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_noise import GRAIN
-from tacit.designs.pdap.joint_setting import JointSetting
 from tacit.designs.pdap.messages import Offer, Reward, answered
-from tacit.designs.pdap.storing import MOST_SEEN, restore, saved
+from tacit.designs.pdap.persistence import MOST_SEEN, restore, saved
+from tacit.designs.pdap.policies.base import Host, answer_range
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.noise import GRAIN
+from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError

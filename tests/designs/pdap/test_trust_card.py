@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from tacit.designs.pdap.guarantees import learned_about_neighbours
 from tacit.designs.pdap.trust import NEVER, TrustSettings
-from tacit.designs.pdap.trust_card import learned_about_neighbours
 from tacit.errors import ConfigError
 
 

@@ -12,10 +12,8 @@ from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward
-from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import TrustSettings
-from tacit.designs.pdap.trust_noisy import GRAINS, NoisyPeer, largest_gap, tail
-from tacit.designs.pdap.uniform import Uniform
+from tacit.designs.pdap.policies.base import Choice, Uniform
+from tacit.designs.pdap.trust import GRAINS, NoisyPeer, TrustSettings, largest_gap, tail
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.mechanisms.laplace import LaplaceRelease

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from tacit import randomness
-from tacit.designs.pdap.adaptive import Dap
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
+from tacit.designs.pdap.policies.base import Host, Uniform
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.policies.published.own_users import Dap
 from tacit.designs.pdap.trust import TrustSettings
-from tacit.designs.pdap.uniform import Uniform
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
-from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.client_session import Gate
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import SecureSource, secure
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tacit.designs.prec import PRecSettings
+from tacit.designs.prec.client_session import failure
 from tacit.designs.prec.exact import floor_epsilon
-from tacit.designs.prec.gate import failure
 from tacit.errors import ConfigError
 
 

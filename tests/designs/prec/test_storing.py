@@ -19,7 +19,7 @@ from tacit.designs.prec import (
     Transcript,
     replay,
 )
-from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.client_session import Gate
 from tacit.errors import DataError, ModelFileError, PrivacyError
 from tacit.randomness import secure
 

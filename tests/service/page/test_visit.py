@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tacit.designs.private.device import DeviceLists
 from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.guarantees import ONLY_FOR
 from tacit.designs.standard_scheme.item_table import ItemTable
@@ -43,13 +44,69 @@ def titles(person: Any, disclosure: Disclosure) -> dict[Any, str]:
     return dict(zip(disclosure.items, shown, strict=True))
 
 
-def test_the_first_list_is_made_here_from_the_true_stars(visit, disclosure, fetched):
+RATED = (5, 4, 1, 3, 5, 2)
+
+
+def test_the_first_list_is_made_here_of_the_released_model(visit, disclosure, served):
+    """Titles in the order of the Python device; its card below; only public things are asked for,
+    by addresses that are the same whatever the stars."""
+    asked = []
+    for stars in (RATED, tuple(6 - given for given in RATED)):
+        person = visit()
+        person.rate(stars)
+        person.page.get_by_role("button", name="Next: your list").click()
+        section = person.page.get_by_role("region", name="For you", exact=True)
+        section.get_by_text("Nothing leaves this browser").wait_for()
+        section.get_by_text("(1, 1e-06)-differentially private").first.wait_for()
+        listed = section.locator(".list h2").all_inner_texts()
+        with urllib.request.urlopen(f"{served.address}/api/models/lists/device") as answer:
+            lists = DeviceLists.decode(answer.read())
+        by_item = titles(person, disclosure)
+        own = dict(zip(disclosure.items, map(float, stars), strict=False))
+        assert listed == [by_item[item] for item, _ in lists.rank(own)]
+        assert {request.method for request in person.sent} == {"GET"}
+        assert not any(request.post_data_buffer for request in person.sent)
+        # A set: the card may be drawn, and so fetched, once more while the page loads.
+        asked.append({request.url for request in person.sent})
+    assert asked[0] == asked[1]
+
+
+def test_before_any_star_the_list_is_the_models_popular_films(visit, served):
+    """And the page says so."""
+    person = visit()
+    person.page.wait_for_selector(".films")
+    person.step("Your list")
+    section = person.page.get_by_role("region", name="For you", exact=True)
+    section.get_by_text("These are popular films").wait_for()
+    assert section.locator(".list h2").count() == 10
+
+
+def test_a_damaged_model_leaves_the_other_ways_to_a_list(visit):
+    """One byte changed on the way: the model is not used, and the table's list comes first."""
+    person = visit()
+
+    def damaged(route: Any) -> None:
+        body = bytearray(route.fetch().body())
+        body[len(body) // 2] ^= 1
+        route.fulfill(body=bytes(body))
+
+    person.page.route("**/api/models/lists/device", damaged)
+    person.page.reload()
+    person.rate(RATED)
+    person.step("Your list")
+    person.page.get_by_role("heading", name="For you", level=1).wait_for()
+    person.page.get_by_text("which films go together").wait_for()
+    assert person.page.get_by_role("heading", level=1).count() == 1
+
+
+def test_a_list_is_made_here_by_the_published_table(visit, disclosure, fetched):
     """Titles in the order of `ItemTable.rank`; nothing but public things was asked for."""
     person = visit()
-    person.rate((5, 4, 1, 3, 5, 2))
+    person.rate(RATED)
     person.page.get_by_role("button", name="Next: your list").click()
-    person.page.get_by_text("Nothing leaves this browser").wait_for()
-    listed = person.page.locator(".list h2").all_inner_texts()
+    section = person.page.get_by_role("region", name="By the table of films that go together")
+    section.get_by_text("Nothing leaves this browser").wait_for()
+    listed = section.locator(".list h3").all_inner_texts()
     levels = {item: given - 1 for item, given in zip(disclosure.items, (5, 4, 1, 3, 5, 2))}  # noqa: B905
     table = ItemTable.decode(fetched("/item-table"))
     by_item = titles(person, disclosure)
@@ -65,7 +122,8 @@ def test_without_an_item_table_the_list_comes_with_the_first_letter(visit, discl
     person.step("Your list")
     person.page.get_by_role("heading", name="What most people like").wait_for()
     liked = [item for item in json.loads(fetched("/popular"))["items"] if item > len(STARS)]
-    listed = person.page.locator(".list h2").all_inner_texts()
+    section = person.page.get_by_role("region", name="What most people like")
+    listed = section.locator(".list h3").all_inner_texts()
     by_item = titles(person, disclosure)
     assert listed == [by_item[item] for item in liked[:10]]
     assert {request.method for request in person.sent} == {"GET"}
@@ -73,7 +131,7 @@ def test_without_an_item_table_the_list_comes_with_the_first_letter(visit, discl
     person.letters_are_written()
     person.send("stars")
     person.step("Your list")
-    person.page.locator(".by-letter .list h2").nth(9).wait_for()
+    person.page.locator("[aria-labelledby=by-letter] .list h3").nth(9).wait_for()
 
 
 def without_table(route: Any) -> None:
@@ -97,13 +155,13 @@ def test_the_list_by_letter_is_what_the_python_device_makes_of_the_same_answer(v
     expected = [item for item, _, _ in ranked if item not in rated][:10]
     by_item = titles(person, disclosure)
     for _ in range(2):
-        listed = person.page.locator(".by-letter .list li")
+        listed = person.page.locator("[aria-labelledby=by-letter] .list li")
         assert listed.locator("h3").all_inner_texts() == [by_item[item] for item in expected]
         about = [f"about {completed[item]:.1f}" for item in expected]
         assert listed.locator(".about").all_inner_texts() == about
         person.sent.clear()
         person.page.reload()
-        person.page.wait_for_selector(".by-letter .list")
+        person.page.wait_for_selector("[aria-labelledby=by-letter] .list")
         asked = [request.url for request in person.sent if request.method != "GET"]
         assert all("letters" not in url for url in asked)
 

@@ -14,12 +14,12 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.neighbours import Reach
+from tacit.designs.pdap.serve.served import ServedVendor
 from tacit.service import Service, Settings, create_app
-from tacit.service.demos.vendors import NAMES, make_two
-from tacit.service.logs import Logger
-from tacit.service.vendors.reach import Reach
-from tacit.service.vendors.served import ServedVendor
+from tacit.service.monitoring import Logger
 
 ADDRESSES = ("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 

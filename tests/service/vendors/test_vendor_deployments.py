@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.designs.pdap.messages import Forward
+from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.served import ServedVendor
+from tacit.designs.pdap.serve.signatures import new_vendor_key, sign_request
 from tacit.errors import ConfigError
 from tacit.service import Service, Settings, create_app
-from tacit.service.demos.vendors import NAMES, make_two
-from tacit.service.vendors.served import ServedVendor
-from tacit.service.vendors.signatures import new_vendor_key, sign_request
 
 RAW = (0.2, 0.7)
 LONG = "n" * 64

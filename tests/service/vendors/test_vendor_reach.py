@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from tacit.service.vendors import reach
-from tacit.service.vendors.reach import EVERY, MOST_REST, Reach
+from tacit.designs.pdap.serve import neighbours as reach
+from tacit.designs.pdap.serve.neighbours import EVERY, MOST_REST, Reach
 
 
 class Clock:

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.cli.app import main
-from tacit.errors import ConfigError
-from tacit.service.keys import make_private
-from tacit.service.vendors.signatures import (
+from tacit.designs.pdap.serve.signatures import (
     NotSigned,
     audience_of,
     base_of,
@@ -26,6 +24,8 @@ from tacit.service.vendors.signatures import (
     sign_answer,
     sign_request,
 )
+from tacit.errors import ConfigError
+from tacit.service.keys import make_private
 
 KEY, STRANGER = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 BODY, NOW, NONCE = b"\x01\x02\x03", 1_700_000_000.0, "00112233445566778899aabbccddeeff"

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
+from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.served import ServedVendor, StateCache
+from tacit.designs.pdap.serve.state import KEPT, UNLEARNED, VendorState, pack, unpack
 from tacit.errors import ConfigError
-from tacit.service.demos.vendors import NAMES, make_two
 from tacit.service.deployment import Deployment
 from tacit.service.idempotency import reply
-from tacit.service.vendors.packing import pack, unpack
-from tacit.service.vendors.served import ServedVendor, StateCache
-from tacit.service.vendors.vendor_state import KEPT, UNLEARNED, VendorState
 
 HERE = np.array([0.2, 0.7])
 

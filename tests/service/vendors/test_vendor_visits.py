@@ -14,15 +14,15 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
-from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import Forward, Offer
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.serve.served import ServedVendor
+from tacit.designs.pdap.serve.signatures import audience_of, sign_answer, sign_request
+from tacit.designs.pdap.serve.visits import ticket_of
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.service import Service, create_app
 from tacit.service.keys import Caller, Role
-from tacit.service.vendors.served import ServedVendor
-from tacit.service.vendors.signatures import audience_of, sign_answer, sign_request
-from tacit.service.vendors.visits import ticket_of
 
 RAW = (0.123456789, 0.987654321)
 
@@ -95,7 +95,7 @@ def test_a_retry_after_a_lost_offer_keeps_to_what_was_shown(pair):
 def test_a_retry_after_a_crash_sends_the_same_bytes(pair, again, monkeypatch):
     """Home dies between spending and showing: the retry, at a new process, forwards what was paid
     for and pays no more."""
-    from tacit.service.vendors import visits
+    from tacit.designs.pdap.serve import visits
 
     def dies(*_):
         raise RuntimeError

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, option
+from tacit.design import Design, Served, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -32,8 +32,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def _published(epsilon: float) -> tuple[Guarantee, ...]:
-    from tacit.designs.pdap import guarantees
-    from tacit.designs.pdap.control import Setting
+    from tacit.designs.pdap.policies.published import guarantees
+    from tacit.designs.pdap.policies.published.control import Setting
 
     setting = Setting(**SIZES, horizon=200_000)
     return (
@@ -43,13 +43,12 @@ def _published(epsilon: float) -> tuple[Guarantee, ...]:
 
 
 def _sound(epsilon: float) -> tuple[Guarantee, ...]:
-    from tacit.designs.pdap import sound_guarantees
-    from tacit.designs.pdap.context import Context, ContextSetting
+    from tacit.designs.pdap import guarantees as sound_guarantees
     from tacit.designs.pdap.forwarding import Agreement
-    from tacit.designs.pdap.forwarding_card import forwarded
-    from tacit.designs.pdap.joint_setting import JointSetting
+    from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
+    from tacit.designs.pdap.policies.joint.settings import JointSetting
+    from tacit.designs.pdap.policies.local.context import Context, ContextSetting
     from tacit.designs.pdap.trust import TrustSettings
-    from tacit.designs.pdap.trust_card import learned_about_neighbours
     from tacit.randomness import secure
     from tacit.recommenders.baselines.linucb import LinUCB
     from tacit.recommenders.baselines.linucb_card import linear
@@ -67,6 +66,11 @@ def _sound(epsilon: float) -> tuple[Guarantee, ...]:
     )
 
 
+def contenders(*_: Any) -> str:
+    """Why `tacit compare` leaves it out."""
+    return "it learns from visits with rewards, not from ratings: tacit simulate pdap"
+
+
 DESIGN = Design(
     "pdap",
     "P-DAP",
@@ -75,4 +79,22 @@ DESIGN = Design(
     CardSettings,
     cards,
     "tacit audit pdap  looks for violations of it.",
+    {
+        "audit": "audit.bench:audit",
+        "simulate": "experiment.commands:SIMULATE",
+        "tour": "experiment.tour:tour",
+        "compare": "design:contenders",
+        "reproduce": "reproduce:ITEMS",
+    },
+    "Works from about 12,500 visits of each of four vendors at epsilon 1: half the regret "
+    "of videos chosen by chance, on generated clicks. Popular videos were not compared.",
+    served=(
+        Served(
+            "vendors",
+            "serve.served:ServedVendor",
+            "serve.resources:router",
+            "serve.demo:make_demo",
+            counts_names=True,
+        ),
+    ),
 )

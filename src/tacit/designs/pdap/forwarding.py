@@ -27,7 +27,7 @@ from tacit.designs.pdap.messages import (
     REQUEST_BYTES,
     Forward,
 )
-from tacit.designs.pdap.policy import checked_context
+from tacit.designs.pdap.policies.base import checked_context
 from tacit.errors import ConfigError
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse

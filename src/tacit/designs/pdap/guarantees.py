@@ -1,338 +1,345 @@
-"""What the published policies claim, and whether it holds. Figures are computed here."""
+"""Cards of the sound learners, of what crosses between vendors, and what is learned about them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import get_args
 
-from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarded_users import Reading
+from tacit.accounting import PureAccountant, ZCDPAccountant
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.policies.joint.noise import NodeNoise
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.local.context import Context
+from tacit.designs.pdap.policies.published.guarantees import without_noise as without_noise
+from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.mechanisms.parameters import check_epsilon
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.randomness import secure
 
-_PAPER = (
-    "Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video "
-    "recommendation with multimedia big data in social networks (2015)"
+_VISIT = Adjacency("visit", "add or remove")
+_CONTEXT = Adjacency("visit", "replace")
+_JOINT = (
+    "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint privacy",
+    "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
 )
 _TREES = (
     "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
     "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010)",
 )
-_CONTEXT = Adjacency("attribute value", "replace")
-_REWARD = Adjacency("reward", "replace")
-_VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
-_EXAMPLE = 0.1
-"""epsilon' of the exact examples of one draw."""
-NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
+_DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler"
+_NOT_JOINT = (
+    "a user's own video, towards anyone who sees it: it depends on the user's own context",
+    "the user's own vendor, which sees contexts and rewards, and a neighbour that gets a request",
+    "that a visit took place, and when: arrivals are counted in public",
+    "what a vendor learns about its neighbours: that costs extra and has its own card",
+)
 
 
-def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
-    """The cards of one published policy, for its own users and for those it is forwarded.
-
-    epsilon: as the policy is given it, of one draw and of one reward; without noise inf.
-    """
-    if name not in NAMES:
-        raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
-    if name in ("cap", "solo", "dup", "dap") or math.isinf(epsilon):
-        return (without_noise(name.upper()),)
-    geometric = name == "gp-dap"
-    own = own_users(setting, epsilon, geometric)
-    return (own, forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
-
-
-def without_noise(name: str) -> Guarantee:
-    """CAP, solo, DUP, DAP; and any other learner of this folder at epsilon = inf."""
+def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
+    """visits_per_person: how many are learned at most (`Metered`); None: nothing limits them."""
+    if math.isinf(setting.epsilon):
+        return without_noise("sound-joint")
+    epsilon, delta = joint_price(setting.noise)
     return Guarantee(
-        name=f"{name} without noise",
+        name="Sound joint privacy: noisy sums per cell and arm",
         sentence=(
-            "Nobody is protected: what is shown, learned and sent is computed from contexts and "
-            "clicks without noise."
+            f"What all others are shown is {_pair(epsilon, delta)}-differentially private for each "
+            "visit: for its context, the arm and the reward together."
         ),
-        protects="nobody",
-        adjacency=Adjacency("visit", "add or remove"),
-        against="everyone who sees what is shown or sent, and vendors that users are forwarded to",
+        protects="one visit: its context, the arm that was shown, and the reward",
+        adjacency=_VISIT,
+        against=(
+            "everyone else together, with all they are ever shown and every table that is "
+            "released; a visit replaced by another costs twice as much"
+        ),
         trust=Trust.OWN_VENDOR,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
-        lifetime="every visit reveals more",
-        assumptions=(),
-        not_covered=(
-            "everything: this is a baseline for comparison",
-            "a forwarded context, which the neighbour sees in the clear",
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=_lifetime(setting, visits_per_person, epsilon),
+        lifetime_epsilon=None if visits_per_person is None else visits_per_person * epsilon,
+        lifetime_delta=None
+        if visits_per_person is None
+        else _grouped(delta, epsilon, visits_per_person),
+        assumptions=(
+            _fixed(setting),
+            _released(setting),
+            "which arms can be shown at a visit is public",
+            "when arms join or leave is public",
+            "every choice is made from the visitor's own context and from released sums",
+            "a reward enters within its public range; one from a neighbour is noised again",
         ),
-        sources=(_PAPER,),
+        not_covered=(
+            *_NOT_JOINT,
+            "a person with several visits, beyond what `lifetime` says",
+            *(
+                ()
+                if visits_per_person is None
+                else (
+                    "one visit of a person beyond their limit: it lets another of their visits in",
+                )
+            ),
+            "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
+        ),
+        sources=(*_JOINT, *(_TREES if setting.release == "tree" else ()), _DISCRETE),
     )
 
 
-def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
-    """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
+def joint_price(noise: NodeNoise) -> tuple[float, float]:
+    """(epsilon, delta) of one visit, from the noise that is really drawn."""
+    if noise.delta == 0:
+        return PureAccountant().add(noise.event).epsilon(), 0.0
+    return ZCDPAccountant().add(noise.event).epsilon(noise.delta), noise.delta
+
+
+def answer(epsilon: float) -> Guarantee:
+    """What a vendor sends back about a forwarded user's reward."""
+    check_epsilon(epsilon)
+    if math.isinf(epsilon):
+        return without_noise("host")
+    exact = PureAccountant().add(BitRelease(epsilon).event).epsilon()
     return Guarantee(
-        name=f"{_title(geometric)}, own users (ExP-DAP)",
-        sentence=(
-            "The paper's claim is refuted: no epsilon holds for a person's context or visit. This "
-            "policy is for reproduction, not for use."
-        ),
-        protects="nobody reliably: most decisions are made without noise",
-        adjacency=_CONTEXT,
-        against="anyone who sees what is shown to this user and to later users",
+        name="Noised reward of a forwarded visit",
+        sentence=f"One answer is {exact:g}-differentially private for the reward it is about.",
+        protects="one reward that a video of this vendor got",
+        adjacency=Adjacency("reward", "replace"),
+        against="the vendor that forwarded, with all it was ever sent",
         trust=Trust.OWN_VENDOR,
-        basis=Basis.REFUTED,
-        epsilon=None,
-        delta=None,
-        lifetime="every visit is a new draw; nothing bounds their sum",
-        assumptions=(),
+        basis=Basis.PROVED,
+        epsilon=exact,
+        delta=0.0,
+        lifetime="one answer per forwarded visit; n rewards of one video are n answers",
+        assumptions=("the reward is 0 or 1, and is sent by randomised response from the first on",),
         not_covered=(
-            _VENDOR,
-            "a forwarded context, which the neighbour sees in the clear",
-            "that the user visited, and when",
+            "the video itself, which is shown to the forwarded user",
+            "how popular a video is: that takes many answers, and their costs add up",
+            "the context of the user who was forwarded, which this vendor sees",
+        ),
+        sources=("Warner: Randomized response (JASA 1965)",),
+    )
+
+
+def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guarantee:
+    """lifetime_epsilon: what a `Device` spends at most; None: nothing limits it."""
+    if math.isinf(policy.epsilon):
+        return without_noise("sound-context")
+    epsilon = PureAccountant().add(policy.event).epsilon()
+    if lifetime_epsilon is not None and lifetime_epsilon < epsilon:
+        raise ConfigError(f"A lifetime of {lifetime_epsilon:g} does not cover one visit.")
+    local = policy.setting.vendor_sees == "reports"
+    return Guarantee(
+        name="Sound local privacy of the context" + ("" if local else ", of what is shown alone"),
+        sentence=(
+            f"All that leaves the device at a visit is {epsilon:g}-differentially private: the arm "
+            "asked for, and the report of cell and reward."
+            if local
+            else f"What is shown at a visit is {epsilon:g}-differentially private for its context."
+        ),
+        protects=(
+            "one visit's context, and whether the visitor liked what was shown"
+            if local
+            else "one visit's context, from an observer who sees what is shown and nothing else"
+        ),
+        adjacency=_CONTEXT,
+        against=(
+            "everyone, the vendor included, with all arms asked for and all reports"
+            if local
+            else "an observer of what is shown at this visit"
+        ),
+        trust=Trust.NOBODY if local else Trust.OWN_VENDOR,
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=0.0,
+        lifetime=(
+            "N visits cost N times as much; nothing limits them"
+            if lifetime_epsilon is None
+            else "the device stops: from then on arms are uniform and nothing is reported"
+        ),
+        lifetime_epsilon=lifetime_epsilon,
+        lifetime_delta=None if lifetime_epsilon is None else 0.0,
+        assumptions=(
+            "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
+            (
+                "the vendor learns from reports alone and never sees the context"
+                if local
+                else "the vendor sees contexts and rewards; they stay with it"
+            ),
+            f"the draw loses exactly {policy.draw_loss:.6g}; the rest is the report's",
+        ),
+        not_covered=(
+            *(
+                ()
+                if local
+                else (
+                    "earlier visits, whose exact rewards are in the tables",
+                    "the vendor, and anyone who reads its memory",
+                )
+            ),
+            "that a visit took place, when, and from which address",
+            "a context sent along with a forwarded request: it is a release of its own",
+            "what an observer learns from seeing the user watch the video, apart from the choice",
         ),
         sources=(
-            _PAPER,
-            "McSherry, Talwar: Mechanism design via differential privacy (2007)",
-            "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
-        ),
-        claims=(
-            _draw(setting, epsilon, geometric),
-            _rest_of_algorithm_1(),
-            _past(),
-            _impossible(),
-            _waiting(setting, epsilon, geometric),
-            *((_geometric(setting, epsilon),) if geometric else ()),
+            "McSherry, Talwar: Mechanism design via differential privacy (FOCS 2007)",
+            "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
+            "Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016)",
         ),
     )
 
 
-def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
-    """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
+def _fixed(setting: JointSetting) -> str:
+    if setting.partition == "grid":
+        return "the grid, the horizon and the ends of epochs are fixed beforehand"
+    return (
+        "the horizon and the ends of epochs are fixed beforehand; cells split between epochs, by "
+        "sums that were released, and a visit counts in the cell that it had then"
+    )
+
+
+def _released(setting: JointSetting) -> str:
+    noise = "Gaussian" if setting.delta > 0 else "Laplace"
+    steps = -(-setting.horizon // setting.tree_step)
+    if setting.release == "epochs":
+        return f"each visit enters one release of one pair of sums, with {noise} noise"
+    return (
+        f"each visit is in at most {setting.nodes} = floor(log2 {steps}) + 1 blocks of a "
+        f"binary tree on public time, each with {noise} noise"
+    )
+
+
+def _lifetime(setting: JointSetting, visits: int | None, epsilon: float) -> str:
+    ends = (
+        f"after {setting.horizon} arrivals nothing more is learned"
+        if setting.at_horizon == "stop"
+        else f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
+    )
+    if visits is None:
+        return f"{ends}; a person with N visits pays N times {epsilon:g}"
+    return f"{ends}; of one person {visits} visits are learned, and the others are not"
+
+
+def _grouped(delta: float, epsilon: float, visits: int) -> float:
+    """Group privacy (Dwork, Roth, 2014, Theorem 2.2 and after): delta N e^((N - 1) epsilon)."""
+    if delta == 0:
+        return 0.0
+    return min(1.0, delta * visits * math.exp(min(700.0, (visits - 1) * epsilon)))
+
+
+def _pair(epsilon: float, delta: float) -> str:
+    return f"{epsilon:g}" if delta == 0 else f"({epsilon:g}, {delta:g})"
+
+
+_REQUEST = (
+    "that a request was made, when, and to whom: a policy that forwards depending on the "
+    "context reveals the true cell"
+)
+_OF_ALL = (
+    "every visit is sent to all neighbours that can be asked; no context decides which those are",
+    "only the own vendor shows the video and sees the click: no neighbour learns whose offer won",
+)
+_OWN_VENDOR = "the user's own vendor, which knows the context"
+
+
+def forwarded(
+    agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
+) -> Guarantee:
+    """visits: of one person that are forwarded at most; None: nothing limits them.
+
+    asks_all: as the `Vendor`'s. False: the card is for the content of a request alone.
+    """
+    spent = Forwarder(agreement, randomness=secure()).visit_epsilon
+    if math.isinf(spent):
+        raise ConfigError("A context in the clear has no card: nothing protects it.")
+    limited = visits is not None
     return Guarantee(
-        name=f"{_title(geometric)}, forwarded users (LaP-DAP)",
+        name="Context that is forwarded",
         sentence=(
-            "The paper's claim is refuted: no epsilon holds for a video, nor for one reward. This "
-            "policy is for reproduction, not for use."
+            f"What all other vendors see together of one visit's context is {spent:g}-"
+            "differentially private: each visit sends the same randomised cell to all of them, "
+            "whatever is shown."
+            if asks_all
+            else "Given that a request is made, what all other vendors read in it about the "
+            f"visit's context is {spent:g}-differentially private. Whether one is made, when, and "
+            "to whom depends on the context itself, and no epsilon covers that."
         ),
-        protects="nobody reliably: rewards are sent without noise while a video is explored",
-        adjacency=_REWARD,
-        against="the vendor that forwards, with all it was ever sent",
+        protects="the context of one visit" + ("" if asks_all else ", in the request's content"),
+        adjacency=Adjacency("visit", "replace"),
+        against="all vendors it is forwarded to, even if they combine all they got",
         trust=Trust.OWN_VENDOR,
-        basis=Basis.REFUTED,
-        epsilon=None,
-        delta=None,
-        lifetime="a video is chosen again and again: each reward is another one",
-        assumptions=(),
+        basis=Basis.PROVED,
+        epsilon=spent,
+        delta=0.0,
+        lifetime=(
+            f"{visits} visits of one person, then nothing of theirs is forwarded"
+            if limited
+            else "every visit costs as much again, unless a Forwarder reuses answers or has a "
+            "budget"
+        ),
+        lifetime_epsilon=spent * visits if visits is not None else None,
+        lifetime_delta=0.0 if limited else None,
+        assumptions=(
+            "a retry, and another vendor, get the bytes of the first request",
+            f"{agreement.slices} slices of {agreement.features} features were agreed on beforehand",
+            *(_OF_ALL if asks_all else ()),
+        ),
         not_covered=(
-            "the video, which is delivered to the user whom the other vendor forwarded",
-            "the forwarded context, in the clear",
-            _VENDOR,
+            "when the visit was" if asks_all else _REQUEST,
+            "the connection: addresses, times, accounts",
+            "that a neighbour's video was fetched or clicked, where that neighbour sees it",
+            _OWN_VENDOR,
         ),
-        sources=(_PAPER, *_TREES),
-        claims=(
-            _unit(epsilon),
-            _scales(setting, epsilon),
-            _levels(),
-            _rest_of_algorithm_2(),
-            *((_geometric(setting, epsilon),) if geometric else ()),
+        sources=(
+            "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
+            "Erlingsson, Pihur, Korolova: RAPPOR (CCS 2014), for answers that are kept",
         ),
     )
 
 
-def _title(geometric: bool) -> str:
-    return "GP-DAP (published)" if geometric else "P-DAP (published)"
-
-
-def _figures(write: Callable[[int], float], levels: tuple[int, ...] = (3, 5, 7)) -> str:
-    return ", ".join(f"{write(level):.4g} at level {level}" for level in levels)
-
-
-def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
-    def loss(videos: int) -> Callable[[int], float]:
-        return lambda level: theory.selection_loss(
-            theory.draw_exponent(_EXAMPLE, 1, 2, 1, level), videos
-        )
-
-    deepest = _deepest(setting)
-    m, alpha = setting.slices, setting.smoothness
-    used = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
-    ratio = theory.draw_exponent(used, setting.lipschitz, m, alpha, deepest)
-    return Claim(
-        "Lemma 2 and Theorem 4: Delta u = L m^(-alpha l), so that a draw costs epsilon'",
-        "false: that bounds a mean within a cell. Contexts in one cell have the same chances, and "
-        "means of two cells differ by up to 1",
-        (
+def learned_about_neighbours(
+    caution: TrustSettings, *, visits_per_person: int | None = None
+) -> Guarantee:
+    """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
+    if math.isinf(caution.epsilon) or not caution.looks:
+        raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
+    epsilon = PureAccountant().add(release_for(caution, caution.epsilon).event).epsilon()
+    limited = visits_per_person is not None
+    return Guarantee(
+        name="What is learned about neighbours",
+        sentence=(
+            f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
+            "for each visit, on top of what its learner costs: it follows from public time and "
+            f"from noisy sums, one release per neighbour and {caution.epoch} visits."
+        ),
+        protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
+        adjacency=Adjacency("visit", "add or remove"),
+        against=(
+            "everyone else together, with all noisy sums; a visit replaced by another costs twice "
+            "as much"
+        ),
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.PROVED,
+        epsilon=epsilon,
+        delta=0.0,
+        lifetime="a person with N visits pays N times",
+        lifetime_epsilon=visits_per_person * epsilon if visits_per_person is not None else None,
+        lifetime_delta=0.0 if limited else None,
+        assumptions=(
+            "which arms were open at a visit, and when neighbours join or leave, is public",
             (
-                f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, "
-                f"exact: {_figures(loss(2))}"
+                "a visit counts for the one neighbour whose offer is to be shown; its parts count "
+                "once each, in whatever epoch"
             ),
-            f"the same with 1,000 videos: {_figures(loss(1000))}",
-            (
-                f"this setting's deepest cells, level {deepest} at most: up to "
-                f"{theory.selection_loss(ratio, setting.videos):.4g} a visit for the claimed "
-                f"{epsilon:g}; N visits cost N times as much"
-            ),
-            f"with Delta u = 1: {theory.selection_loss(epsilon / 2, setting.videos):.3g} a draw",
+            f"rewards that neighbours state are clamped to {caution.low:g} to {caution.high:g}"
+            if caution.believed
+            else "what a neighbour states about rewards is not used",
+        ),
+        not_covered=(
+            "how a neighbour uses that it was asked: it may answer others differently",
+            "a vendor whose own learner has no guarantee: the same rules then use exact numbers",
+        ),
+        sources=(
+            "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
+            "Ghosh, Roughgarden, Sundararajan (STOC 2009), for noise on integers",
         ),
     )
-
-
-def _rest_of_algorithm_1() -> Claim:
-    return Claim(
-        "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
-        "false: all but the draw follows from the cell without noise",
-        (
-            (
-                "one cell still needs video 1 and another video 2: what is shown reveals the cell "
-                "(epsilon infinite)"
-            ),
-            (
-                "own videos of one cell are all better than the best neighbour, and of another "
-                "cell worse: own or forwarded reveals the cell (epsilon infinite)"
-            ),
-            (
-                "a cell that is one visit short of its split: the next visit decides whether "
-                "later visitors get exploration (epsilon infinite for the presence of a visit)"
-            ),
-        ),
-    )
-
-
-def _past() -> Claim:
-    cases = ((0, 10), (3, 6))
-    found = (
-        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}, "
-        f"bounded by {theory.past_reward_bound(0.5, 2.0**-level, n):.4g}"
-        for level, n in cases
-    )
-    return Claim(
-        "Theorem 4 covers all past users",
-        "false: the draw does protect a past reward, but by the sum of epsilon / (2 Delta u N) "
-        "over the draws that follow",
-        (f"claimed 0.5, two videos explored once, exact: {'; '.join(found)}",),
-    )
-
-
-def _impossible() -> Claim:
-    wrong = ", ".join(
-        f"{theory.least_error(epsilon):.4g} at epsilon {epsilon:g}" for epsilon in (0.01, 0.1, 1.0)
-    )
-    return Claim(
-        "Theorem 4 and Corollary 2: private in the arriving context, and of sublinear regret",
-        "cannot both hold: a choice that is private in its own context is wrong at least this "
-        "often on one of two contexts with different best videos",
-        (f"1 / (1 + e^epsilon): {wrong}, in every round",),
-    )
-
-
-def _waiting(setting: Setting, epsilon: float, geometric: bool) -> Claim:
-    gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, 0.05)
-    where = "in a cell of any level" if geometric else "in the whole cube, more in smaller cells"
-    return Claim(
-        "Corollary 2: the regret's bound is sublinear in T",
-        "the printed bound swaps two factors and holds e^K; and with Gamma of Lemma 5 neighbours "
-        "are explored for longer than the horizon unless epsilon or T is large",
-        (
-            (
-                f"Gamma / 4 at epsilon {epsilon:g}: {gamma / 4:,.0f} visits to each neighbour "
-                f"{where}; the horizon is {setting.horizon:,}"
-            ),
-            (
-                f"without noise and uniform contexts, d = {setting.dimension}: regret of the order "
-                f"T^{theory.regret_exponent(setting.dimension, setting.smoothness, setting.p):.3g}"
-            ),
-        ),
-    )
-
-
-def _geometric(setting: Setting, epsilon: float) -> Claim:
-    cases = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
-
-    def spent(case: tuple[float, float, float], power: float) -> float:
-        return theory.geometric_epsilon(0.01, *case, 2, power)
-
-    text = "; ".join(
-        f"{spent(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
-        for case in cases
-    )
-    together = ", ".join(f"{spent(case, 2):.6g}" for case in cases)
-    deepest = _deepest(setting)
-    here = theory.epsilon_at(epsilon, setting.slices, setting.smoothness, deepest, geometric=True)
-    return Claim(
-        "section VI: more people nearby, so a larger epsilon is enough",
-        "an epsilon that depends on how many people came is no guarantee; at its largest it is "
-        "epsilon_0 m^(alpha l_max), which grows without bound in T",
-        (
-            f"epsilon_0 = 0.01, m = 2, alpha = 1: {text}",
-            f"with Delta u = L m^(-alpha l) as well, up to {together} for one visit",
-            f"this setting, level {deepest}: {here:.4g}",
-        ),
-    )
-
-
-def _unit(epsilon: float) -> Claim:
-    return Claim(
-        "Theorem 5: a vendor's videos are hidden from its neighbours",
-        "it is about ONE reward. Another video changes all its rewards, and the video itself is "
-        "delivered to the neighbour's user",
-        (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
-    )
-
-
-def _scales(setting: Setting, epsilon: float) -> Claim:
-    def loss(reading: str) -> str:
-        scale = theory.noise_scale(
-            reading, setting.horizon, setting.neighbours + 1, setting.videos, epsilon
-        )
-        in_a_tree = reading != "line 9"
-        exact = theory.tree_loss(setting.horizon, scale) if in_a_tree else 1 / scale
-        return f"{reading}: scale {scale:.4g}, {exact:.4g} a reward"
-
-    return Claim(
-        "the noise is K log(T) / epsilon, Delta f / epsilon, th log(T) / epsilon, and epsilon over "
-        "M - 1 for each tree",
-        "four scales for one thing; a reward enters one tree, so neither K nor M - 1 belongs there",
-        tuple(loss(reading) for reading in get_args(Reading)),
-    )
-
-
-def _levels() -> Claim:
-    horizons = (2, 4, 8, 1024, 200_000)
-
-    def losses(levels: Callable[[int], float]) -> str:
-        return ", ".join(f"{theory.tree_loss(T, levels(T)):.3g} at T = {T:,}" for T in horizons)
-
-    return Claim(
-        "a reward is in log(T) nodes of a tree",
-        "it is in floor(log2 T) + 1: the root and the leaf both count",
-        (
-            f"claimed 1, noise log2(T) a node, exact: {losses(math.log2)}",
-            f"with the natural logarithm: {losses(math.log)}",
-            f"with floor(log2 T) + 1: {losses(theory.levels)}",
-        ),
-    )
-
-
-def _rest_of_algorithm_2() -> Claim:
-    return Claim(
-        "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
-        "false: most of it uses rewards without noise",
-        (
-            (
-                "while a video is explored, its reward is sent without noise: the outputs for 0 "
-                "and 1 never coincide (epsilon infinite)"
-            ),
-            (
-                "the largest mean is that of true rewards: at a tie, one reward decides which "
-                "video is shown (epsilon infinite)"
-            ),
-            "counts and splits are exact: for the presence of a visit, epsilon is infinite",
-        ),
-    )
-
-
-def _deepest(setting: Setting) -> int:
-    """The deepest level that contexts up to the horizon can reach."""
-    if setting.first_split >= setting.horizon:
-        return 0 if setting.first_split > setting.horizon else 1
-    bound = theory.deepest_level(setting.horizon, setting.first_split, setting.p, setting.slices)
-    return min(bound, setting.deepest)

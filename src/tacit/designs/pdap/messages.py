@@ -177,6 +177,17 @@ def answered(data: bytes) -> Offer | Refusal:
     return Refusal.decode(data) if refused else Offer.decode(data)
 
 
+def video_of(answer: bytes | None, request: bytes) -> str | None:
+    """None for everything but an offer to this very request."""
+    if answer is None:
+        return None
+    try:
+        message = answered(answer)
+    except MessageError:
+        return None
+    return message.video if isinstance(message, Offer) and message.request == request else None
+
+
 def require(true: bool, what: str) -> None:
     """MessageError saying `what` should be so."""
     if not true:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap.messages import LARGEST
-from tacit.designs.pdap.vendor import Vendor, Visit
+from tacit.designs.pdap.vendor import Vendor
+from tacit.designs.pdap.visit import Visit
 from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below
 

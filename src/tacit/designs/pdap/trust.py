@@ -17,16 +17,40 @@ Bound     A range of width w and words whose mean is off by g, more than the tol
           Words that are off by less shift its mean by less.
 Privacy   `Peer` looks at exact numbers of one's own users' visits and clicks at once, and decides
           who may be asked later: it is for a home whose learner promises nothing. For one that
-          promises something, trust_noisy.py has rules 3 to 5 on noisy sums that are paid for.
-          With believed=False, share=1 and failures=NEVER none of them looks at anybody.
+          promises something, `NoisyPeer` has rules 3 to 5 on noisy sums that are paid for, on
+          public time. With believed=False, share=1 and failures=NEVER none looks at anybody.
+Sums      Of one neighbour's visits: calls without an offer less calls with one; visits whose click
+          home saw; visits with a word and a click, and word - click in widths of the agreed range,
+          each without and with a click. Released after every `epoch` visits of home's, asked or
+          not, with discrete Laplace noise. Nothing else of these visits is looked at.
+          epsilon per visit, present or absent, at whatever pace its parts come in: it touches one
+          neighbour's sums, by 1 + 1 + 1 + w in all, w = the largest |word - click|. One that is
+          replaced by another may touch two neighbours, and costs twice as much.
+Noisily   3, on all sums so far: words end where the gap is beyond what tolerance, `errors` and the
+          noise explain. 4: until more than `proof` visits are seen beyond noise, and again once its
+          words have ended, a neighbour may be asked at every ceil(1 / share)-th visit only, and at
+          the first 4 `proof` ones. 5: where `failures` more calls fail than succeed beyond noise,
+          it is left alone for as many epochs as make `pause` visits, then for twice as many.
+Alarms    What noise explains is its Chernoff bound at a chance that sums to `alarm` over all
+          releases. So for all time, noise ends an honest neighbour's words, or proves one that was
+          never seen, each with a chance of `alarm` at most; and begins a pause with a chance of
+          `alarm` between two times that the rule starts anew.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import Event
 from tacit.errors import ConfigError
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.parameters import check_epsilon, check_whole
 
 NEVER = 1 << 40
@@ -132,3 +156,157 @@ class Peer:
             self.back = visits + self.caution.pause * 2 ** min(self.pauses, MOST_PAUSES)
             self.pauses += 1
             self.failures = 0
+
+
+GRAINS = 1 << 10
+"""Of one visit, or of one width of the range: sums are whole numbers of these."""
+_BALANCE, _SEEN, _BOTH, _GAP = 0, 1, 2, 4
+_MOST = 2.0**40
+
+
+def largest_gap(caution: TrustSettings) -> int:
+    """Of one word and one click, in grains: w."""
+    low, high = caution.low, caution.high
+    return math.ceil(max(abs(low), abs(high), abs(low - 1), abs(high - 1)) / (high - low) * GRAINS)
+
+
+def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
+    """Of the sums of one neighbour over one epoch. epsilon: of one visit in all its epochs."""
+    return LaplaceRelease(
+        epsilon=epsilon,
+        sensitivity=3 + largest_gap(caution) / GRAINS,
+        lower=-_MOST,
+        upper=_MOST,
+        resolution=1 / GRAINS,
+        changes=4,
+    )
+
+
+class NoisyPeer:
+    """What home knows of one neighbour, all of it released. epsilon inf: the same without noise."""
+
+    def __init__(self, caution: TrustSettings, *, epsilon: float) -> None:
+        self.caution = caution
+        self.release = release_for(caution, epsilon)
+        self.believed = caution.believed
+        self.proved = caution.share >= 1
+        self._largest = largest_gap(caution)
+        self._sums = np.zeros(6, dtype=np.int64)
+        self._known = np.zeros(6)
+        self._releases = 0
+        self._balance, self._epochs = 0.0, 0
+        self._pauses = self._back = 0
+
+    @property
+    def event(self) -> Event:
+        """What one visit costs."""
+        return self.release.event
+
+    def open(self, visits: int) -> bool:
+        """Whether it may be asked at this visit of home's."""
+        if visits < self._back:
+            return False
+        slot = visits % math.ceil(1 / self.caution.share) == 0
+        proved = self.proved and self.believed == self.caution.believed
+        return proved or slot or visits <= 4 * self.caution.proof
+
+    def clamped(self, word: float) -> float:
+        return min(max(word, self.caution.low), self.caution.high)
+
+    def asked(self) -> None:
+        """Counted once it is known whether an offer came."""
+
+    def answered(self) -> None:
+        self._sums[_BALANCE] -= GRAINS
+
+    def failed(self, visits: int) -> None:
+        """No offer: late, absent, refused, or not a message."""
+        self._sums[_BALANCE] += GRAINS
+
+    def noticed(self) -> None:
+        """Home saw a click on its video, or that there was none."""
+        self._sums[_SEEN] += GRAINS
+
+    def compared(self, word: float, click: bool) -> bool:
+        """Note a visit with both. False: what follows from it, `ended` says."""
+        gap = round((word - click) / (self.caution.high - self.caution.low) * GRAINS)
+        self._sums[_BOTH + click] += GRAINS
+        self._sums[_GAP + click] += min(max(gap, -self._largest), self._largest)
+        return False
+
+    def ended(self, visits: int) -> bool:
+        """An epoch is over. True if that is the one from which on words are not believed."""
+        released = self.release(self._sums / GRAINS)
+        self._sums = np.zeros(6, dtype=np.int64)
+        self._known += released
+        self._releases += 1
+        chance = self.caution.alarm / (self._releases * (self._releases + 1))
+        seen = self._known[_SEEN] - self._noise(self._releases, chance)
+        self.proved = self.proved or seen >= self.caution.proof
+        self._pause(visits, released)
+        before = self.believed
+        self.believed = before and not any(self._off(click, chance / 6) for click in (0, 1))
+        return before and not self.believed
+
+    def kept(self) -> dict[str, Any]:
+        """All of it in numbers that JSON can hold, the sums of this epoch among them: exactly."""
+        return {
+            "believed": bool(self.believed),
+            "proved": bool(self.proved),
+            "sums": self._sums.tolist(),
+            "released": self._known.tolist(),
+            "releases": self._releases,
+            "balance": self._balance,
+            "epochs": self._epochs,
+            "pauses": self._pauses,
+            "back": self._back,
+        }
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what `kept` gave; under the same caution."""
+        self.believed, self.proved = kept["believed"], kept["proved"]
+        self._sums = np.array(kept["sums"], dtype=np.int64)
+        self._known = np.array(kept["released"], dtype=np.float64)
+        self._releases, self._balance = kept["releases"], kept["balance"]
+        self._epochs, self._pauses, self._back = kept["epochs"], kept["pauses"], kept["back"]
+
+    def _off(self, click: int, chance: float) -> bool:
+        """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""
+        c, noise = self.caution, self._noise(self._releases, chance)
+        both = max(0.0, float(self._known[_BOTH + click]) + noise)
+        tolerated = c.tolerance / (c.high - c.low) * both + c.errors / 2 * math.sqrt(both)
+        return abs(float(self._known[_GAP + click])) > tolerated + noise
+
+    def _pause(self, visits: int, released: NDArray[np.float64]) -> None:
+        """Calls since the last pause, or since offers were last known to be more than failures."""
+        if visits <= self._back:
+            return
+        self._balance += float(released[_BALANCE])
+        self._epochs += 1
+        noise = self._noise(self._epochs, self.caution.alarm / (self._epochs * (self._epochs + 1)))
+        if self._balance - noise >= self.caution.failures:
+            epochs = math.ceil(self.caution.pause / self.caution.epoch)
+            self._back = visits + epochs * self.caution.epoch * 2 ** min(self._pauses, MOST_PAUSES)
+            self._pauses += 1
+        elif self._balance + noise < 0:
+            self._pauses = 0
+        else:
+            return
+        self._balance, self._epochs = 0.0, 0
+
+    def _noise(self, releases: int, chance: float) -> float:
+        """What the noise of so many releases exceeds with at most this chance, to one side."""
+        if math.isinf(self.release.epsilon):
+            return 0.0
+        return self.release.scale / GRAINS * tail(releases, chance)
+
+
+@lru_cache(maxsize=4096)
+def tail(terms: int, chance: float) -> float:
+    """t so that a sum of `terms` Laplace draws of scale 1 exceeds t with at most this chance.
+
+    Chernoff: E exp(s X) = 1 / (1 - s^2) for one draw, and no more for a discrete one.
+    """
+    slopes = np.linspace(0.002, 0.998, 499)
+    bounds = (-math.log(chance) - terms * np.log1p(-(slopes**2))) / slopes
+    return float(bounds.min())

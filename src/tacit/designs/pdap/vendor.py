@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -24,61 +23,15 @@ from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.learners import Chosen, Hosts, Learns, Settles
-from tacit.designs.pdap.messages import (
-    REQUEST_BYTES,
-    Forward,
-    MessageError,
-    Offer,
-    Refusal,
-    Reward,
-    answered,
-)
-from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import Peer, TrustSettings
-from tacit.designs.pdap.trust_noisy import NoisyPeer, release_for
+from tacit.designs.pdap.messages import Forward, MessageError, Reward, video_of
+from tacit.designs.pdap.neighbour import Neighbour, arm_of
+from tacit.designs.pdap.policies.base import Hosts, Learns, Settles
+from tacit.designs.pdap.trust import NoisyPeer, Peer, TrustSettings, release_for
+from tacit.designs.pdap.visit import Visit
 from tacit.errors import ConfigError, DataError
 
 
-@dataclass(eq=False, slots=True)
-class Visit:
-    """One visit of one's own user. video: what is shown; None while a neighbour is to be asked.
-
-    peer: whose offer will be shown. asks: whom to send `forward`, which is the same for every peer
-    and every retry; it holds `peer`.
-    """
-
-    context: NDArray[np.float64]
-    choice: Chosen
-    video: str | None
-    peer: str | None = None
-    asks: tuple[str, ...] = ()
-    forward: bytes | None = None
-    request: bytes = b""
-    click: float | None = None
-    word: float | None = None
-    learned: bool = False
-    number: int = 0
-    """Of all visits here; public."""
-    came: bool = False
-    """Whether it is known whether an offer came."""
-    allowed: frozenset[str] | None = None
-    """Own videos that could be shown when it began; None: all."""
-
-    def waits(self) -> bool:
-        """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
-        return self.peer is not None
-
-
-@dataclass(slots=True)
-class _Guest:
-    asked: bytes
-    answer: bytes
-    choice: Choice
-    reward: bytes | None = None
-
-
-class Vendor:
+class Vendor(Neighbour):
     """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a policy over the same videos.
 
     forwarder: None never asks anybody. caution: what neighbours' words are worth; of noisy sums if
@@ -87,9 +40,8 @@ class Vendor:
     asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
     then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
     neighbour that learns of them knows whose offer was shown.
-    shared: whether `guests` is served by `home` itself and so needs no videos of its own.
-    keeps: guests whose answers it remembers, and visits for which it waits for a word; 0 where its
-    keeper does, and tells of a word with `word`.
+    shared: whether `guests` is served by `home` itself and so needs no videos of its own. keeps:
+    guests whose answers it remembers, and visits that wait for a word; 0 where the caller does.
     """
 
     def __init__(
@@ -115,15 +67,13 @@ class Vendor:
             raise ConfigError("Two videos, or two neighbours, have one name.")
         if peers and forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
-        self.home, self.guests = home, guests
+        agreement = agreement or (None if forwarder is None else forwarder.agreement)
+        super().__init__(videos, guests, agreement, shared=shared, keeps=keeps)
+        self.home, self.asks_all = home, asks_all
         self._forwarder, self._caution = forwarder, caution or TrustSettings()
-        self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        self.asks_all, self.shared, self._keeps = asks_all, shared, keeps
         self._videos = dict(enumerate(videos))
-        self._guest_videos = dict(self._videos)
         self._peers = dict(enumerate(peers, len(videos)))
         self._known = {peer: self._stranger() for peer in peers}
-        self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         self.visits = 0
 
@@ -168,18 +118,13 @@ class Vendor:
         return self._known[peer]
 
     def choose(
-        self,
-        context: NDArray[np.float64],
-        *,
-        videos: Sequence[str] | None = None,
-        peers: Sequence[str] | None = None,
-        person: Hashable = None,
+        self, context: NDArray[np.float64], *, person: Hashable = None, **among: Any
     ) -> Visit:
-        """`begin`, and what is sent if neighbours are to be asked. person: stays here.
+        """`begin`, and what is sent if neighbours are to be asked. among: as of `begin`.
 
-        It is asked for by a Forwarder that keeps budgets or answers.
+        person: stays here; needed by a Forwarder that keeps budgets or answers.
         """
-        visit = self.begin(context, videos=videos, peers=peers)
+        visit = self.begin(context, **among)
         if not visit.asks:
             return visit
         assert self._forwarder is not None
@@ -249,7 +194,7 @@ class Vendor:
         peer = visit.peer
         if peer is None:
             raise ConfigError("This visit waits for no neighbour.")
-        video = _video_of(answer, visit.request)
+        video = video_of(answer, visit.request)
         known = None if visit.came else self._known.get(peer)
         visit.came = True
         if video is not None:
@@ -266,8 +211,7 @@ class Vendor:
         return self._locally(visit, own).video or ""
 
     def clicked(self, visit: Visit, reward: float) -> None:
-        """Learn what the own vendor saw itself, no matter whose video it was. reward: 0 "
-        "or 1, or between."""
+        """Learn what home saw itself, no matter whose video it was. reward: 0 to 1."""
         if not 0 <= reward <= 1:
             raise DataError("a click is out of range", expected="0 to 1")
         if visit.click is not None:
@@ -278,15 +222,13 @@ class Vendor:
             return
         if (known := self._known.get(visit.peer)) is not None:
             known.noticed()
-        if visit.word is not None:
-            self._compare(visit)
+            if visit.word is not None:
+                self._compare(visit.peer, known, visit.word, visit.click)
         self._learn(visit, visit.click)
 
     def rewarded(self, peer: str, data: bytes) -> bool:
-        """A neighbour's word, once for each visit it was asked at. Whether it was of use.
-
-        A word before the offer is none: nothing of the neighbour's was shown yet, and may never be.
-        """
+        """A neighbour's word, once for each visit it was asked at, after its offer. Whether it was
+        of use."""
         try:
             message = Reward.decode(data)
         except MessageError:
@@ -300,56 +242,14 @@ class Vendor:
     def word(self, visit: Visit, message: Reward) -> bool:
         """The same, of a visit that the caller found by peer and request."""
         known = None if visit.peer is None else self._known.get(visit.peer)
-        if known is None or visit.video is None or visit.word is not None:
+        if visit.peer is None or known is None or visit.video is None or visit.word is not None:
             return False
         visit.word = known.clamped(message.reward / 1_000_000)
         if visit.click is not None:
-            self._compare(visit)
+            self._compare(visit.peer, known, visit.word, visit.click)
         elif known.believed:
             self._learn(visit, visit.word)
         return True
-
-    def serve(self, peer: str, data: bytes) -> bytes:
-        """The answer to another vendor's Forward: an Offer or a Refusal. Any input is accepted.
-
-        peer: who asks, as the connection has proved.
-        """
-        try:
-            asked = Forward.decode(data)
-        except MessageError:
-            return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
-        if peer not in self._known:
-            return Refusal(asked.request, "unknown").encode()
-        before = self._open_guests.get((peer, asked.request))
-        if before is not None:
-            same = before.asked == data
-            return before.answer if same else Refusal(asked.request, "malformed").encode()
-        if self._agreement is None or not self._agreement.agrees(asked):
-            return Refusal(asked.request, "not agreed").encode()
-        if self.guests is None or not self._guest_videos:
-            return Refusal(asked.request, "no video").encode()
-        choice = self.guests.select(np.array(asked.context()))
-        offer = Offer(asked.request, self._guest_videos[choice.arm]).encode()
-        self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
-        if len(self._open_guests) > self._keeps:
-            self._open_guests.popitem(last=False)
-        return offer
-
-    def unlearned(self, context: NDArray[np.float64]) -> str:
-        """The own video that a forwarded user with this context would see, for an own user whose
-        visit is none: nothing is learned of it, and time does not pass."""
-        if self.guests is None:
-            raise ConfigError("A vendor without a policy for guests has none for this.")
-        return self._guest_videos[self.guests.select(context).arm]
-
-    def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest."""
-        guest = self._open_guests.get((peer, request))
-        if guest is None or self.guests is None:
-            return None
-        if guest.reward is None:
-            guest.reward = Reward.of(request, self.guests.answer(guest.choice, reward)).encode()
-        return guest.reward
 
     def add_video(self, name: str) -> None:
         """It is tried from the next visit on."""
@@ -357,18 +257,13 @@ class Vendor:
             raise ConfigError(f"There is a video {name!r} already.")
         arm = self.home.add_arm()
         self._videos[arm] = name
-        if self.guests is not None:
-            self._guest_videos[arm if self.shared else self._of_guests().add_arm()] = name
+        self._add_guest_video(arm, name)
 
     def remove_video(self, name: str) -> None:
-        arm = _arm_of(self._videos, name, "video")
+        arm = arm_of(self._videos, name, "video")
         self.home.remove_arm(arm)
         del self._videos[arm]
-        if self.guests is not None:
-            arm = _arm_of(self._guest_videos, name, "video")
-            if not self.shared:
-                self._of_guests().remove_arm(arm)
-            del self._guest_videos[arm]
+        self._remove_guest_video(name)
 
     def meet(self, peer: str) -> None:
         """A new neighbour, of which nothing is known yet."""
@@ -381,9 +276,12 @@ class Vendor:
 
     def part(self, peer: str) -> None:
         """It is neither asked nor served from now on."""
-        arm = _arm_of(self._peers, peer, "neighbour")
+        arm = arm_of(self._peers, peer, "neighbour")
         self.home.remove_arm(arm)
         del self._peers[arm], self._known[peer]
+
+    def _knows(self, peer: str) -> bool:
+        return peer in self._known
 
     @property
     def _noise_epsilon(self) -> float:
@@ -427,11 +325,10 @@ class Vendor:
         """An own video instead. A second choice of the same visit: the first is not learned."""
         if not own:
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-        visit.choice = (
-            self.home.settle(visit.context, own, instead=visit.choice)
-            if isinstance(self.home, Settles)
-            else self.home.select(visit.context, own)
-        )
+        if isinstance(self.home, Settles):
+            visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
+        else:
+            visit.choice = self.home.select(visit.context, own)
         visit.video, visit.peer = self._videos[visit.choice.arm], None
         return visit
 
@@ -441,41 +338,13 @@ class Vendor:
             visit.learned = True
             self.home.update(visit.choice, reward)
 
-    def _compare(self, visit: Visit) -> None:
-        assert visit.peer is not None
-        assert visit.word is not None
-        assert visit.click is not None
-        known = self._known.get(visit.peer)
-        if known is None or visit.click not in (0, 1):
-            return
-        if known.compared(visit.word, bool(visit.click)):
-            self._forget(visit.peer)
+    def _compare(self, peer: str, known: Peer | NoisyPeer, word: float, click: float) -> None:
+        if click in (0, 1) and known.compared(word, bool(click)):
+            self._forget(peer)
 
     def _forget(self, peer: str) -> None:
         """Its arm starts anew, without what it said."""
-        arm = _arm_of(self._peers, peer, "neighbour")
+        arm = arm_of(self._peers, peer, "neighbour")
         self._peers[self.home.add_arm(neighbour=True)] = peer
         self.home.remove_arm(arm)
         del self._peers[arm]
-
-    def _of_guests(self) -> Learns[Any]:
-        assert self.guests is not None
-        return self.guests  # type: ignore[return-value]  # unless shared, a policy of its own
-
-
-def _video_of(answer: bytes | None, request: bytes) -> str | None:
-    """None for everything but an offer to this very request."""
-    if answer is None:
-        return None
-    try:
-        message = answered(answer)
-    except MessageError:
-        return None
-    return message.video if isinstance(message, Offer) and message.request == request else None
-
-
-def _arm_of(names: dict[int, str], name: str, what: str) -> int:
-    for arm, known in names.items():
-        if known == name:
-            return arm
-    raise ConfigError(f"There is no {what} {name!r}: it never joined, or has left.")

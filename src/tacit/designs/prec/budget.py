@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tacit.accounting.rounding import sum_above
+from tacit.designs.prec.client_session import failure, smallest_slack
 from tacit.designs.prec.exact import floor_epsilon
-from tacit.designs.prec.gate import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.theory import eps_tight
 from tacit.errors import ConfigError

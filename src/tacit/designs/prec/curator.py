@@ -23,12 +23,11 @@ from numpy.typing import NDArray
 
 from tacit.designs.prec import guarantees
 from tacit.designs.prec.client_batches import ClientBatches
-from tacit.designs.prec.client_session import Run
-from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.client_session import Gate, Run
 from tacit.designs.prec.incoming_votes import Id, candidate_index, plain_id, read_votes
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.records import Entry, Transcript
-from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.settings import PRecSettings, check_parts
 from tacit.designs.prec.voters import Voters, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.running import Running
@@ -51,7 +50,7 @@ class PRec(Running):
         self, settings: PRecSettings, *, randomness: Source, number: int | None = None
     ) -> None:
         super().__init__()
-        _check_parts(settings, randomness, number)
+        check_parts(settings, randomness, number)
         self.settings = settings
         self.source = randomness
         self.plan = settings.plan if settings.gated else None
@@ -166,8 +165,7 @@ class PRec(Running):
         """Put in what another curator recommended in this round: nothing is drawn or released.
 
         stopped: whether the client's gate was shut. For replaying a transcript: the client cannot
-        be served here afterwards, since their gate is not the one that let their recommendation
-        pass.
+        be served here afterwards, for another gate let their recommendation pass.
         """
         with self._alone():
             name, chosen = plain_id(client), plain_id(candidate)
@@ -183,7 +181,6 @@ class PRec(Running):
             run.entries.append(Entry(self.round, chosen, None))
 
     def transcript(self, client: Any) -> Transcript:
-        """What a client was recommended and said."""
         return self._known(plain_id(client)).transcript
 
     def stopped(self, client: Any) -> bool:
@@ -195,7 +192,6 @@ class PRec(Running):
         return guarantees.cards(self.settings, private=self.source.private)
 
     # For audits: what the recommendations depend on. Never to be released
-
     def counts(self, client: Any) -> Counts:
         """(candidates,) votes that count for a client in this round."""
         return self._tallies(self._known(plain_id(client)))[0]
@@ -237,9 +233,8 @@ class PRec(Running):
     def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> PRec:
         """The run that `to_bytes` handed over; ModelFileError for another, or other settings.
 
-        What is said of loading a file twice holds here. Where bytes are kept in one transaction
-        with what was shown, one that is undone may be done again: nobody saw it, and what had been
-        drawn is drawn anew.
+        What is said of loading a file twice holds here. A transaction that is undone, with the
+        bytes kept in it, may be done again: nobody saw it, and all is drawn anew.
         """
         from tacit.designs.prec import storing
 
@@ -331,10 +326,7 @@ class PRec(Running):
         return self._seats.counts(run.seat, self._votes, len(self._candidates))
 
     def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
-        """By seat, what is charged for the round that is open. Silence is a dislike.
-
-        Once a gate is shut, nobody counts for that client, and nothing is charged.
-        """
+        """By seat, what is charged for the open round: silence is a dislike, a shut gate free."""
         place = {candidate: at for at, candidate in enumerate(self._candidates)}
         return {
             run.seat: (place[given.candidate], bool(given.liked))
@@ -346,9 +338,8 @@ class PRec(Running):
         present = self._voters.present.copy()
         gone = self._electorate & ~present[: len(self._electorate)]
         self._seats.fit(len(present), present if gone.any() else None)
-        last, new = self._votes, len(present) - len(self._votes)
-        if new:
-            last = np.append(last, np.zeros(new, dtype=np.uint16))
+        new = len(present) - len(self._votes)
+        last = np.append(self._votes, np.zeros(new, dtype=np.uint16))
         self._seats.turn(last, len(self._candidates), votes, len(candidates), self._answers())
         self._votes, self._candidates, self._electorate = votes, candidates, present
         self._everybody = None
@@ -356,15 +347,3 @@ class PRec(Running):
         for run in self._runs.values():
             if run.joined is None:
                 self._enrol(run)
-
-
-def _check_parts(settings: Any, randomness: Any, number: Any) -> None:
-    """What would fail later, and with no sentence."""
-    if not isinstance(settings, PRecSettings):
-        raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
-    if not hasattr(randomness, "words"):
-        raise ConfigError(
-            f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
-        )
-    if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
-        raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from tacit.design import Design, option
+from tacit.design import Design, Served, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -46,6 +47,11 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     )
 
 
+def contenders(*_: Any) -> str:
+    """Why `tacit compare` leaves it out."""
+    return "it learns from votes in rounds, not from ratings: tacit simulate prec"
+
+
 DESIGN = Design(
     "prec",
     "p-REC",
@@ -54,4 +60,26 @@ DESIGN = Design(
     CardSettings,
     cards,
     "tacit plan prec --help  says how many voters it takes.",
+    {
+        "audit": "audit.bench:audit",
+        "plan": "commands:PLAN",
+        "replay": "commands:REPLAY",
+        "simulate": "experiment.commands:SIMULATE",
+        "evaluate": "experiment.commands:EVALUATE",
+        "tour": "experiment.tour:tour",
+        "compare": "design:contenders",
+        "reproduce": "reproduce:ITEMS",
+    },
+    "Works from about 300 voters who agree with a client, at epsilon 1 for 1,000 rounds. On"
+    " MovieLens 100K nobody has so many: there the weighted majority, without privacy, is "
+    "better.",
+    served=(
+        Served(
+            "rounds",
+            "serve.rounds:ServedRounds",
+            "serve.resources:router",
+            "serve.demo:make_demo",
+            counts_names=True,
+        ),
+    ),
 )

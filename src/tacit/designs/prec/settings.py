@@ -155,3 +155,15 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
     if not low <= number <= high:
         raise ConfigError(f"{name} is a whole number from {low} to {high}; got {number}.")
     return number
+
+
+def check_parts(settings: Any, randomness: Any, number: Any) -> None:
+    """What would fail later, and with no sentence."""
+    if not isinstance(settings, PRecSettings):
+        raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
+    if not hasattr(randomness, "words"):
+        raise ConfigError(
+            f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
+        )
+    if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
+        raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.designs.prec.blocks import Block
-from tacit.designs.prec.client_session import Run
-from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.client_session import Gate, Run
 from tacit.designs.prec.incoming_votes import Id, candidate_index, column, plain_id
 from tacit.designs.prec.settings import PRecSettings
 from tacit.engine.votes import Credits

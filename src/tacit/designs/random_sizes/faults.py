@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from tacit.auditing.planting import planted
 from tacit.auditing.random_sizes import Found, examine
+from tacit.designs.private import stars, top_items
 from tacit.designs.random_sizes import steps
 from tacit.designs.random_sizes.bench import BY_NAME
 from tacit.designs.standard_scheme import statistics, training
-from tacit.designs.xmap import top_item_gram
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
@@ -74,10 +74,10 @@ FAULTS: tuple[Fault, ...] = (
         {samplers: {"discrete_laplace": steps.cut(steps.shipped_laplace, 12)}},
     ),
     Fault(
-        "pairs of the head not clipped",
+        "stars of a person not clipped",
         "branch",
         _XMAP,
-        {top_item_gram: {"SumRelease": steps.PairsAsTheyAre}},
+        {stars: {"SumRelease": steps.StarsAsTheyAre}},
     ),
     Fault(
         "items that nobody rated keep an exact zero",
@@ -258,13 +258,13 @@ FAULTS: tuple[Fault, ...] = (
         "half of the Gram matrix's noise",
         "composition",
         _XMAP,
-        {top_item_gram: {"GramRelease": steps.less_noise(GramRelease, 0.5)}},
+        {top_items: {"GramRelease": steps.less_noise(GramRelease, 0.5)}},
     ),
     Fault(
-        "a tenth of the noise on the number of pairs",
+        "a tenth of the noise on products across domains",
         "composition",
         _XMAP,
-        {top_item_gram: {"SumRelease": steps.less_noise(SumRelease, 0.1)}},
+        {top_items: {"SumRelease": steps.less_noise(SumRelease, 0.1)}},
     ),
 )
 """The first six were planted by others, and the bench before passed them."""

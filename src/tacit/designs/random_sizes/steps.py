@@ -123,7 +123,7 @@ def unclipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
     return np.asarray(np.trunc(block.values / release.resolution), dtype=np.int64)
 
 
-class PairsAsTheyAre(SumRelease):
+class StarsAsTheyAre(SumRelease):
     clipped = unclipped
 
 

@@ -17,8 +17,9 @@ from scipy import sparse
 
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
+from tacit.designs.private.audit.worlds import DELTA, answers
 from tacit.designs.standard_scheme.training import Consenting, estimate_privately
-from tacit.designs.xmap.audit.sums import DELTA, fit
+from tacit.designs.xmap.audit.sums import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
@@ -132,7 +133,7 @@ def disclosure(generator: Generator) -> float:
 
 
 def xmap(generator: Generator) -> float:
-    """A whole fit of the sound X-Map; the arrays of its model file."""
+    """A whole fit of the sound X-Map, as of 400 people; the arrays of its model file."""
     people, epsilon = whole(generator, 4, 80), number(generator, 0.3, 20.0)
     names = [f"film {n}" for n in range(whole(generator, 4, 24))]
     books = [f"book {n}" for n in range(whole(generator, 2, 16))]
@@ -148,5 +149,6 @@ def xmap(generator: Generator) -> float:
     ]
     domains = dict.fromkeys(names, TARGET) | dict.fromkeys(books, SOURCE)
     tables = ratings(rows, domains), ratings(rows[:-1], domains)
-    _, mu = replayed(fit(epsilon), *(tables if generator.random() < 0.5 else tables[::-1]))
+    first, other = tables if generator.random() < 0.5 else tables[::-1]
+    _, mu = replayed(fit(epsilon), first, other, answers(whole(generator, 1, 1 << 30)))
     return epsilon_of(mu, DELTA) / epsilon if mu < math.inf else math.inf

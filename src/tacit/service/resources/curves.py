@@ -5,11 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from tacit.service.access import Here, allow
-from tacit.service.curves import Curve
+from tacit.service.access import Here, Operation, allow
 from tacit.service.keys import Role
-from tacit.service.models import ServedModel
-from tacit.service.operations import Operation
+from tacit.service.models import Curve, ServedModel
 
 router = APIRouter(route_class=Operation, tags=["curves"])
 

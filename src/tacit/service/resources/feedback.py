@@ -9,12 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.ledger import canonical
 from tacit.randomness import Source
-from tacit.service.access import Asking, Here, IdempotencyKey, allow
+from tacit.service.access import Asking, Here, IdempotencyKey, Operation, allow
 from tacit.service.feedback import MOST, Feedback, feedback_state, forget_feedback
 from tacit.service.idempotency import Reply, refusal, reply, step
 from tacit.service.keys import Role
 from tacit.service.models import ServedModel
-from tacit.service.operations import Operation
 from tacit.service.resources.models import PATTERN, model_of
 from tacit.service.resources.recommendations import ItemId, Stars, check_ratings
 

@@ -8,9 +8,8 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
 from tacit.privacy import Guarantee
-from tacit.service.access import Here, allow
+from tacit.service.access import Here, Operation, allow
 from tacit.service.keys import Role
-from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.resources.bounds import NOTHING
 from tacit.service.resources.models import Named

@@ -8,10 +8,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from tacit.errors import TacitError
-from tacit.service.access import Here, allow
+from tacit.service.access import Here, Operation, allow
 from tacit.service.keys import Role
-from tacit.service.metrics import CONTENT_TYPE
-from tacit.service.operations import Operation
+from tacit.service.monitoring import CONTENT_TYPE
 from tacit.service.problems import Problem
 
 router = APIRouter(route_class=Operation, tags=["health"])

@@ -7,14 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
-from tacit.service.access import Here, allow
-from tacit.service.binary_body import allow_octets
+from tacit.service.access import Here, Operation, allow, allow_octets
+from tacit.service.deployment import Service
 from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
 from tacit.service.models import ServedModel
-from tacit.service.operations import Operation
 from tacit.service.problems import Problem
-from tacit.service.running import Service
 
 router = APIRouter(route_class=Operation, tags=["models"])
 

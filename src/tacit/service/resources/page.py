@@ -8,9 +8,8 @@ from typing import Annotated
 import fastapi
 from fastapi import APIRouter, Response
 
-from tacit.service.access import allow
+from tacit.service.access import Operation, allow
 from tacit.service.keys import Role
-from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 
 router = APIRouter(route_class=Operation, include_in_schema=False)

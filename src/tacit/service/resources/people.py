@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service.access import Here, allow
+from tacit.service.access import Here, Operation, allow
 from tacit.service.keys import Role
-from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN
 

@@ -13,14 +13,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from tacit.ledger import Holder, Ledger, UnknownBudget, Verification
-from tacit.service.access import Asking, Here, allow
-from tacit.service.amounts import Budget
-from tacit.service.deployment import noun_of
+from tacit.service.access import Asking, Here, Operation, allow
+from tacit.service.deployment import Service, noun_of
 from tacit.service.keys import Role
-from tacit.service.operations import Operation
 from tacit.service.people import holders_of
-from tacit.service.resources.bounds import Bound, bounds_of
-from tacit.service.running import Service
+from tacit.service.resources.bounds import Bound, Budget, bounds_of
 
 router = APIRouter(route_class=Operation, tags=["privacy"])
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from tacit.service.access import allow
+from tacit.service.access import Operation, allow
 from tacit.service.keys import Role
-from tacit.service.operations import Operation
 from tacit.service.problems import ADDRESS, KINDS
 
 router = APIRouter(route_class=Operation, tags=["health"])

@@ -8,14 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service.access import Asking, Here, allow, own
+from tacit.service.access import Asking, Here, Operation, allow, own
+from tacit.service.deployment import Service
 from tacit.service.feedback import MOST, Feedback, feedback_state
 from tacit.service.keys import Role
 from tacit.service.models import LONGEST_LIST, ServedModel
-from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN, Named, model_of
-from tacit.service.running import Service
 from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, tags=["recommendations"])

@@ -9,15 +9,14 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from tacit.ledger import canonical
-from tacit.service.access import Asking, Here, IdempotencyKey, allow, own
+from tacit.service.access import Asking, Here, IdempotencyKey, Operation, allow, own
+from tacit.service.deployment import Service
 from tacit.service.feedback import forget_feedback
 from tacit.service.idempotency import once, reply, step
 from tacit.service.keys import Caller, Role
-from tacit.service.operations import Operation
 from tacit.service.people import Kept, kept_of, released_by
 from tacit.service.resources.bounds import Bound, bounds_of
 from tacit.service.resources.models import Named
-from tacit.service.running import Service
 
 router = APIRouter(route_class=Operation, tags=["users"])
 

@@ -17,8 +17,8 @@ from tacit.auditing.noiseless_sensitivity import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local
 from tacit.designs.pdap.audit.faults import BUGS
 from tacit.designs.pdap.audit.streams import instead, released, told_apart, without
-from tacit.designs.pdap.context_loss import loss
-from tacit.designs.pdap.joint_metering import Metered
+from tacit.designs.pdap.policies.local.context import loss
+from tacit.designs.pdap.policies.metering import Metered
 from tacit.designs.pdap.theory import selection_loss
 from tacit.randomness import secure
 

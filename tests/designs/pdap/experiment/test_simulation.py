@@ -15,12 +15,12 @@ from tacit import randomness
 from tacit.cli.app import app
 from tacit.data.contexts import log_of
 from tacit.data.ratings import Ratings
-from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
 from tacit.designs.pdap.experiment.replay import replay_log
 from tacit.designs.pdap.experiment.report import render
 from tacit.designs.pdap.experiment.simulation import Row, checkpoints, simulate
 from tacit.designs.pdap.experiment.tables import PAPER, _verdict, orderings, tables
+from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.evaluation.intervals import Interval

@@ -23,17 +23,19 @@ from tacit.auditing.verdicts import exceeds
 from tacit.designs.pdap.audit import joint, local, rules
 from tacit.designs.pdap.audit.streams import Rows, released, told_apart, without
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_noise import GRAIN, NodeNoise
-from tacit.designs.pdap.joint_setting import JointSetting
-from tacit.designs.pdap.noisy_partition import NoisyPartition
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.designs.pdap.policies.joint.cells import NoisyCells
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.noise import GRAIN, NodeNoise
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.partition import Cell
 from tacit.mechanisms.tree import TreeCounter
+from tacit.randomness import secure
 from tacit.recommenders.answers import Unanswered
 
 Steps = Mapping[type, Mapping[str, Any]]
 _shipped_draw = NodeNoise.draw
-_shipped_select = Joint.select
+_shipped_select, _shipped_release = Joint.select, Joint._release
+_shipped_split = NoisyCells.split
 
 
 def no_noise_on_counts() -> Steps:
@@ -120,12 +122,20 @@ class Streamed:
         return exceeds(self.epsilon, loss), loss
 
 
+def splits_by_exact_counts() -> Steps:
+    """Cells are split by the visits of the epoch as they are."""
+
+    def release(policy: Joint) -> None:
+        exact = policy._sums._exact.sum(axis=(1, 2)) / GRAIN  # type: ignore[attr-defined]
+        with planted({NoisyCells: {"split": lambda cells, _: _shipped_split(cells, exact)}}):
+            _shipped_release(policy)
+
+    return {Joint: {"_release": release}}
+
+
 @dataclass(frozen=True)
 class Split:
-    """Cells that split by exact counts, beside those that split by noisy ones.
-
-    Both streams get the same noisy counts; whatever else the cells were made from shows.
-    """
+    """Two streams whose noisy sums are the same: whatever else the cells were made from shows."""
 
     name: str
     epsilon: float = 1.0
@@ -133,31 +143,31 @@ class Split:
     described: Described | None = None
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        first, counts = _cells(bug, np.array([0.1, 0.1, 0.1, 0.1]), None)
-        second, _ = _cells(bug, np.array([0.1, 0.1, 0.1, 0.9]), counts)
-        return first != second, None
+        with planted(
+            {kind: dict(steps) for kind, steps in splits_by_exact_counts().items()} if bug else {}
+        ):
+            return _cells(4) != _cells(3), None
 
 
-def _cells(
-    bug: bool, contexts: NDArray[np.float64], answers: list[NDArray[np.int64]] | None
-) -> tuple[set[Hashable], list[NDArray[np.int64]]]:
-    """The cells in use after two epochs of the same contexts, and the noisy counts."""
-    given: list[NDArray[np.int64]] = []
+def _cells(left: int) -> list[Cell]:
+    """After an epoch of four visits on the left, and one with `left` of four there.
+
+    Noise makes up for those that are not.
+    """
 
     def answer(asked: Asked) -> NDArray[np.int64]:
-        noisy = asked.values if answers is None else answers[len(given)]
-        given.append(noisy)
+        noisy = asked.values.copy()
+        if len(noisy) == 2:  # two cells: the second epoch
+            noisy[:, 0, 0] += GRAIN * (4 - left) * np.array([1, -1])
         return noisy
 
-    exactly = {"__call__": lambda _, counts: np.asarray(counts, dtype=np.float64)}
-    with planted({LaplaceRelease: exactly} if bug else {}), tapped(answer):
-        partition = NoisyPartition(
-            1, lambda _: None, epsilon=1.0, epoch=4, split_after=3.9, growth=0.01, deepest=3
-        )
-        for _ in range(2):
-            for context in contexts:
-                partition.arrived(partition.find(np.array([context]))[0])
-    return set(partition.cells()), given
+    told = joint.setting(videos=1, neighbours=0, slices=None, partition="noisy", index="optimistic")
+    with tapped(answer):
+        policy = Joint(told, randomness=secure())
+        for feature in [0.1] * (4 + left) + [0.9] * (4 - left):
+            policy.update(policy.select(np.array([feature])), 1.0)
+        policy.until_release()
+    return list(policy.grid._cells)  # type: ignore[union-attr]
 
 
 def _raw_first(reward: int, bug: bool) -> dict[Hashable, Fraction]:
@@ -242,7 +252,7 @@ BUGS: tuple[Bug, ...] = (
         ),
     ),
     Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], local.EPSILON),
-    Split("cells split by exact counts", described=_noised(rules.SPLIT, Noised(2, 2))),
+    Split("cells split by exact counts", described=_noised(rules.SPLIT, Noised(1, 1))),
     Streamed(
         "half the sensitivity",
         half_the_sensitivity,

@@ -30,8 +30,8 @@ from tacit.designs.pdap.audit.streams import (
     told_apart,
     without,
 )
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_setting import JointSetting
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.randomness import Source, secure
 from tacit.recommenders.baselines.linucb import LinUCB
 
@@ -67,11 +67,9 @@ def joint(told: JointSetting) -> Learner:
 
 
 def _of_joint(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
-    running = [] if policy._running is None else [policy._running]
-    seen = [*policy._seen, *running]
-    if not seen:
+    if not policy._seen:
         return None
-    last = seen[-1][0]
+    last = policy._seen[-1][0]
     return last, np.concatenate([last.likes.ravel(), last.visits.ravel()])
 
 

@@ -22,12 +22,12 @@ from tacit.auditing.claims import Check, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
 from tacit.auditing.verdicts import Checked
 from tacit.designs.pdap.audit import rules
-from tacit.designs.pdap.context import Context, ContextSetting
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.hosting import Host
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.partition import Cell
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policies.base import Choice, Host
+from tacit.designs.pdap.policies.local.context import Context, ContextSetting
+from tacit.designs.pdap.policies.metering import Device
+from tacit.designs.pdap.policies.partition import Cell
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
@@ -111,7 +111,7 @@ def lived_law(
     arms = range(make(secure()).n_own + make(secure()).n_neighbours)
     free: dict[Hashable, Fraction] = {(arm, None): Fraction(1, len(arms)) for arm in arms}
     policy = make(secure())
-    device = policy.device(lifetime_epsilon=VISITS * price(policy))
+    device = Device(policy, lifetime_epsilon=VISITS * price(policy))
     found: dict[Hashable, Fraction] = {(): Fraction(1)}
     for _ in range(COMES):
         paid = device.select(context).phase != "train" or not metered
@@ -299,7 +299,7 @@ def _life(
     budget = VISITS * price(policy)
 
     def life() -> Hashable:
-        device = policy.device(lifetime_epsilon=budget)
+        device = Device(policy, lifetime_epsilon=budget)
         seen: list[tuple[int, int | None]] = []
         for _ in range(COMES):
             choice = device.select(context)

@@ -1,7 +1,7 @@
 """P-DAP as published: each claim on the neighbours that refute it, by running the shipped policies.
 
 Source   Zhou, Zhou, Wu, Jin (2015); the claims and why they fail: the cards of
-         `designs/pdap/guarantees.py`, whose figures these lines must reproduce.
+         `designs/pdap/policies/published/guarantees.py`, whose figures these lines must reproduce.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tacit.auditing.shipped_noise import laplace_pair
 from tacit.auditing.verdicts import Checked
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import rules
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarded_users import ForwardedUsers, Reading
-from tacit.designs.pdap.partition import Cell
-from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.private import GPDap, PDap
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.partition import Cell
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers, Reading
+from tacit.designs.pdap.policies.published.own_users import GPDap, PDap
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import secure
 
@@ -38,13 +38,15 @@ REWARD = 1.0
 GEOMETRIC = 0.01
 """epsilon_0 of GP-DAP."""
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])
+Sides = tuple[Callable[[], Hashable], Callable[[], Hashable]]
 _LEVELS = (3, 5, 7)
+_DEEP: dict[str, Any] = {"split_after": 1, "growth": 1e-9}  # a cell splits at each visit
 _MANY = 1000  # videos
 _SHARE = 2  # of the samples, for the smallest tree; others get a tenth of that
 
 
 def setting(**changes: Any) -> Setting:
-    """One feature, and a horizon so short that ln T visits of the whole cube are one of each arm"""
+    """One feature; so short a horizon that ln T visits of the whole cube are one of each arm."""
     plain = {"videos": 2, "neighbours": 0, "dimension": 1, "horizon": 2, "split_after": 1000}
     return Setting(**{**plain, **changes})
 
@@ -72,8 +74,7 @@ def shown(policy: PDap | ForwardedUsers, context: NDArray[np.float64]) -> Callab
 
 def swapped(level: int, kind: type[PDap] = PDap, epsilon: float = PRIME) -> PDap:
     """Two cells of this level, two videos: the one liked on the left is not on the right."""
-    small = setting(split_after=1, growth=1e-9, deepest=level)
-    policy = kind(small, epsilon=epsilon, randomness=secure())
+    policy = kind(setting(**_DEEP, deepest=level), epsilon=epsilon, randomness=secure())
     for context, rewards in ((LEFT, (1.0, 0.0)), (RIGHT, (0.0, 1.0))):
         deepened(policy, context, level)
         taught(policy, context, rewards)
@@ -82,9 +83,8 @@ def swapped(level: int, kind: type[PDap] = PDap, epsilon: float = PRIME) -> PDap
 
 def own_draws() -> Line:
     """Theorem 4's draw: epsilon' whatever the context."""
-    return _line(
-        "exp-dap, draw", PRIME, "context", (*map(_two, _LEVELS), *map(_a_thousand, _LEVELS))
-    )
+    checks = (*map(_two, _LEVELS), *map(_a_thousand, _LEVELS))
+    return _line("exp-dap, draw", PRIME, "context", checks)
 
 
 def own_choices() -> Line:
@@ -110,37 +110,38 @@ def guests() -> Line:
 
 def tree_with_too_few_levels() -> Line:
     """Lemma 5's noise at M = 2: log2 T levels."""
-    checks = tuple(_tree("lemma 5", horizon) for horizon in (2, 4, 8))
-    return _line("lap-dap, log2 T levels", REWARD, "reward", checks, "0 or 1")
+    return _line("lap-dap, log2 T levels", REWARD, "reward", _trees("lemma 5"), "0 or 1")
 
 
 def tree_with_all_levels() -> Line:
     """The noise of the binary mechanism, which holds for what is sent through the tree."""
-    checks = tuple(_tree("tree", horizon) for horizon in (2, 4, 8))
     whole = "lap-dap, tree of floor(log2 T) + 1"
-    return Line(whole, REWARD, checks, unit="reward", adjacency="0 or 1")
+    return Line(whole, REWARD, _trees("tree"), unit="reward", adjacency="0 or 1")
 
 
 def geometric() -> Line:
     """Section VI at epsilon_0: the levels that T, A and p of the cards reach."""
     cases = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
-    levels = [theory.deepest_level(*case, 2) for case in cases]
-    trees = tuple(_geometric_tree(level) for level in levels)
+    trees = tuple(_geometric_tree(theory.deepest_level(*case, 2)) for case in cases)
     return _line("gp-dap", GEOMETRIC, "reward", trees, "0 or 1")
 
 
 def geometric_draw() -> Line:
     """Section VI with Delta u = L m^(-alpha l): both grow with the level."""
-    policy = partial(swapped, 5, GPDap, GEOMETRIC)
-    check = _pair_of_contexts("swapped winners, level 5", policy)
+    check = _pair_of_contexts("swapped winners, level 5", partial(swapped, 5, GPDap, GEOMETRIC))
     return _line("gp-dap, draw", GEOMETRIC, "context", (check,))
 
 
 def _line(
     name: str, epsilon: float, unit: str, checks: tuple[Check, ...], adjacency: str = "any other"
 ) -> Line:
-    full = f"{name}, published"
-    return Line(full, epsilon, checks, published=True, unit=unit, adjacency=adjacency)
+    name = f"{name}, published"
+    return Line(name, epsilon, checks, published=True, unit=unit, adjacency=adjacency)
+
+
+def _pair(name: str, sides: Callable[[], Sides], rule: Rule | None = None, share: int = 1) -> Check:
+    """sides: made anew for each check."""
+    return lambda samples, alpha: choices(name, *sides(), rule=rule, share=share)(samples, alpha)
 
 
 def _pair_of_contexts(
@@ -148,23 +149,20 @@ def _pair_of_contexts(
 ) -> Check:
     """One policy, two visitors."""
 
-    def check(samples: int, alpha: float) -> Checked:
+    def sides() -> Sides:
         policy = make()
-        sides = (shown(policy, LEFT), shown(policy, RIGHT))
-        return choices(name, *sides, rule=rule, share=share)(samples, alpha)
+        return shown(policy, LEFT), shown(policy, RIGHT)
 
-    return check
+    return _pair(name, sides, rule, share)
 
 
 def _two(level: int) -> Check:
-    name = f"swapped winners, level {level}"
-    share = 1 if level == 5 else 5
+    name, share = f"swapped winners, level {level}", 1 if level == 5 else 5
     return _pair_of_contexts(name, partial(swapped, level), rules.draw(PRIME, level), share)
 
 
 def _a_thousand(level: int) -> Check:
-    """The policy's own mechanism for a thousand videos, at means that swap: exploring them all
-    would take millions of visits."""
+    """The policy's own mechanism at means that swap: exploring so many takes too long."""
 
     def check(samples: int, alpha: float) -> Checked:
         policy = PDap(setting(videos=_MANY), epsilon=PRIME, randomness=secure())
@@ -175,12 +173,8 @@ def _a_thousand(level: int) -> Check:
         def drawn(row: int) -> Hashable:
             return bool(draw_rows(weights[row : row + 1], secure())[0])
 
-        found = choices(
-            f"one liked, or all others, of {_MANY:,}, level {level}",
-            partial(drawn, 0),
-            partial(drawn, 1),
-            share=10,
-        )(samples, alpha)
+        name = f"one liked, or all others, of {_MANY:,}, level {level}"
+        found = choices(name, partial(drawn, 0), partial(drawn, 1), share=10)(samples, alpha)
         sides: list[dict[Hashable, int]] = [dict(enumerate(row.tolist())) for row in weights]
         return Checked(**{**vars(found), "exact": exact.loss(*sides)})
 
@@ -191,9 +185,8 @@ def _unexplored() -> Check:
     """Everything was tried on the left, and on the right one video was not."""
 
     def policy() -> PDap:
-        found = PDap(
-            setting(split_after=1, growth=1e-9, deepest=1), epsilon=PRIME, randomness=secure()
-        )
+        small = setting(**_DEEP, deepest=1)
+        found = PDap(small, epsilon=PRIME, randomness=secure())
         for context in (LEFT, RIGHT):
             deepened(found, context, 1)
         taught(found, LEFT, (1.0, 0.0))
@@ -208,9 +201,7 @@ def _better_than_the_neighbour() -> Check:
     """On the left all own videos are better than the neighbour, on the right they are worse."""
 
     def policy() -> PDap:
-        small = setting(
-            videos=1, neighbours=1, split_after=1, growth=1e-9, deepest=1, training="printed"
-        )
+        small = setting(**_DEEP, videos=1, neighbours=1, deepest=1, training="printed")
         found = PDap(small, epsilon=PRIME, randomness=secure(), gamma=0.0)
         deepened(found, LEFT, 1)
         sides = ((LEFT, (0.9, 0.5)), (RIGHT, (0.4, 0.5)))
@@ -219,9 +210,8 @@ def _better_than_the_neighbour() -> Check:
                 taught(found, context, rewards)
         return found
 
-    return _pair_of_contexts(
-        "own videos above, or below, the neighbour's", policy, rules.OWN_OR_FORWARDED
-    )
+    name = "own videos above, or below, the neighbour's"
+    return _pair_of_contexts(name, policy, rules.OWN_OR_FORWARDED)
 
 
 def _one_short() -> Check:
@@ -233,11 +223,8 @@ def _one_short() -> Check:
             found.update(found.select(LEFT), 1.0)
         return found
 
-    def check(samples: int, alpha: float) -> Checked:
-        sides = (shown(policy(4), LEFT), shown(policy(3), LEFT))
-        return choices("the visit that splits a cell", *sides, rule=rules.SPLIT)(samples, alpha)
-
-    return check
+    name = "the visit that splits a cell"
+    return _pair(name, lambda: (shown(policy(4), LEFT), shown(policy(3), LEFT)), rules.SPLIT)
 
 
 def _one_reward(level: int, draws: int) -> Check:
@@ -246,11 +233,8 @@ def _one_reward(level: int, draws: int) -> Check:
     The level's Delta u with each video explored once, as L m^(-alpha l) of the whole cube.
     """
 
-    def check(_samples: int, _alpha: float) -> Checked:
-        name = f"{draws} draws after it, Delta u of level {level}"
-        return Checked(name, furthest(level, draws), None, 0.0, 0.0, 0)
-
-    return check
+    name = f"{draws} draws after it, Delta u of level {level}"
+    return lambda *_: Checked(name, furthest(level, draws), None, 0.0, 0.0, 0)
 
 
 def furthest(level: int, draws: int) -> float:
@@ -273,8 +257,7 @@ def furthest(level: int, draws: int) -> float:
         if n1 + n2 == draws + 2:
             return 0.0
         p, q = chance(n1, s1 + 1, n2, s2), chance(n1, s1, n2, s2)
-        first = sign * exact.log(p / q)
-        second = sign * exact.log((1 - p) / (1 - q))
+        first, second = sign * exact.log(p / q), sign * exact.log((1 - p) / (1 - q))
         return max(
             first + max(largest(n1 + 1, s1 + r, n2, s2, sign) for r in (0, 1)),
             second + max(largest(n1, s1, n2 + 1, s2 + r, sign) for r in (0, 1)),
@@ -301,12 +284,15 @@ def _tie() -> Check:
             found.update(found.select(LEFT), liked)
         return found
 
-    def check(samples: int, alpha: float) -> Checked:
-        sides = (shown(policy(1.0), LEFT), shown(policy(0.0), LEFT))
-        name = "which mean is the larger"
-        return choices(name, *sides, rule=rules.LARGEST_MEAN)(samples, alpha)
+    return _pair(
+        "which mean is the larger",
+        lambda: (shown(policy(1.0), LEFT), shown(policy(0.0), LEFT)),
+        rules.LARGEST_MEAN,
+    )
 
-    return check
+
+def _trees(reading: Reading) -> tuple[Check, ...]:
+    return tuple(_tree(reading, horizon) for horizon in (2, 4, 8))
 
 
 def _tree(reading: Reading, horizon: int) -> Check:
@@ -318,16 +304,15 @@ def _tree(reading: Reading, horizon: int) -> Check:
         # ln t visits are fewer than those before t: nothing is ever explored here.
         return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
-    return _first_of(
-        f"the first of {horizon}", sent, horizon, _SHARE if horizon == 2 else 10 * _SHARE
-    )
+    share = _SHARE if horizon == 2 else 10 * _SHARE
+    return _first_of(f"the first of {horizon}", sent, horizon, share)
 
 
 def _geometric_tree(level: int) -> Check:
     """Two guests in a cell of this level."""
 
     def sent(rewards: NDArray[np.float64]) -> list[float]:
-        world = setting(videos=1, neighbours=1, split_after=1, growth=1e-9, deepest=level)
+        world = setting(**_DEEP, videos=1, neighbours=1, deepest=level)
         policy = ForwardedUsers(world, epsilon=GEOMETRIC, geometric=True)
         while (cell := policy.partition.find(LEFT)[0]).level < level:
             policy.partition.arrived(cell)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from tacit.auditing.rules import Answered, Branch, Chosen, Noised, Private, Public, Rule
 from tacit.auditing.rules import upper_bound as bound_of
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.context import Context
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.joint_noise import GRAIN, NodeNoise
+from tacit.designs.pdap.policies.joint.noise import GRAIN, NodeNoise
+from tacit.designs.pdap.policies.local.context import Context
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 
 

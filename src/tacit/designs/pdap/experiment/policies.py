@@ -21,18 +21,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap import uniform_cells
-from tacit.designs.pdap.adaptive import Cap, Dap
-from tacit.designs.pdap.context import Context, ContextSetting
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.hosting import Host
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_setting import JointSetting
-from tacit.designs.pdap.private import GPDap, PDap
+from tacit.designs.pdap.policies.base import Host, Uniform
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.local.context import Context, ContextSetting
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.policies.published.forwarded_users import guests as dup_guests
+from tacit.designs.pdap.policies.published.own_users import Cap, Dap, Dup, GPDap, PDap
 from tacit.designs.pdap.trust import NEVER, TrustSettings
-from tacit.designs.pdap.uniform import Uniform
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.randomness import Source
@@ -136,7 +134,7 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
     home: Any
     guests: ForwardedUsers
     if name == "dup":
-        home, guests = uniform_cells.Dup(setting), uniform_cells.guests(setting)
+        home, guests = Dup(setting), dup_guests(setting)
     elif name == "dap":
         home, guests = Dap(setting), ForwardedUsers(setting, epsilon=math.inf)
     else:

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import math
-import platform
-import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
 from tacit.designs.pdap.experiment.simulation import Row
 from tacit.designs.pdap.experiment.tables import Column, columns_of, level, orderings, tables
+from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.evaluation.intervals import Interval
 from tacit.evaluation.page import fill, flat, write_page
 
 _COLOURS = tuple(f"var(--p{number})" for number in range(9))
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
 _POINTS = 12  # of a curve: a dozen is read more easily than forty
-_PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
-
-
-def manifest_of(command: str, data: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-    """What a run was made with. data: what is known of it, such as its digest."""
-    return {
-        "command": command,
-        "settings": settings,
-        "data": dict(data),
-        "versions": {"python": platform.python_version()}
-        | {package: version(package) for package in _PACKAGES},
-        "platform": f"{sys.platform} {platform.machine()}",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def write_report(

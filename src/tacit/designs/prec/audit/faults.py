@@ -20,8 +20,7 @@ from tacit.designs.prec.audit.exact import (
     hostile_views,
     worst_streams,
 )
-from tacit.designs.prec.client_session import Run
-from tacit.designs.prec.gate import Gate
+from tacit.designs.prec.client_session import Gate, Run
 from tacit.designs.prec.incoming_votes import Id
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Votes

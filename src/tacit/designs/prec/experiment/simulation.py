@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tacit.designs.prec import theory
+from tacit.designs.prec.client_session import failure
 from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, Budget, player, sound_settings
 from tacit.designs.prec.experiment.worlds import WORLDS, Game
-from tacit.designs.prec.gate import failure
 from tacit.errors import ConfigError
 from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.evaluation.parallel import Pool, Progress

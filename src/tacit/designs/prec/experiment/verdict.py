@@ -13,7 +13,9 @@ def verdict(standing: Sequence[Point]) -> Verdict:
     by_method = {point.row.method: point for point in standing}
     ours, other = by_method.get("p-rec"), by_method.get("exponential")
     if ours is None:
-        return Verdict("none", "Nothing private was judged", "The variant with a gate did not run.")
+        best = min(standing, key=lambda point: point.loss.mean)
+        said = f"{best.loss.mean:.1f} of {best.row.rounds:,} recommendations were disliked"
+        return Verdict("none", f"{best.row.method} errs least", f"{said}. No gate hides the votes.")
     lost = f"{ours.loss.mean:.1f} of {ours.row.rounds:,} recommendations were disliked"
     if ours.row.world == "victim":
         return _of_the_victim(ours, by_method.get("p-rec-no-gate"))
@@ -28,7 +30,7 @@ def verdict(standing: Sequence[Point]) -> Verdict:
         )
     said = f"With its gate {lost}" + _bounded(ours)
     if other is None:
-        return Verdict("none", "Nothing to compare with", f"{said}.")
+        return Verdict("none", "p-REC by itself", f"{said}.")
     against = f"{said}; with the exponential mechanism, at equal epsilon and delta, "
     against += f"it was {other.loss.mean:.1f}."
     if ours.loss.high < other.loss.low:

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bench import Chances, Pair, Subject
+from tacit.auditing.bench import Chances, Pair, Subject, lines
+from tacit.auditing.claims import Bench
+from tacit.designs.sketches.audit import faults
 from tacit.designs.sketches.audit.exact import ANY, small, worst
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
@@ -164,3 +166,13 @@ def _pair(
         return report.bits if about is None else about(report.ticket, report.bits)
 
     return Pair(name, call, a, b, loss, chances, share=share, untapped=True)
+
+
+def audit() -> Bench:
+    """Every unit and method, through the code of the device."""
+    return Bench(
+        {"": lines(BENCH)},
+        faults.BUGS,
+        SAMPLES,
+        after="tacit guarantee sketches --epsilon 1  reads what a report promises.",
+    )

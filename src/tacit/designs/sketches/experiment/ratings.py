@@ -143,7 +143,7 @@ def evaluate_ratings(
         rows += _in_the_clear(trial, clusters, seed)
         progress(1)
         for epsilon in epsilons:
-            campaign = _campaign(trial, plans[epsilon], epsilon, liked_from, seed)
+            campaign = campaign_of(trial.catalogue, plans[epsilon], epsilon, liked_from, seed)
             for size in _sizes(users, plans[epsilon], epsilon):
                 rows.append(_sketched(trial, campaign, clusters, epsilon, size, seed))
                 progress(1)
@@ -173,8 +173,8 @@ class _Trial:
         split = random_per_user(ratings, seed=seed)
         self.catalogue = ratings.item_ids.tolist()
         self.seen = split.train.matrix
-        self.likes = _likes(split.train.matrix, liked_from)
-        self.held = _likes(split.test.matrix, liked_from)
+        self.likes = likes_of(split.train.matrix, liked_from)
+        self.held = likes_of(split.test.matrix, liked_from)
         if self.likes.nnz == 0 or self.held.nnz == 0:
             raise DataError(
                 "nobody likes anything",
@@ -202,19 +202,21 @@ class _Trial:
         return lists
 
 
-def _likes(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+    """1 where a rating is a like; no other entry."""
     kept = matrix.copy()
     kept.data = (kept.data >= liked_from).astype(float)
     kept.eliminate_zeros()
     return kept
 
 
-def _campaign(
-    trial: _Trial, advice: Plan, epsilon: float, liked_from: float, seed: int
+def campaign_of(
+    items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
+    """As the planner advises for a catalogue."""
     own = _own(advice)
     return new_campaign(
-        trial.catalogue,
+        items,
         rated=advice.rated,
         epsilon=epsilon,
         theta=own.theta or 1.0,

@@ -11,11 +11,11 @@ import numpy as np
 
 from tacit.data.synthetic_blocks import Blocks, draw, example
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.designs.sketches.messages import Campaign
+from tacit.designs.sketches.model import cluster
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.population import answer
-from tacit.designs.sketches.server import Server, item_counts, pair_counts
+from tacit.designs.sketches.server import Server
 from tacit.errors import ConfigError
 from tacit.evaluation.clustering import adjusted_rand, label_accuracy
 from tacit.randomness import replay, simulation
@@ -90,13 +90,6 @@ def simulate(
                 )
             )
     return tuple(rows)
-
-
-def cluster(server: Server, clusters: int | None = None, *, resamples: int = 1) -> Clustering:
-    """What the counts of a server say about items, by the campaign's own method."""
-    if server.campaign.senses:
-        return score_clusters(item_counts(server), clusters, resamples=resamples)
-    return pair_clusters(pair_counts(server), clusters, resamples=resamples)
 
 
 def _campaign(

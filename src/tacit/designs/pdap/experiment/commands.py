@@ -1,0 +1,245 @@
+"""What `tacit simulate pdap` asks, does and shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.design import Command, Run, option
+from tacit.errors import ConfigError
+from tacit.evaluation.manifest import REPORT, made_with
+from tacit.evaluation.result import Result, Table
+
+if TYPE_CHECKING:
+    from tacit.data.contexts import Log
+    from tacit.designs.pdap.experiment.policies import World
+    from tacit.designs.pdap.experiment.simulation import Row
+
+_PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
+
+
+@dataclass(frozen=True)
+class SimulateSettings:
+    """Of `tacit simulate pdap`."""
+
+    ratings: Path | None = option(
+        "Ratings whose people and stars are replayed; left out: generated clicks.",
+        default=None,
+        argument="[RATINGS]",
+    )
+    vendors: int = option("Vendors.", default=4, least=1)
+    videos: int = option("Videos of each vendor.", default=5, least=1)
+    arrivals: int = option("Visits of each vendor's users.", default=5_000, least=2)
+    dimensions: int = option("Features of a context.", default=2, least=1)
+    epsilon: tuple[float, ...] = option(
+        "Nats for a visit; several with commas; inf: no noise.", default=(1.0,)
+    )
+    policies: tuple[str, ...] = option(
+        "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, "
+        "private-linucb, uniform.",
+        default=("cap", "dup", "dap", "p-dap", "gp-dap", "sound-joint", "uniform"),
+    )
+    seeds: int = option("Worlds, one after the other.", default=3, least=1)
+    lipschitz: float = option(
+        "L: how steeply clicks change with the context; policies know it.", default=1.0
+    )
+    groups: int = option(
+        "Clusters that contexts are drawn from, of unequal size; 0: uniform.", default=0, least=0
+    )
+    test: int = option("Visits after learning, of which nothing is learned.", default=0, least=0)
+    gamma: str = option(
+        "Of p-dap and gp-dap: 'printed', Lemma 5's, or a number of visits.", default="printed"
+    )
+    split_after: float | None = option(
+        "Published policies: A; by default from the setting.", default=None
+    )
+    report: Path | None = option(REPORT, default=None, writes=True)
+
+    def __post_init__(self) -> None:
+        if self.ratings is not None and (self.groups or self.test):
+            raise ConfigError(
+                "--groups and --test are for generated clicks: leave out the ratings."
+            )
+        _ = self.visits
+
+    @property
+    def visits(self) -> float | None:
+        """gamma as a number; None as printed."""
+        if self.gamma == "printed":
+            return None
+        try:
+            number = float(self.gamma)
+        except ValueError:
+            number = -1.0
+        if not (number >= 0 and math.isfinite(number)):
+            raise ConfigError(f"--gamma is 'printed' or a number of visits; got {self.gamma!r}.")
+        return number
+
+    @property
+    def generated(self) -> dict[str, Any]:
+        """What is known of generated clicks."""
+        return {"lipschitz": self.lipschitz, "groups": self.groups, "test": self.test}
+
+
+def simulate(settings: SimulateSettings, run: Run) -> Result:
+    """Simulate vendors that learn from clicks: accuracy and regret.
+
+    Vendors forward visitors to one another by messages. What the published policies (cap to gp-dap)
+    claim about privacy does not hold.
+    """
+    from tacit.designs.pdap.experiment.policies import NAMES, World
+
+    if not settings.policies:
+        raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}.")
+    if unknown := [name for name in settings.policies if name not in NAMES]:
+        raise ConfigError(f"There is no policy '{unknown[0]}'. Policies: {', '.join(NAMES)}.")
+    world = World(
+        vendors=settings.vendors,
+        videos=settings.videos,
+        dimension=settings.dimensions,
+        arrivals=settings.arrivals,
+        published={"lipschitz": settings.lipschitz, "split_after": settings.split_after},
+        private={"gamma": settings.visits},
+    )
+    log, data = _log(settings.ratings, world)
+    rows = _simulated(settings, world, log, run)
+    manifest = _manifest(settings, world, data)
+    if settings.report is not None:
+        from tacit.designs.pdap.experiment.report import write_report
+
+        write_report(rows, world, manifest, settings.report)
+    found = _found(rows, world) | {"manifest": manifest, "report": settings.report}
+    return Result(found, _shown(found), "--report out.html  writes curves, and the paper's tables.")
+
+
+def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
+    if path is None:
+        return None, {"generated": "clicks of tacit.data.synthetic_rewards"}
+    from tacit.data import load
+    from tacit.data.contexts import log_of
+
+    ratings = load(path)
+    log = log_of(ratings, videos=world.vendors * world.videos, dimension=world.dimension)
+    return log, {
+        "sha256": ratings.digest,
+        "users": ratings.n_users,
+        "items": len(log.videos),
+        "ratings": len(log),
+    }
+
+
+def _simulated(settings: SimulateSettings, world: World, log: Log | None, run: Run) -> list[Row]:
+    from tacit.designs.pdap.experiment import simulation
+    from tacit.designs.pdap.experiment.policies import WITH_EPSILON
+    from tacit.designs.pdap.experiment.replay import replay_log
+
+    def one(name: str, epsilon: float, seed: int) -> Iterator[Row]:
+        if log is None:
+            return simulation.simulate(name, epsilon, world, seed=seed, **settings.generated)
+        return replay_log(name, epsilon, world, log, seed=seed)
+
+    tasks = [
+        (name, epsilon, seed)
+        for seed in range(settings.seeds)
+        for name in settings.policies
+        for epsilon in (settings.epsilon if name in WITH_EPSILON else (math.inf,))
+    ]
+    rows: list[Row] = []
+    total = len(tasks) * len(simulation.checkpoints(world.arrivals))
+    with run.progress("Simulating", total) as advance:
+        for task in tasks:
+            for row in one(*task):
+                rows.append(row)
+                advance(1)
+    return rows
+
+
+def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) -> dict[str, Any]:
+    asked = {
+        "vendors": world.vendors,
+        "videos": world.videos,
+        "arrivals": world.arrivals,
+        "dimensions": world.dimension,
+        "policies": ",".join(settings.policies),
+        "epsilon": ",".join(f"{each:g}" for each in settings.epsilon),
+        "seeds": settings.seeds,
+        **settings.generated,
+        "gamma": "printed" if settings.visits is None else settings.visits,
+        "split_after": world.setting.first_split,
+        **({"delta": world.delta} if "private-linucb" in settings.policies else {}),
+    }
+    return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
+
+
+def _found(rows: list[Row], world: World) -> dict[str, Any]:
+    from tacit.designs.pdap.experiment.tables import orderings, tables
+
+    return {
+        "rows": [row.to_dict() for row in rows],
+        "orderings": orderings(rows),
+        "tables": [
+            {
+                "table": table.number,
+                "title": table.title,
+                "rows": [
+                    {
+                        "arrivals": arrivals,
+                        "policy": column[0],
+                        "epsilon": column[1],
+                        "paper": cell.paper,
+                        "here": cell.ours,
+                    }
+                    for arrivals, cells in table.lines.items()
+                    for column, cell in zip(table.columns, cells, strict=True)
+                ],
+                "why": table.why,
+            }
+            for table in tables(rows, world)
+        ],
+    }
+
+
+def _shown(found: dict[str, Any]) -> list[Table | str]:
+    last = max(row["arrivals"] for row in found["rows"])
+    groups: dict[tuple[str, float | None], list[dict[str, Any]]] = {}
+    for row in found["rows"]:
+        if row["arrivals"] == last:
+            groups.setdefault((row["policy"], row["epsilon"]), []).append(row)
+    columns = {
+        "policy": lambda one: one[0][0],
+        "epsilon": lambda one: "–" if one[0][1] is None else f"{one[0][1]:g}",
+        "accuracy": lambda one: _mean(one[1], "accuracy"),
+        "tested": lambda one: _mean(one[1], "test_accuracy"),
+        "average regret": lambda one: _mean(one[1], "average_regret"),
+        "forwarded": lambda one: _mean(one[1], "forwarded"),
+        "spent per visit": lambda one: (
+            "nothing holds"
+            if (spent := one[1][0]["epsilon_spent_per_visit"]) is None
+            else f"{spent:.3g}"
+        ),
+    }
+    return [
+        Table.of(f"after {last:,} visits of each vendor", columns, groups.items()),
+        *(
+            f"{one.above} above {one.below}"
+            + ("" if math.isinf(one.epsilon) else f" at epsilon {one.epsilon:g}")
+            + f": {one.verdict} ({100 * one.difference.mean:+.2f} points)"
+            for one in found["orderings"]
+        ),
+        *(
+            f"Table {table['table']} of the paper: {table['why'][-1]}"
+            for table in found["tables"]
+            if table["table"] != "II"
+        ),
+    ]
+
+
+def _mean(rows: list[dict[str, Any]], field: str) -> float | None:
+    values = [row[field] for row in rows if row[field] is not None]
+    return sum(values) / len(values) if values else None
+
+
+SIMULATE = Command(SimulateSettings, simulate)

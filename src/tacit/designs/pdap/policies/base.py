@@ -1,0 +1,311 @@
+"""What every policy of this folder is: it picks an arm for a context, and learns from the answer.
+
+Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
+       to K + M - 2. An arm that joins later takes the next number, whichever it is, and the number
+       of one that left is never given again: what was learned stays where it was.
+
+Serving other vendors' users without learning from them, and a reward noised from the first one.
+
+Choice   Whatever `serve_many` of one's own learner says. A forwarded visit is learned once, by the
+         vendor that forwarded it.
+Answer   The reward, 0 or 1, by randomised response, stretched so that its mean is right. Nobody
+         needs the exact one: not while exploring, and not later.
+Source   Warner: Randomized response (JASA 1965).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting import Event
+from tacit.designs.pdap.policies.partition import Cell
+from tacit.errors import ConfigError, DataError
+from tacit.mechanisms.randomized_response import BitRelease
+from tacit.randomness import Source, integers_below
+
+Phase = Literal["explore", "train", "exploit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One decision. A "train" choice teaches the neighbour: its reward is not learned from.
+
+    chance: of this arm, given everything but the draw, for estimators on logged data; 1 where
+    nothing is drawn, None where it is not known. visit: its number, of learners that take one
+    answer to each; None otherwise.
+    """
+
+    arm: int
+    phase: Phase
+    cell: Cell
+    chance: float | None = 1.0
+    visit: int | None = None
+
+
+class Chosen(Protocol):
+    """A decision as far as a vendor is concerned: the rest is its policy's business."""
+
+    @property
+    def arm(self) -> int: ...
+
+    @property
+    def phase(self) -> str: ...
+
+
+C = TypeVar("C", bound=Chosen)
+
+
+class Learns(Protocol[C]):
+    """A policy: `select`, then `update` with that choice and what came of it.
+
+    An update may come late or never: a cell that was split or forgotten in between takes none.
+    """
+
+    @property
+    def n_own(self) -> int: ...
+
+    @property
+    def n_neighbours(self) -> int: ...
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> C:
+        """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
+
+    def update(self, choice: C, reward: float) -> None:
+        """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        """The number of a new own video, or of a new neighbour. Nothing is known about it yet."""
+
+    def remove_arm(self, arm: int) -> None: ...
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A policy for which a second choice of one visit is not the same as one more visit.
+
+    Those that promise something at a finite epsilon have this, and no others.
+    """
+
+    @property
+    def epsilon(self) -> float: ...
+
+    def settle(
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Any = None
+    ) -> Chosen:
+        """instead: of this choice; both are answered as one visit."""
+
+
+class Hosts(Protocol):
+    """A policy for guests."""
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
+
+    def answer(self, choice: Choice, reward: float) -> float:
+        """What is sent for a reward of 0 or 1."""
+
+
+class Arms:
+    """Who may be chosen: own videos and neighbours, in ascending order of their numbers.
+
+    sides: whether it is a neighbour, of all numbers that were given out so far.
+    """
+
+    def __init__(self, n_own: int, n_neighbours: int) -> None:
+        if n_own < 0 or n_neighbours < 0 or n_own + n_neighbours == 0:
+            raise ConfigError(
+                "A policy chooses among at least one arm: own videos, neighbours or both; got "
+                f"{n_own} and {n_neighbours}."
+            )
+        self.own = list(range(n_own))
+        self.neighbours = list(range(n_own, n_own + n_neighbours))
+        self.sides = [False] * n_own + [True] * n_neighbours
+
+    @property
+    def numbered(self) -> int:
+        """How many numbers were given out so far."""
+        return len(self.sides)
+
+    def add(self, *, neighbour: bool = False) -> int:
+        arm = self.numbered
+        self.sides.append(neighbour)
+        (self.neighbours if neighbour else self.own).append(arm)
+        return arm
+
+    def remove(self, arm: int) -> None:
+        if len(self.own) + len(self.neighbours) == 1:
+            raise ConfigError("The last arm stays: a policy without arms has nothing to choose.")
+        for side in (self.own, self.neighbours):
+            if arm in side:
+                side.remove(arm)
+                return
+        raise ConfigError(f"There is no arm {arm}: it never joined, or has left.")
+
+    def among(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
+        """Own videos and neighbours that are allowed; not to be changed by the caller."""
+        if arms is None:
+            return self.own, self.neighbours
+        allowed = set(arms)
+        own = [arm for arm in self.own if arm in allowed]
+        neighbours = [arm for arm in self.neighbours if arm in allowed]
+        if len(own) + len(neighbours) < len(allowed) or not allowed:
+            raise ConfigError("The arms to choose from are one or more of those that have joined.")
+        return own, neighbours
+
+    def allowed(self, arms: Sequence[int] | None = None) -> list[int]:
+        """Own videos that are allowed, then neighbours."""
+        own, neighbours = self.among(arms)
+        return [*own, *neighbours]
+
+    def ranges(
+        self, neighbours: tuple[float, float]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(numbered,) the lowest reward of each arm, and the width of its range.
+
+        neighbours: lowest and highest reward of a neighbour; those of own videos are 0 and 1.
+        """
+        (low, high), theirs = neighbours, np.array(self.sides)
+        return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
+
+
+class Armed:
+    """A policy, as far as its arms are concerned."""
+
+    _arms: Arms
+
+    @property
+    def n_own(self) -> int:
+        return len(self._arms.own)
+
+    @property
+    def n_neighbours(self) -> int:
+        return len(self._arms.neighbours)
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        return self._arms.add(neighbour=neighbour)
+
+    def remove_arm(self, arm: int) -> None:
+        self._arms.remove(arm)
+
+
+def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """(d,) float64 in [0, 1]. The refusal does not repeat the context."""
+    try:
+        numbers = np.asarray(context, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("the context holds something that is no number") from None
+    if numbers.shape != (dimension,):
+        raise DataError(
+            "the context has another shape", found=numbers.shape, expected=f"({dimension},)"
+        )
+    if not (numbers.min() >= 0 and numbers.max() <= 1):  # false for NaN as well
+        raise DataError(
+            "the context holds a number outside the cube",
+            expected="every feature in [0, 1]",
+            fix="Scale the features first, with public bounds.",
+        )
+    return numbers
+
+
+def checked_reward(reward: float) -> float:
+    try:
+        number = float(reward)
+    except (TypeError, ValueError):
+        raise DataError("the reward is no number", expected="a number, such as 0 or 1") from None
+    if not -1e18 < number < 1e18:  # false for NaN as well
+        raise DataError("the reward is not a finite number", expected="a number, such as 0 or 1")
+    return number
+
+
+class Uniform(Armed):
+    """The baseline: any arm, at random. It learns nothing, so it releases nothing."""
+
+    name: ClassVar[str] = "uniform"
+    epsilon = 0.0
+
+    def __init__(self, videos: int, neighbours: int, *, randomness: Source) -> None:
+        self._arms = Arms(videos, neighbours)
+        self._source = randomness
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        allowed = self._arms.allowed(arms)
+        place = int(integers_below(self._source, len(allowed), 1)[0])
+        return Choice(allowed[place], "explore", Cell(0, ()), 1 / len(allowed))
+
+    def update(self, choice: Choice, reward: float) -> None:
+        checked_reward(reward)
+
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n,) random own videos."""
+        own = np.array(self._arms.own)
+        return np.asarray(own[integers_below(self._source, len(own), len(contexts))])
+
+
+class Serves(Protocol):
+    """A learner that can show guests what it knows."""
+
+    @property
+    def n_own(self) -> int: ...
+
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n,) own videos for (n, d) contexts of others' users."""
+
+
+class Host:
+    """A policy over one's own videos that never learns; `answer` is what the other is sent.
+
+    home: one's own learner. epsilon: of one answer, about its reward; inf sends it as it is.
+    """
+
+    name: ClassVar[str] = "host"
+
+    def __init__(self, home: Serves, *, epsilon: float, randomness: Source) -> None:
+        self.home = home
+        self.epsilon = epsilon
+        self._bit = BitRelease(epsilon)
+        self._range = answer_range(epsilon)
+        self._source = randomness
+
+    @property
+    def n_own(self) -> int:
+        return self.home.n_own
+
+    @property
+    def n_neighbours(self) -> int:
+        return 0
+
+    @property
+    def answer_event(self) -> Event:
+        """What one answer costs."""
+        return self._bit.event
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """arms: refused, for what is shown is the learner's to say."""
+        if arms is not None:
+            raise ConfigError("ForwardedUsers are shown what the vendor's own learner has.")
+        return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", Cell(0, ()))
+
+    def update(self, choice: Choice, reward: float) -> None:
+        self.answer(choice, reward)
+
+    def answer(self, choice: Choice, reward: float) -> float:
+        """For a reward of 0 or 1, one of the two ends of `answer_range`."""
+        if reward not in (0, 1):
+            raise DataError("the reward of a guest is neither 0 nor 1")
+        return self._range[int(self._bit([int(reward)], self._source)[0])]
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        raise ConfigError("Videos join the vendor's own learner; guests are shown what it has.")
+
+    def remove_arm(self, arm: int) -> None:
+        raise ConfigError("Videos leave the vendor's own learner; guests are shown what it has.")
+
+
+def answer_range(epsilon: float) -> tuple[float, float]:
+    """What is sent for a released 0 and for a released 1, so that the mean is the reward."""
+    truth = float(BitRelease(epsilon).truth)
+    return -(1 - truth) / (2 * truth - 1), truth / (2 * truth - 1)

@@ -1,0 +1,1 @@
+"""Joint privacy: what is learned of a visit leaves in noisy sums only."""

@@ -1,0 +1,194 @@
+"""From noisy sums to what is believed of every (cell, arm): means, and how sure they are.
+
+Privacy  All of this is post-processing: it sees released sums, their known noise, and the chances
+         with which the policy itself chose.
+Model    Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
+         height per arm plus a part whose covariance falls as e^(-distance / reach). So cells with
+         few visits, or much noise, borrow from the cells around them. reach 0: every cell alone.
+Counts   Nobody knows the number of visits exactly. The noisy count is combined, by inverse
+         variances, with what the policy's own chances let expect of the cell's total; a noisy
+         count below 0 is taken as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.pdap.policies.base import Arms
+from tacit.designs.pdap.policies.joint.sums import Floats, Observation, Seen
+from tacit.randomness import Source
+
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Before anything was seen, in rewards.
+
+    arms, cells: standard deviations between arms, and of one arm between far places. reach: in
+    sides of the cube. chance: variance of a reward around its mean. fading: what is seen of a
+    neighbour is worth this share one release later, for the neighbour learns too.
+    """
+
+    arms: float = 0.2
+    cells: float = 0.2
+    reach: float = 1.0
+    chance: float = 0.2
+    fading: float = 0.5
+
+    def covariance(self, centres: Floats) -> Floats:
+        """(cells, cells), of one arm's surface at the centres (cells, d)."""
+        distances = np.linalg.norm(centres[:, None] - centres[None], axis=2)
+        if self.reach == 0:
+            return np.asarray((self.arms**2 + self.cells**2) * (distances == 0), dtype=np.float64)
+        return np.asarray(self.arms**2 + self.cells**2 * np.exp(-distances / self.reach))
+
+
+def counted(seen: Observation, chances: Floats | None) -> Floats:
+    """Visits (cells, arms). chances: of each arm in the epoch, or None where unknown."""
+    if chances is None:
+        return np.maximum(seen.visits, 0.0)
+    total = np.maximum(seen.visits.sum(axis=1, keepdims=True), 0.0)
+    expected = total * chances
+    unsure = expected * (1 - chances) + seen.visits_noise * chances.shape[1] * chances**2 + _TINY
+    noise = seen.visits_noise + _TINY
+    return np.asarray(np.maximum((expected * noise + seen.visits * unsure) / (unsure + noise), 0.0))
+
+
+def believed(
+    seen: Sequence[Seen],
+    beliefs: Estimates,
+    covariance: Floats,
+    arms: Arms,
+    ranges: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Means and variances (cells, arms). seen: oldest first. ranges: see `posterior`.
+
+    A neighbour is taken to be as good as one's own best videos until it shows otherwise.
+    """
+    theirs = np.array(arms.sides)
+    start = np.where(theirs, 1.0, pooled_mean(seen, ~theirs))
+    fading = np.where(theirs, beliefs.fading, 1.0)
+    found = posterior(seen, covariance, start, fading, ranges, beliefs.chance)
+    if not theirs.any():
+        return found
+    best = found[0][:, arms.own].max(axis=1).mean() if arms.own else 0.5
+    start = np.where(theirs, np.clip(best, 0.05, 0.95), start)
+    return posterior(seen, covariance, start, fading, ranges, beliefs.chance)
+
+
+def pooled_mean(seen: Sequence[Seen], arms: NDArray[np.bool_]) -> float:
+    """One mean for these arms, from noisy sums; a half while hardly anything was seen."""
+    likes = 50.0 + sum(float(one.likes[:, arms].sum()) for one, _ in seen)
+    visits = 100.0 + sum(float(one.visits[:, arms].sum()) for one, _ in seen)
+    return float(np.clip(likes / max(visits, 100.0), 0.05, 0.95))
+
+
+def posterior(
+    seen: Sequence[Seen],
+    covariance: Floats,
+    mean: Floats,
+    fading: Floats,
+    ranges: tuple[Floats, Floats],
+    chance: float,
+) -> tuple[Floats, Floats]:
+    """Means and variances (cells, arms). seen: each with its counts, oldest first.
+
+    mean: (arms,) before anything was seen. fading: (arms,) what an observation is worth one release
+    later. ranges: lowest reward and width, each (arms,). chance: see `Estimates`.
+    An observation tells likes - mean * visits, whose variance is known: chance times the visits,
+    plus its noise. Observations add up by inverse variances, so an early one, whose noise was as
+    large but whose visits were few, counts little.
+    """
+    low, width = ranges
+    share = (mean - low) / width
+    spread = np.maximum(chance, share * (1 - share) * width**2)
+    weight = np.zeros((len(covariance), len(low)))
+    told = np.zeros_like(weight)
+    for one, visits in seen:
+        noise = one.likes_noise - 2 * share * one.together + share**2 * one.visits_noise
+        variance = visits * spread + noise * width**2 + _TINY
+        weight = fading * weight + visits**2 / variance
+        told = fading * told + visits * width * (one.likes - share * one.visits) / variance
+    means, variances = _krige(weight, told, covariance)
+    return mean + means, variances
+
+
+def _krige(weight: Floats, told: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """Of a Gaussian process with mean 0, from observations of precision `weight`, arm by arm.
+
+    told: precision times observation, so that a precision of 0 needs no observation.
+    """
+    root = np.sqrt(weight).T
+    inner = np.eye(len(covariance)) + root[:, :, None] * covariance * root[:, None, :]
+    reached = covariance[None] * root[:, None, :]
+    pulled = np.divide(told.T, root, out=np.zeros_like(root), where=root > 0)
+    turned = reached.transpose(0, 2, 1)
+    solved = np.linalg.solve(inner, np.concatenate([pulled[:, :, None], turned], axis=2))
+    means = np.einsum("aij,aj->ai", reached, solved[:, :, 0])
+    explained = np.einsum("aij,aji->ai", reached, solved[:, :, 1:])
+    variances = np.maximum(np.diag(covariance)[None] - explained, _TINY)
+    return means.T, variances.T
+
+
+Index = Literal["thompson", "optimistic", "eliminate"]
+
+PARTS = 1 << 10
+"""Chances are whole multiples of 1 / PARTS."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Many choices: numbers of cells, arms and their chances, each (n,).
+
+    visits: (n,) their numbers, as in `Choice`.
+    """
+
+    cells: NDArray[np.int64]
+    arms: NDArray[np.int64]
+    chances: Floats
+    visits: NDArray[np.int64] | None = None
+
+
+def plan(
+    means: Floats, variances: Floats, allowed: list[int], index: Index, source: Source
+) -> NDArray[np.int64]:
+    """(cells, arms) in parts that sum to PARTS in each cell; nothing for an arm not allowed.
+
+    "thompson": the share of PARTS draws from what is believed in which the arm was the best.
+    "optimistic": all to the arm with the largest mean plus two standard deviations.
+    "eliminate": equal shares to all arms that reach, with two deviations, what another is sure of.
+    """
+    parts = np.zeros(means.shape, dtype=np.int64)
+    spread = np.sqrt(variances[:, allowed])
+    places = np.array(allowed)
+    cells = np.arange(len(means))
+    if index == "optimistic":
+        best = (means[:, allowed] + 2 * spread).argmax(axis=1)
+        parts[cells, places[best]] = PARTS
+        return parts
+    if index == "eliminate":
+        upper, lower = means[:, allowed] + 2 * spread, means[:, allowed] - 2 * spread
+        left = upper >= lower.max(axis=1, keepdims=True)
+        shares = np.cumsum(left, axis=1) * PARTS // left.sum(axis=1, keepdims=True)
+        parts[:, places] = np.diff(shares, axis=1, prepend=0)
+        return parts
+    # These draws explore; they are no noise that protects anybody.
+    normal = np.random.Generator(np.random.Philox(key=source.words(2)))
+    for _ in range(PARTS // 64):
+        drawn = normal.standard_normal((64, *spread.shape)) * spread + means[:, allowed]
+        best = drawn.argmax(axis=2)
+        np.add.at(parts, (np.broadcast_to(cells, best.shape), places[best]), 1)
+    return parts
+
+
+def best_of(means: Floats, arms: list[int]) -> NDArray[np.int64]:
+    """(cells,) the arm of the largest mean; -1 where there are no arms."""
+    if not arms:
+        return np.full(len(means), -1)
+    return np.asarray(np.array(arms)[means[:, arms].argmax(axis=1)], dtype=np.int64)

@@ -1,0 +1,349 @@
+"""Joint privacy: what one learns from a visit is in noisy sums only, and all choices use those.
+
+Source   Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint privacy;
+         Shariff and Sheffet: Differentially private contextual linear bandits (NeurIPS 2018), for
+         why the visitor's own video has to be excepted.
+Privacy  epsilon per visit, against all others: the video shown at a visit follows from the context
+         of that visit and from sums released before. The grid is fixed beforehand; time is public.
+Regret   What each setting gains is measured by `benchmarks/studies/pdap_steps.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import Event
+from tacit.designs.pdap.policies.base import (
+    Armed,
+    Arms,
+    Choice,
+    Phase,
+    checked_context,
+    checked_reward,
+)
+from tacit.designs.pdap.policies.joint.cells import Grid, NoisyCells
+from tacit.designs.pdap.policies.joint.estimates import (
+    PARTS,
+    Choices,
+    believed,
+    best_of,
+    counted,
+    plan,
+)
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint.sums import (
+    EpochSums,
+    Floats,
+    JointState,
+    Seen,
+    Sums,
+    TreeSums,
+    widened,
+)
+from tacit.designs.pdap.policies.partition import Cell
+from tacit.errors import ConfigError
+from tacit.mechanisms.grid import finite
+from tacit.randomness import Source, integers_below
+from tacit.recommenders.answers import KEPT, Unanswered
+
+_DRAWS = 4096  # random places among PARTS, drawn at once
+
+
+class Joint(Armed):
+    """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise."""
+
+    name: ClassVar[str] = "sound-joint"
+
+    def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
+        self.setting = setting
+        arms = setting.videos + setting.neighbours
+        self.grid: Grid | NoisyCells = NoisyCells(setting.dimension, arms)
+        if setting.partition == "grid":
+            self.grid = Grid(setting.dimension, setting.grid_slices)
+        self._recut_at = 0
+        """The visit since which cells are as they are now."""
+        self._arms = Arms(setting.videos, setting.neighbours)
+        self._source = randomness
+        self._covariance = setting.beliefs.covariance(self.grid.centres)
+        public = setting.public
+        self._seen: list[Seen] = [] if public is None else [public.seen(len(self.grid), arms)]
+        self._running = False
+        """Whether the last one is of a tree: the next one replaces it."""
+        self.arrivals = 0
+        """Contexts answered so far; public."""
+        self._unanswered = Unanswered()
+        self._places: list[int] = []
+        self._length = setting.first_epoch
+        self._next: float = setting.first_epoch
+        self._planned = True
+        """Whether all choices of this epoch follow the chances as they are now."""
+        self._start_period()
+        self._replan()
+
+    @property
+    def epsilon(self) -> float:
+        return self.setting.epsilon
+
+    @property
+    def event(self) -> Event:
+        """What one visit costs."""
+        return self.setting.noise.event
+
+    @property
+    def _ranges(self) -> tuple[Floats, Floats]:
+        return self._arms.ranges(self.setting.neighbour_range)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the horizon is over, and nothing is learned any more."""
+        return math.isinf(self._next)
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        if self.arrivals >= self._next:
+            self._release()
+        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        number = self._number(cell)
+        drawn = self._drawn(number) if arms is None else self._drawn_among(number, arms)
+        arm, parts, total = drawn
+        phase: Phase = "exploit" if arm == self._best[number] else "explore"
+        visit = self.arrivals
+        self.arrivals += 1
+        self._unanswered.begin_one(visit)
+        return Choice(arm, phase, cell, parts / total, visit)
+
+    def update(self, choice: Choice, reward: float) -> None:
+        """Learn from a visit; each once. Visits after the horizon's last one are not learned."""
+        number = checked_reward(reward)
+        cell = self.grid.number(choice.cell)
+        kept = self._unanswered.end_one(choice.visit, self.arrivals)
+        learned = kept and not self.stopped and choice.phase != "train"
+        if learned and cell is not None and 0 <= choice.arm < self._arms.numbered:
+            low, width = self._ranges
+            self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
+
+    def select_many(self, contexts: NDArray[np.float64]) -> Choices:
+        """`select` for (n, d) contexts at once, in the order of visits; n <= `until_release()`.
+
+        Until the next release all choices have the same chances, whatever was answered so far.
+        """
+        if len(contexts) > (left := self.until_release()):
+            raise ConfigError(f"At most {left} visits can be answered before the next release.")
+        cells = self.grid.numbers(contexts)
+        visits = self._unanswered.begin(self.arrivals, len(cells))
+        self.arrivals += len(cells)
+        places = integers_below(self._source, PARTS, len(cells))
+        arms = (self._upto[cells] <= places[:, None]).sum(axis=1)
+        return Choices(cells, arms, self._parts[cells, arms] / PARTS, visits)
+
+    def update_many(self, choices: Choices, rewards: NDArray[np.float64]) -> None:
+        """`update` for as many rewards."""
+        low, width = self._ranges
+        shares = finite((rewards - low[choices.arms]) / width[choices.arms])
+        kept = self._unanswered.end(choices.visits, self.arrivals)
+        if choices.visits is not None:  # numbers of cells from before a split are of others now
+            kept &= choices.visits >= self._recut_at
+        if not self.stopped:
+            self._sums.add(choices.cells[kept], choices.arms[kept], shares[kept])
+
+    def until_release(self) -> int:
+        """How many visits can be chosen together; an epoch that is over is released first."""
+        if self.arrivals >= self._next:
+            self._release()
+        return KEPT if self.stopped else min(KEPT, int(self._next) - self.arrivals)
+
+    def serve(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """For another vendor's user, the own video with the best estimate; nothing is learned."""
+        own, _ = self._arms.among(arms)
+        if not own:
+            raise ConfigError("A vendor serves guests from its own videos, and has none of these.")
+        return self._best_among(context, own)
+
+    def settle(
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice | None = None
+    ) -> Choice:
+        """Another arm for a visit that has its choice, which came to nothing: the best believed.
+
+        Not a visit of its own: public time must not tell whose choice came to nothing.
+        instead: of that choice. Whichever of the two is answered, it is one visit; without it what
+        comes back cannot be answered.
+        """
+        visit = None if instead is None else instead.visit
+        return self._best_among(context, self._arms.allowed(arms), visit)
+
+    def _best_among(
+        self, context: NDArray[np.float64], arms: list[int], visit: int | None = None
+    ) -> Choice:
+        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        best = arms[int(self._means[self._number(cell), arms].argmax())]
+        return Choice(best, "exploit", cell, visit=visit)
+
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n,) the videos of `serve` for (n, d) contexts."""
+        return np.asarray(self._best_own[self.grid.numbers(contexts)])
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        """It is tried from the next visit on, as often as what is believed of it says."""
+        arm = self._arms.add(neighbour=neighbour)
+        self._sums.widen()
+        self._seen = [widened(one, arm + 1) for one in self._seen]
+        self._restart_epochs()
+        self._planned = False
+        self._replan()
+        return arm
+
+    def remove_arm(self, arm: int) -> None:
+        self._arms.remove(arm)
+        self._planned = False
+        self._replan()
+
+    def estimates(self) -> tuple[Floats, Floats]:
+        """Means and variances (cells, arms) of what is believed; made of released sums alone."""
+        beliefs = self.setting.beliefs
+        return believed(self._seen, beliefs, self._covariance, self._arms, self._ranges)
+
+    def kept(self) -> JointState:
+        """What it goes on from after this moment; ConfigError but on a fixed grid, in epochs."""
+        exact, released = self._kept_sums().kept()
+        return JointState(
+            own=tuple(self._arms.own),
+            neighbours=tuple(self._arms.neighbours),
+            sides=tuple(self._arms.sides),
+            arrivals=self.arrivals,
+            length=self._length,
+            next=self._next,
+            planned=self._planned,
+            began=self._began,
+            released=released,
+            seen=tuple(self._seen),
+            exact=exact,
+            means=self._means,
+            parts=self._parts,
+            waiting=self._unanswered.waiting,
+        )
+
+    def resume(self, state: JointState) -> None:
+        """Become what a Joint of the same setting was when it was `kept`."""
+        self._kept_sums().resume(state.exact, state.released)
+        self._arms.own, self._arms.neighbours = list(state.own), list(state.neighbours)
+        self._arms.sides = list(state.sides)
+        self._seen = list(state.seen)
+        self.arrivals, self._length, self._next = state.arrivals, state.length, state.next
+        self._planned, self._began = state.planned, state.began
+        self._unanswered.resume(state.waiting)
+        self._places = []
+        self._follow(state.means, state.parts)  # drawn once for an epoch, and not again
+
+    def add_up_oldest(self, most: int) -> None:
+        """Of many releases the oldest become one, sums and noise: `most` stay separate."""
+        while len(self._seen) > most:
+            (first, before), (second, after), *rest = self._seen
+            self._seen = [(first.with_later(second), before + after), *rest]
+
+    def _kept_sums(self) -> EpochSums:
+        if isinstance(self.grid, Grid) and isinstance(self._sums, EpochSums):
+            return self._sums
+        raise ConfigError(
+            "A Joint is kept if it has a fixed grid and releases in epochs: of others, more than a "
+            "JointState holds would have to be kept."
+        )
+
+    def _release(self) -> None:
+        """An epoch is over."""
+        ended = self.arrivals - self._began
+        seen = self._sums.release(ended)
+        if self._running:
+            self._seen.pop()
+        self._running = self._sums.cumulative
+        follows = self.setting.shrink_counts and self._planned and not self._running
+        self._seen.append((seen, counted(seen, self._shares if follows else None)))
+        if isinstance(self.grid, NoisyCells):
+            self._split(self.grid)
+        if ended >= self.setting.horizon:
+            self._running = False
+            if self.setting.at_horizon == "renew":
+                self._start_period()
+            else:
+                self._next = math.inf
+        else:
+            self._length = max(1, math.ceil(self._length * self.setting.growth))
+            self._schedule()
+        self._planned = True
+        self._replan()
+
+    def _split(self, cells: NoisyCells) -> None:
+        """By what was released; everything known is carried over to the new cells."""
+        so_far = [one.visits.sum(axis=1) for one, _ in self._seen]
+        parents = cells.split(np.sum(so_far, axis=0))
+        if parents is None:
+            return
+        children = np.bincount(parents)[parents][:, None]
+        self._seen = [
+            (one.recut(parents), np.asarray(counts[parents] / children))
+            for one, counts in self._seen
+        ]
+        self._covariance = self.setting.beliefs.covariance(cells.centres)
+        self._sums.recut(len(cells))
+        self._recut_at = self.arrivals
+
+    def _number(self, cell: Cell) -> int:
+        """Of a cell as cells are now."""
+        number = self.grid.number(cell)
+        assert number is not None
+        return number
+
+    def _start_period(self) -> None:
+        """Sums at zero, whose noise is fresh."""
+        cells, arms, noise = len(self.grid), self._arms.numbered, self.setting.noise
+        self._began = self.arrivals
+        self._sums: Sums = (
+            EpochSums(cells, arms, noise)
+            if self.setting.release == "epochs"
+            else TreeSums(cells, arms, noise, self.setting.horizon, step=self.setting.tree_step)
+        )
+        self._restart_epochs()
+
+    def _restart_epochs(self) -> None:
+        """Short epochs again, for something new is to be learned."""
+        if self.stopped:
+            return
+        self._length = self.setting.first_epoch
+        self._schedule()
+
+    def _schedule(self) -> None:
+        step = self.setting.tree_step if self.setting.release == "tree" else 1
+        so_far = self.arrivals - self._began
+        ends = -(-(so_far + self._length) // step) * step
+        self._next = self._began + min(ends, self.setting.horizon)
+
+    def _replan(self) -> None:
+        means, variances = self.estimates()
+        allowed = sorted(self._arms.allowed())
+        self._follow(means, plan(means, variances, allowed, self.setting.index, self._source))
+
+    def _follow(self, means: Floats, parts: NDArray[np.int64]) -> None:
+        """These chances (cells, arms), in `PARTS`, until the next release."""
+        self._means, self._parts = means, parts
+        self._best = best_of(means, sorted(self._arms.allowed())).tolist()
+        self._best_own = best_of(means, self._arms.own)
+        self._shares, self._upto = parts / PARTS, parts.cumsum(axis=1)
+
+    def _drawn(self, cell: int) -> tuple[int, int, int]:
+        if not self._places:
+            self._places = integers_below(self._source, PARTS, _DRAWS).tolist()
+        arm = int(self._upto[cell].searchsorted(self._places.pop(), side="right"))
+        return arm, int(self._parts[cell, arm]), PARTS
+
+    def _drawn_among(self, cell: int, arms: Sequence[int]) -> tuple[int, int, int]:
+        allowed = np.array(self._arms.allowed(arms))
+        self._planned = False
+        parts = self._parts[cell, allowed]
+        if parts.sum() == 0:
+            parts = np.ones_like(parts)
+        upto = parts.cumsum()
+        place = int(upto.searchsorted(integers_below(self._source, int(upto[-1]), 1)[0], "right"))
+        return int(allowed[place]), int(parts[place]), int(upto[-1])

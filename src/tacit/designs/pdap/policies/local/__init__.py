@@ -1,0 +1,1 @@
+"""Local privacy: the device draws the arm itself and reports at random."""

@@ -1,0 +1,1 @@
+"""The policies as the paper prints them; their privacy claims are refuted."""

@@ -1,0 +1,338 @@
+"""What the published policies claim, and whether it holds. Figures are computed here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import get_args
+
+from tacit.designs.pdap import theory
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.forwarded_users import Reading
+from tacit.errors import ConfigError
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+
+_PAPER = (
+    "Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video "
+    "recommendation with multimedia big data in social networks (2015)"
+)
+_TREES = (
+    "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
+    "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010)",
+)
+_CONTEXT = Adjacency("attribute value", "replace")
+_REWARD = Adjacency("reward", "replace")
+_VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
+_EXAMPLE = 0.1
+"""epsilon' of the exact examples of one draw."""
+NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
+
+
+def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
+    """The cards of one published policy, for its own users and for those it is forwarded.
+
+    epsilon: as the policy is given it, of one draw and of one reward; without noise inf.
+    """
+    if name not in NAMES:
+        raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
+    if name in ("cap", "solo", "dup", "dap") or math.isinf(epsilon):
+        return (without_noise(name.upper()),)
+    geometric = name == "gp-dap"
+    own = own_users(setting, epsilon, geometric)
+    return (own, forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
+
+
+def without_noise(name: str) -> Guarantee:
+    """CAP, solo, DUP, DAP; and any other learner of this folder at epsilon = inf."""
+    return Guarantee(
+        name=f"{name} without noise",
+        sentence=(
+            "Nobody is protected: what is shown, learned and sent is computed from contexts and "
+            "clicks without noise."
+        ),
+        protects="nobody",
+        adjacency=Adjacency("visit", "add or remove"),
+        against="everyone who sees what is shown or sent, and vendors that users are forwarded to",
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime="every visit reveals more",
+        assumptions=(),
+        not_covered=(
+            "everything: this is a baseline for comparison",
+            "a forwarded context, which the neighbour sees in the clear",
+        ),
+        sources=(_PAPER,),
+    )
+
+
+def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
+    """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
+    return Guarantee(
+        name=f"{_title(geometric)}, own users (ExP-DAP)",
+        sentence=(
+            "The paper's claim is refuted: no epsilon holds for a person's context or visit. This "
+            "policy is for reproduction, not for use."
+        ),
+        protects="nobody reliably: most decisions are made without noise",
+        adjacency=_CONTEXT,
+        against="anyone who sees what is shown to this user and to later users",
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.REFUTED,
+        epsilon=None,
+        delta=None,
+        lifetime="every visit is a new draw; nothing bounds their sum",
+        assumptions=(),
+        not_covered=(
+            _VENDOR,
+            "a forwarded context, which the neighbour sees in the clear",
+            "that the user visited, and when",
+        ),
+        sources=(
+            _PAPER,
+            "McSherry, Talwar: Mechanism design via differential privacy (2007)",
+            "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
+        ),
+        claims=(
+            _draw(setting, epsilon, geometric),
+            _rest_of_algorithm_1(),
+            _past(),
+            _impossible(),
+            _waiting(setting, epsilon, geometric),
+            *((_geometric(setting, epsilon),) if geometric else ()),
+        ),
+    )
+
+
+def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
+    """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
+    return Guarantee(
+        name=f"{_title(geometric)}, forwarded users (LaP-DAP)",
+        sentence=(
+            "The paper's claim is refuted: no epsilon holds for a video, nor for one reward. This "
+            "policy is for reproduction, not for use."
+        ),
+        protects="nobody reliably: rewards are sent without noise while a video is explored",
+        adjacency=_REWARD,
+        against="the vendor that forwards, with all it was ever sent",
+        trust=Trust.OWN_VENDOR,
+        basis=Basis.REFUTED,
+        epsilon=None,
+        delta=None,
+        lifetime="a video is chosen again and again: each reward is another one",
+        assumptions=(),
+        not_covered=(
+            "the video, which is delivered to the user whom the other vendor forwarded",
+            "the forwarded context, in the clear",
+            _VENDOR,
+        ),
+        sources=(_PAPER, *_TREES),
+        claims=(
+            _unit(epsilon),
+            _scales(setting, epsilon),
+            _levels(),
+            _rest_of_algorithm_2(),
+            *((_geometric(setting, epsilon),) if geometric else ()),
+        ),
+    )
+
+
+def _title(geometric: bool) -> str:
+    return "GP-DAP (published)" if geometric else "P-DAP (published)"
+
+
+def _figures(write: Callable[[int], float], levels: tuple[int, ...] = (3, 5, 7)) -> str:
+    return ", ".join(f"{write(level):.4g} at level {level}" for level in levels)
+
+
+def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
+    def loss(videos: int) -> Callable[[int], float]:
+        return lambda level: theory.selection_loss(
+            theory.draw_exponent(_EXAMPLE, 1, 2, 1, level), videos
+        )
+
+    deepest = _deepest(setting)
+    m, alpha = setting.slices, setting.smoothness
+    used = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
+    ratio = theory.draw_exponent(used, setting.lipschitz, m, alpha, deepest)
+    return Claim(
+        "Lemma 2 and Theorem 4: Delta u = L m^(-alpha l), so that a draw costs epsilon'",
+        "false: that bounds a mean within a cell. Contexts in one cell have the same chances, and "
+        "means of two cells differ by up to 1",
+        (
+            (
+                f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, "
+                f"exact: {_figures(loss(2))}"
+            ),
+            f"the same with 1,000 videos: {_figures(loss(1000))}",
+            (
+                f"this setting's deepest cells, level {deepest} at most: up to "
+                f"{theory.selection_loss(ratio, setting.videos):.4g} a visit for the claimed "
+                f"{epsilon:g}; N visits cost N times as much"
+            ),
+            f"with Delta u = 1: {theory.selection_loss(epsilon / 2, setting.videos):.3g} a draw",
+        ),
+    )
+
+
+def _rest_of_algorithm_1() -> Claim:
+    return Claim(
+        "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
+        "false: all but the draw follows from the cell without noise",
+        (
+            (
+                "one cell still needs video 1 and another video 2: what is shown reveals the cell "
+                "(epsilon infinite)"
+            ),
+            (
+                "own videos of one cell are all better than the best neighbour, and of another "
+                "cell worse: own or forwarded reveals the cell (epsilon infinite)"
+            ),
+            (
+                "a cell that is one visit short of its split: the next visit decides whether "
+                "later visitors get exploration (epsilon infinite for the presence of a visit)"
+            ),
+        ),
+    )
+
+
+def _past() -> Claim:
+    cases = ((0, 10), (3, 6))
+    found = (
+        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}, "
+        f"bounded by {theory.past_reward_bound(0.5, 2.0**-level, n):.4g}"
+        for level, n in cases
+    )
+    return Claim(
+        "Theorem 4 covers all past users",
+        "false: the draw does protect a past reward, but by the sum of epsilon / (2 Delta u N) "
+        "over the draws that follow",
+        (f"claimed 0.5, two videos explored once, exact: {'; '.join(found)}",),
+    )
+
+
+def _impossible() -> Claim:
+    wrong = ", ".join(
+        f"{theory.least_error(epsilon):.4g} at epsilon {epsilon:g}" for epsilon in (0.01, 0.1, 1.0)
+    )
+    return Claim(
+        "Theorem 4 and Corollary 2: private in the arriving context, and of sublinear regret",
+        "cannot both hold: a choice that is private in its own context is wrong at least this "
+        "often on one of two contexts with different best videos",
+        (f"1 / (1 + e^epsilon): {wrong}, in every round",),
+    )
+
+
+def _waiting(setting: Setting, epsilon: float, geometric: bool) -> Claim:
+    gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, 0.05)
+    where = "in a cell of any level" if geometric else "in the whole cube, more in smaller cells"
+    return Claim(
+        "Corollary 2: the regret's bound is sublinear in T",
+        "the printed bound swaps two factors and holds e^K; and with Gamma of Lemma 5 neighbours "
+        "are explored for longer than the horizon unless epsilon or T is large",
+        (
+            (
+                f"Gamma / 4 at epsilon {epsilon:g}: {gamma / 4:,.0f} visits to each neighbour "
+                f"{where}; the horizon is {setting.horizon:,}"
+            ),
+            (
+                f"without noise and uniform contexts, d = {setting.dimension}: regret of the order "
+                f"T^{theory.regret_exponent(setting.dimension, setting.smoothness, setting.p):.3g}"
+            ),
+        ),
+    )
+
+
+def _geometric(setting: Setting, epsilon: float) -> Claim:
+    cases = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
+
+    def spent(case: tuple[float, float, float], power: float) -> float:
+        return theory.geometric_epsilon(0.01, *case, 2, power)
+
+    text = "; ".join(
+        f"{spent(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
+        for case in cases
+    )
+    together = ", ".join(f"{spent(case, 2):.6g}" for case in cases)
+    deepest = _deepest(setting)
+    here = theory.epsilon_at(epsilon, setting.slices, setting.smoothness, deepest, geometric=True)
+    return Claim(
+        "section VI: more people nearby, so a larger epsilon is enough",
+        "an epsilon that depends on how many people came is no guarantee; at its largest it is "
+        "epsilon_0 m^(alpha l_max), which grows without bound in T",
+        (
+            f"epsilon_0 = 0.01, m = 2, alpha = 1: {text}",
+            f"with Delta u = L m^(-alpha l) as well, up to {together} for one visit",
+            f"this setting, level {deepest}: {here:.4g}",
+        ),
+    )
+
+
+def _unit(epsilon: float) -> Claim:
+    return Claim(
+        "Theorem 5: a vendor's videos are hidden from its neighbours",
+        "it is about ONE reward. Another video changes all its rewards, and the video itself is "
+        "delivered to the neighbour's user",
+        (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
+    )
+
+
+def _scales(setting: Setting, epsilon: float) -> Claim:
+    def loss(reading: str) -> str:
+        scale = theory.noise_scale(
+            reading, setting.horizon, setting.neighbours + 1, setting.videos, epsilon
+        )
+        in_a_tree = reading != "line 9"
+        exact = theory.tree_loss(setting.horizon, scale) if in_a_tree else 1 / scale
+        return f"{reading}: scale {scale:.4g}, {exact:.4g} a reward"
+
+    return Claim(
+        "the noise is K log(T) / epsilon, Delta f / epsilon, th log(T) / epsilon, and epsilon over "
+        "M - 1 for each tree",
+        "four scales for one thing; a reward enters one tree, so neither K nor M - 1 belongs there",
+        tuple(loss(reading) for reading in get_args(Reading)),
+    )
+
+
+def _levels() -> Claim:
+    horizons = (2, 4, 8, 1024, 200_000)
+
+    def losses(levels: Callable[[int], float]) -> str:
+        return ", ".join(f"{theory.tree_loss(T, levels(T)):.3g} at T = {T:,}" for T in horizons)
+
+    return Claim(
+        "a reward is in log(T) nodes of a tree",
+        "it is in floor(log2 T) + 1: the root and the leaf both count",
+        (
+            f"claimed 1, noise log2(T) a node, exact: {losses(math.log2)}",
+            f"with the natural logarithm: {losses(math.log)}",
+            f"with floor(log2 T) + 1: {losses(theory.levels)}",
+        ),
+    )
+
+
+def _rest_of_algorithm_2() -> Claim:
+    return Claim(
+        "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
+        "false: most of it uses rewards without noise",
+        (
+            (
+                "while a video is explored, its reward is sent without noise: the outputs for 0 "
+                "and 1 never coincide (epsilon infinite)"
+            ),
+            (
+                "the largest mean is that of true rewards: at a tie, one reward decides which "
+                "video is shown (epsilon infinite)"
+            ),
+            "counts and splits are exact: for the presence of a visit, epsilon is infinite",
+        ),
+    )
+
+
+def _deepest(setting: Setting) -> int:
+    """The deepest level that contexts up to the horizon can reach."""
+    if setting.first_split >= setting.horizon:
+        return 0 if setting.first_split > setting.horizon else 1
+    bound = theory.deepest_level(setting.horizon, setting.first_split, setting.p, setting.slices)
+    return min(bound, setting.deepest)

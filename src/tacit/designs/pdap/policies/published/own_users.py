@@ -1,0 +1,304 @@
+"""The published policies for a vendor's own users: DAP and CAP, P-DAP (ExP-DAP) and GP-DAP, DUP.
+
+Source   Zhou, Zhou, Wu, Jin (2015), Algorithm 1, with and without privacy, and section VI; CAP
+         after its reference [33]; DUP after [31], with T^(1 / (3 alpha + d)) slices per dimension.
+Privacy  The paper's claim is refuted: see `guarantees.py`. These policies are for reproduction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.pdap import theory
+from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
+from tacit.designs.pdap.policies.partition import AdaptivePartition, Cell, FixedPartition
+from tacit.designs.pdap.policies.published.control import (
+    Adaptive,
+    Alone,
+    Controls,
+    Setting,
+    UniformCells,
+)
+from tacit.errors import ConfigError, DataError
+from tacit.mechanisms.parameters import check_epsilon
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
+from tacit.randomness import Source
+
+
+class Visits:
+    """What one cell has learned, by the numbers of the arms. An arm never tried has mean 0.
+
+    counts: N, choices that were learned from. trained: N1, those of a neighbour that were not.
+    """
+
+    __slots__ = ("counts", "means", "sums", "trained")
+
+    def __init__(self, parent: Visits | None = None) -> None:
+        self.counts: list[int] = [] if parent is None else parent.counts.copy()
+        self.sums: list[float] = [] if parent is None else parent.sums.copy()
+        self.means: list[float] = [] if parent is None else parent.means.copy()
+        self.trained: list[int] = [] if parent is None else parent.trained.copy()
+
+    def hold(self, arms: int) -> None:
+        """Room for so many arms."""
+        missing = arms - len(self.counts)
+        if missing > 0:
+            self.counts += [0] * missing
+            self.sums += [0.0] * missing
+            self.means += [0.0] * missing
+            self.trained += [0] * missing
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.counts[arm] += 1
+        self.sums[arm] += reward
+        self.means[arm] = self.sums[arm] / self.counts[arm]
+
+    def best(self, arms: Sequence[int]) -> int:
+        """The arm of the largest mean; of equals the least explored, then the first."""
+        means = self.means
+        largest = max([means[arm] for arm in arms])
+        return min([arm for arm in arms if means[arm] == largest], key=self.counts.__getitem__)
+
+    def beats(self, one: int, other: int) -> bool:
+        """Whether `best` of the two is `one`."""
+        return self._order(one) > self._order(other)
+
+    def _order(self, arm: int) -> tuple[float, int, int]:
+        return self.means[arm], -self.counts[arm], -arm
+
+
+class Cells(Protocol):
+    """Either partition, as far as a learner is concerned."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, Visits]: ...
+
+    def state(self, cell: Cell) -> Visits | None: ...
+
+    def arrived(self, cell: Cell) -> bool: ...
+
+
+class Learner(Armed):
+    """The phases of Algorithm 1, whatever the cells and the control functions are."""
+
+    name: ClassVar[str]
+
+    def __init__(self, arms: Arms, partition: Cells, controls: Controls) -> None:
+        self._arms = arms
+        self._controls = controls
+        self.partition = partition
+        self.arrivals = 0
+        """Contexts answered so far."""
+
+    @property
+    def epsilon(self) -> float:
+        return math.inf
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        own, neighbours = self._arms.among(arms)
+        cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
+        visits.hold(self._arms.numbered)
+        level, t = cell.level, self.arrivals + 1
+        if own:
+            arm = min(own, key=visits.counts.__getitem__)
+            if visits.counts[arm] < self._controls.own(level, t):
+                return Choice(arm, "explore", cell)
+        if neighbours:
+            arm = min(neighbours, key=visits.trained.__getitem__)
+            if visits.trained[arm] < self._controls.trained(level, t):
+                return Choice(arm, "train", cell)
+            arm = min(neighbours, key=visits.counts.__getitem__)
+            if visits.counts[arm] < self._controls.neighbour(level, t):
+                return Choice(arm, "explore", cell)
+        arm, chance = self._exploit(level, visits, own, neighbours)
+        return Choice(arm, "exploit", cell, chance)
+
+    def update(self, choice: Choice, reward: float) -> None:
+        number = checked_reward(reward)
+        if choice.arm in self._arms.own and not 0 <= number <= 1:
+            raise DataError("the reward of an own video is out of range", expected="0 to 1")
+        self.arrivals += 1
+        visits = self.partition.state(choice.cell)
+        if visits is None:
+            return
+        if choice.phase == "train":
+            visits.trained[choice.arm] += 1
+        else:
+            visits.learn(choice.arm, number)
+        self.partition.arrived(choice.cell)
+
+    def _exploit(
+        self, level: int, visits: Visits, own: list[int], neighbours: list[int]
+    ) -> tuple[int, float | None]:
+        """The arm, and its chance given the cell."""
+        if not own or not neighbours:
+            return visits.best(own or neighbours), 1.0
+        mine, theirs = visits.best(own), visits.best(neighbours)
+        return (mine if visits.beats(mine, theirs) else theirs), 1.0
+
+
+class Dap(Learner):
+    """Adaptive cells, own videos and neighbours, nothing private."""
+
+    name = "dap"
+
+    def __init__(self, setting: Setting, controls: Controls | None = None) -> None:
+        """controls: those of the paper without noise, unless given."""
+        super().__init__(
+            Arms(setting.videos, setting.neighbours),
+            adaptive(setting, Visits),
+            Adaptive(setting) if controls is None else controls,
+        )
+
+
+class Cap(Learner):
+    """Adaptive cells, own videos only. The paper's is one learner with the videos and visitors of
+    all vendors; with one vendor's alone, that vendor learns on its own."""
+
+    name = "cap"
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(Arms(setting.videos, 0), adaptive(setting, Visits), Alone(setting))
+
+
+V = TypeVar("V", bound=Visits)
+
+
+def adaptive(setting: Setting, make: Callable[[V | None], V]) -> AdaptivePartition[V]:
+    """The partition of Algorithm 1, empty."""
+    return AdaptivePartition(
+        setting.dimension,
+        make,
+        split_after=setting.first_split,
+        slices=setting.slices,
+        growth=setting.p,
+        deepest=setting.deepest,
+        inherit=setting.inherit,
+        most_cells=setting.most_cells,
+    )
+
+
+Spread = Literal["printed", "one"]
+
+
+class PDap(Dap):
+    """DAP that draws among its own videos by the exponential mechanism once all are explored.
+
+    epsilon: of one draw, as the paper's Algorithm 1 uses it; inf is DAP.
+    spread: Delta u. "printed" is L m^(-alpha l); "one" is what means in [0, 1] can differ by.
+    gamma: visits that a neighbour's noise costs. None is Lemma 5's, with confidence 1 - sigma.
+    """
+
+    name = "p-dap"
+    _geometric = False
+
+    def __init__(
+        self,
+        setting: Setting,
+        *,
+        epsilon: float,
+        randomness: Source,
+        spread: Spread = "printed",
+        gamma: float | None = None,
+        sigma: float = 0.05,
+    ) -> None:
+        check_epsilon(epsilon)
+        if spread not in ("printed", "one"):
+            raise ConfigError(f"spread is 'printed' or 'one'; got {spread!r}.")
+        if not 0 < sigma < 1:
+            raise ConfigError(f"sigma is a chance between 0 and 1; got {sigma}.")
+        visits = gamma
+        if visits is None:
+            vendors = setting.neighbours + 1
+            visits = theory.gamma(setting.horizon, vendors, epsilon, sigma)
+        super().__init__(setting, Adaptive(setting, visits, geometric=self._geometric))
+        self._setting = setting
+        self._epsilon = epsilon
+        self._source = randomness
+        self._spread = spread
+        self._selections: dict[tuple[int, int], Selection] = {}
+
+    @property
+    def epsilon(self) -> float:
+        return self._epsilon
+
+    def epsilon_at(self, level: int) -> float:
+        """Of one draw in a cell of this level."""
+        s = self._setting
+        return theory.epsilon_at(self._epsilon, s.slices, s.smoothness, level, self._geometric)
+
+    def _exploit(
+        self, level: int, visits: Visits, own: list[int], neighbours: list[int]
+    ) -> tuple[int, float | None]:
+        if math.isinf(self._epsilon) or not own:
+            return super()._exploit(level, visits, own, neighbours)
+        means = [visits.means[arm] for arm in own]
+        weights = self.selection(level, len(own)).weights(means)
+        place = int(draw_rows(weights[None, :], self._source)[0])
+        drawn, total = own[place], int(weights.sum())
+        if not neighbours:
+            return drawn, int(weights[place]) / total
+        theirs = visits.best(neighbours)
+        if visits.beats(drawn, theirs):
+            return drawn, int(weights[place]) / total
+        lost = np.array([visits.beats(theirs, arm) for arm in own])
+        return theirs, int(weights[lost].sum()) / total
+
+    def selection(self, level: int, candidates: int) -> Selection:
+        """The mechanism of one draw among so many own videos in a cell of this level."""
+        known = self._selections.get((level, candidates))
+        if known is None:
+            s = self._setting
+            width = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
+            sensitivity = width if self._spread == "printed" else 1.0
+            known = Selection(
+                self.epsilon_at(level),
+                candidates,
+                sensitivity=sensitivity,
+                lower=0.0,
+                upper=1.0,
+                resolution=_resolution(sensitivity),
+            )
+            self._selections[level, candidates] = known
+        return known
+
+
+class GPDap(PDap):
+    """P-DAP whose epsilon grows with the level, to epsilon_0 m^(alpha l); Gamma shrinks as much."""
+
+    name = "gp-dap"
+    _geometric = True
+
+
+def _resolution(sensitivity: float) -> float:
+    """A power of two, fine enough for the sensitivity to be many steps, from 2^-10 to 2^-18."""
+    return 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
+
+
+class Dup(Learner):
+    """DAP with equal cells and control functions that do not know a level."""
+
+    name = "dup"
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(
+            Arms(setting.videos, setting.neighbours),
+            FixedPartition(
+                setting.dimension, Visits, slices=slices(setting), most_cells=setting.most_cells
+            ),
+            UniformCells(setting),
+        )
+
+
+def slices(setting: Setting) -> int:
+    """m_T: per dimension, from the horizon."""
+    exact = setting.horizon ** (1 / (3 * setting.smoothness + setting.dimension))
+    return math.ceil(float(exact) - 1e-9)  # 32^(1/5) is 2, whatever a float makes of it

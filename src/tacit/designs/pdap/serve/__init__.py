@@ -1,0 +1,1 @@
+"""Vendors as they are served: visits, and what vendors send one another."""

@@ -1,0 +1,251 @@
+"""Neighbours as the operator lists them: the only addresses that a vendor ever sends to.
+
+Calls to neighbours: one address each, one attempt, an end in time, and little is read.
+
+A call has `WITHIN` seconds in all, from looking up the name to the last byte, whatever drips. No
+redirect is followed, no proxy of the environment is used, nothing is unpacked. Whatever is not a
+signed answer of the right type and size is none.
+
+Which neighbours can be asked: a breaker that listens to its own questions, never to visits.
+
+Why      A breaker that opens after calls that failed would decide, for everybody, by whose visits
+         were forwarded: that is what the learner hides. So it asks whether the neighbour is ready,
+         at most once in `EVERY` seconds, whenever anybody comes; and what became of anybody's call
+         changes nothing.
+States   up; down, for `REST` seconds and then for twice as many, up to `MOST_REST`, until it says
+         that it is ready again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Self
+from urllib.parse import urlsplit
+
+import httpx2
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from tacit.designs.pdap.messages import LARGEST
+from tacit.designs.pdap.serve.signatures import (
+    OCTETS,
+    NotSigned,
+    audience_of,
+    check_answer,
+    read_public_key,
+    sign_request,
+)
+from tacit.errors import ConfigError
+from tacit.service.deployment import Section
+from tacit.service.keys import NAME, read_private
+from tacit.service.settings import FILE
+
+_PATH = re.compile(rf"/api/vendors/{NAME.pattern}")
+_API_KEY = re.compile(rb"[!-~]{1,256}")
+_HERE = ("127.0.0.1", "::1", "localhost")
+_KNOWN = {"url", "public_key", "api_key"}
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """One of them. api_key: what it gave us."""
+
+    name: str
+    url: str
+    public_key: Ed25519PublicKey = field(repr=False)
+    api_key: str = field(repr=False)
+
+    @classmethod
+    def from_section(cls, name: str, section: Section) -> Self:
+        """ConfigError for an address that is not https, or is not one of a vendor."""
+        if not NAME.fullmatch(name) or set(section.values) != _KNOWN:
+            raise ConfigError(f"{FILE}: {section.name} has url, public_key and api_key.")
+        url = section.text("url")
+        parts = urlsplit(url)
+        safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
+        plain = not (parts.query or parts.fragment or parts.username or parts.password)
+        if not (safe and plain and parts.hostname and _PATH.fullmatch(parts.path)):
+            raise ConfigError(
+                f"{FILE}: {section.name}.url is  https://HOST/api/vendors/NAME  (http on this "
+                "machine alone)."
+            )
+        file = section.file("api_key")
+        api_key = read_private(file, f"the key that {name} gave to this vendor").strip()
+        if not _API_KEY.fullmatch(api_key):
+            raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
+        public = read_public_key(section.text("public_key"))
+        return cls(name, url, public, api_key.decode("ascii"))
+
+    @property
+    def audience(self) -> str:
+        """What a message for it is signed for."""
+        return audience_of(self.name, self.public_key)
+
+    @property
+    def path(self) -> str:
+        """Of the vendor at the neighbour's service."""
+        return urlsplit(self.url).path
+
+    @property
+    def health(self) -> str:
+        """The address that says whether its service can answer."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}/readyz"
+
+
+WITHIN = 1.0
+"""Seconds of a call, at most."""
+_LOOK_WITHIN = 0.8
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Sends as one vendor. transport: instead of the network, in tests."""
+
+    sender: str
+    key: Ed25519PrivateKey = field(repr=False)
+    transports: Mapping[str, httpx2.AsyncBaseTransport] = field(default_factory=dict)
+    _running: set[asyncio.Task[bytes | None]] = field(default_factory=set, repr=False)
+
+    @property
+    def audience(self) -> str:
+        """What a request to this vendor signs."""
+        return audience_of(self.sender, self.key.public_key())
+
+    def ask(
+        self, peer: Neighbour, forward: bytes, nonce: str, *, within: float = WITHIN
+    ) -> asyncio.Task[bytes | None]:
+        """The answer to a Forward; None if there is none that can be trusted, or not in time.
+
+        It runs to its end, waited for or not: the neighbour must not see which.
+        """
+        asked = self._post(peer, "forwards", forward, nonce, min(within, WITHIN))
+        task = asyncio.get_running_loop().create_task(asked)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    async def reaches(self, peer: Neighbour) -> bool:
+        """Whether its service says that it can answer."""
+        try:
+            async with (
+                asyncio.timeout(_LOOK_WITHIN),
+                self._client(peer) as client,
+                client.stream("GET", peer.health) as answer,
+            ):
+                return answer.status_code == 200
+        except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
+            return False
+
+    async def _post(
+        self, peer: Neighbour, what: str, body: bytes, nonce: str, within: float
+    ) -> bytes | None:
+        headers = sign_request(
+            self.key,
+            sender=self.sender,
+            audience=peer.audience,
+            path=f"{peer.path}/{what}",
+            body=body,
+            nonce=nonce,
+            now=time.time(),
+        )
+        headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
+        try:
+            async with (
+                asyncio.timeout(within),
+                self._client(peer) as client,
+                client.stream(
+                    "POST", f"{peer.url}/{what}", content=body, headers=headers
+                ) as answer,
+            ):
+                return await _read(answer, peer, nonce, self.audience)
+        except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
+            return None  # httpx2 raises ValueError of many kinds for what is no HTTP
+
+    def _client(self, peer: Neighbour) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            transport=self.transports.get(peer.name),
+            trust_env=False,
+            follow_redirects=False,
+            verify=_trusted(),
+            timeout=WITHIN,
+        )
+
+
+async def _read(
+    answer: httpx2.Response, peer: Neighbour, nonce: str, audience: str
+) -> bytes | None:
+    if answer.status_code != 200 or "content-encoding" in answer.headers:
+        return None
+    if answer.headers.get("content-type") != OCTETS:
+        return None
+    body = b""
+    async for part in answer.aiter_raw():
+        body += part
+        if len(body) > LARGEST:
+            return None
+    try:
+        check_answer(
+            [(name.lower(), value) for name, value in answer.headers.multi_items()],
+            sender=peer.name,
+            key=peer.public_key,
+            audience=audience,
+            status=answer.status_code,
+            body=body,
+            nonce=nonce,
+            now=time.time(),
+        )
+    except NotSigned:
+        return None
+    return body
+
+
+@lru_cache(maxsize=1)
+def _trusted() -> ssl.SSLContext:
+    """The system's authorities, read once."""
+    return ssl.create_default_context()
+
+
+EVERY = 2.0
+REST = 1.0
+MOST_REST = 30.0
+
+
+@dataclass
+class _Seen:
+    up: bool = True
+    next: float = 0.0
+    rest: float = REST
+
+
+@dataclass
+class Reach:
+    """Of one vendor, in one process. It is used on the event loop alone."""
+
+    calls: Calls
+    peers: Sequence[Neighbour]
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _looking: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def now(self) -> tuple[str, ...]:
+        """Names of those that can be asked. A visit may trigger a look at the network."""
+        for peer in self.peers:
+            seen = self._seen.setdefault(peer.name, _Seen())
+            if time.monotonic() >= seen.next:
+                seen.next = time.monotonic() + EVERY
+                task = asyncio.get_running_loop().create_task(self._look(peer, seen))
+                self._looking.add(task)
+                task.add_done_callback(self._looking.discard)
+        return tuple(peer.name for peer in self.peers if self._seen[peer.name].up)
+
+    async def _look(self, peer: Neighbour, seen: _Seen) -> None:
+        seen.up = await self.calls.reaches(peer)
+        seen.rest = REST if seen.up else min(2 * seen.rest, MOST_REST)
+        seen.next = time.monotonic() + (EVERY if seen.up else seen.rest)

@@ -1,0 +1,228 @@
+"""What stands in [vendors.NAME] of tacit.toml, and the learner that is made from it.
+
+[vendors.cinema]
+videos = ["dune", "alien"]
+features = 2                # numbers in [0, 1] that a visit comes with
+horizon = 100000            # visits of one period of learning
+epsilon = 1.0               # of one visit, in what is learned of it
+lifetime = 100.0            # of one person, in all; then they are served, not learned, not
+forwarded key = "cinema.pem"          # signs what goes to neighbours; `new_vendor_key` makes one
+forward_epsilon = 1.0       # of one context that is forwarded; all neighbours agree on it
+slices = 2                  # of each feature of a forwarded context; all agree on it
+cells = 5                   # per feature, of what is learned; by default as the horizon allows
+
+[vendors.cinema.peers.arthouse]
+url = "https://arthouse.example/api/vendors/arthouse"
+public_key = "base64 of 32 bytes"
+api_key = "arthouse.key"    # a file with the key that arthouse gave to cinema
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+from tacit import randomness
+from tacit.accounting import PureAccountant
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
+from tacit.designs.pdap.policies.base import Host
+from tacit.designs.pdap.policies.joint.cells import slices_for
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.trust import TrustSettings, release_for
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, Cost
+from tacit.service.deployment import Section
+from tacit.service.settings import FILE
+from tacit.service.strict_json import Refused, check_text
+
+MOST_FEATURES = 16
+MOST_VIDEOS = 1000
+_ARMS = 20  # that the grid is made for: it must not change when a video joins
+_KNOWN = {
+    *("videos", "features", "horizon", "epsilon", "lifetime", "key", "peers", "slices", "cells"),
+    *("forward_epsilon", "caution_epsilon", "share", "epoch"),
+}
+_LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
+"""What must stay the same for a kept state to be gone on from, in the order of `told`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VendorSettings:
+    """Public numbers of a vendor; see above. A state that was kept goes on under the same ones."""
+
+    videos: tuple[str, ...]
+    peers: tuple[str, ...]
+    features: int
+    horizon: int
+    epsilon: float
+    lifetime: float
+    forward_epsilon: float
+    slices: int
+    cells: int
+    caution: TrustSettings = field(repr=False)
+
+    @classmethod
+    def read(cls, section: Section) -> Self:
+        """ConfigError in a sentence for whatever cannot be served."""
+        values, name = section.values, section.name
+        if unknown := sorted(set(values) - _KNOWN):
+            raise ConfigError(
+                f"{FILE}: {name} has no setting {unknown[0]!r}. There are: "
+                f"{', '.join(sorted(_KNOWN))}."
+            )
+        epsilon = section.number("epsilon", 1.0)
+        peers = tuple(values.get("peers", {}))
+        caution = TrustSettings(
+            believed=False,
+            share=section.number("share", 1.0),
+            epsilon=section.number("caution_epsilon", 0.1),
+            epoch=section.whole("epoch", 1000),
+        )
+        features = section.whole("features")
+        if not 1 <= features <= MOST_FEATURES:
+            raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
+        horizon = section.whole("horizon", 100_000)
+        return cls(
+            videos=_videos(name, values.get("videos")),
+            peers=peers,
+            features=features,
+            horizon=horizon,
+            epsilon=epsilon,
+            lifetime=section.number("lifetime", 100.0),
+            forward_epsilon=section.number("forward_epsilon", 1.0),
+            slices=section.whole("slices", 2),
+            cells=section.whole("cells", slices_for(horizon, features, _ARMS)),
+            caution=caution,
+        )
+
+    def __post_init__(self) -> None:
+        private = [self.epsilon, self.forward_epsilon, self.caution.epsilon]
+        if not all(math.isfinite(one) for one in private):
+            raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
+        if min(self.cells, self.slices) < 1:
+            raise ConfigError("A vendor's grids have at least one cell per feature.")
+        visit = self.visit(asks=bool(self.peers))
+        if self.cap.amount < visit.amount:
+            raise ConfigError(
+                f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
+                f"{visit.amount / 1e6:g}."
+            )
+
+    @cached_property
+    def joint(self) -> JointSetting:
+        """Of the learner, when it began."""
+        return JointSetting(
+            videos=len(self.videos),
+            neighbours=len(self.peers),
+            dimension=self.features,
+            horizon=self.horizon,
+            epsilon=self.epsilon,
+            slices=self.cells,
+            at_horizon="renew",
+        )
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How contexts are sent between vendors."""
+        return Agreement(self.features, self.slices, self.forward_epsilon)
+
+    def forwarder(self) -> Forwarder:
+        """A new one. It keeps no budgets: the ledger does."""
+        return Forwarder(self.agreement, randomness=randomness.secure())
+
+    def visit(self, *, asks: bool) -> Cost:
+        """Of one visit; asks: its context is sent to neighbours, and they are watched."""
+        if asks not in self._costs:
+            total = PureAccountant().add(self.joint.noise.event)
+            if asks and (event := self.forwarder().event) is not None:
+                total.add(event)
+            if asks:
+                total.add(release_for(self.caution, self.caution.epsilon).event)
+            self._costs[asks] = Cost.pure(total.epsilon())
+        return self._costs[asks]
+
+    @cached_property
+    def _costs(self) -> dict[bool, Cost]:
+        return {}
+
+    @cached_property
+    def cap(self) -> Cap:
+        """Of one person."""
+        return Cap.pure(self.lifetime)
+
+    @property
+    def most_learned(self) -> int:
+        """Visits of one person that are learned, at most."""
+        return self.cap.amount // self.visit(asks=False).amount
+
+    @property
+    def most_asked(self) -> int:
+        """Visits of one person that are forwarded, at most."""
+        return self.cap.amount // self.visit(asks=True).amount
+
+    def vendor(self) -> Vendor:
+        """A new one that knows nothing. It asks all neighbours at every visit, whatever is chosen:
+        whether one is asked must not follow from contexts. Its guests' clicks are not its to see.
+        """
+        source = randomness.secure()
+        home = Joint(self.joint, randomness=source)
+        return Vendor(
+            home,
+            self.videos,
+            guests=Host(home, epsilon=self.epsilon, randomness=source),
+            peers=self.peers,
+            forwarder=self.forwarder() if self.peers else None,
+            agreement=self.agreement,
+            caution=self.caution,
+            asks_all=True,
+            shared=True,
+            keeps=0,
+        )
+
+    @property
+    def told(self) -> str:
+        """The numbers of `_LASTING`, as a kept state holds them. Names may change."""
+        caution = self.caution
+        numbers = [
+            *(self.features, self.cells, self.horizon, self.epsilon),
+            *(caution.epsilon, caution.epoch, caution.share),
+        ]
+        return json.dumps(numbers)
+
+    def others_than(self, told: str) -> tuple[str, ...]:
+        """Settings that are others than those of a kept state, by name."""
+        pairs = zip(_LASTING, json.loads(self.told), json.loads(told), strict=True)
+        return tuple(name for name, now, then in pairs if now != then)
+
+
+def _videos(name: str, videos: Any) -> tuple[str, ...]:
+    """Names that a message and a page can hold."""
+    good = isinstance(videos, list) and 1 <= len(videos) <= MOST_VIDEOS
+    if not good or not all(isinstance(video, str) for video in videos):
+        raise ConfigError(f"{FILE}: {name}.videos is a list of 1 to {MOST_VIDEOS} names.")
+    for video in videos:
+        try:
+            check_text(video)
+        except Refused:
+            raise ConfigError(f"{FILE}: {name}.videos holds a name with control signs.") from None
+        if not 1 <= len(video.encode()) <= MOST_VIDEO_BYTES:
+            raise ConfigError(f"{FILE}: a video's name has 1 to {MOST_VIDEO_BYTES} bytes.")
+    return tuple(videos)
+
+
+def peers_of(section: Section) -> Mapping[str, Section]:
+    """The tables of neighbours."""
+    tables = section.values.get("peers", {})
+    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+        raise ConfigError(f"{FILE}: neighbours stand in [vendors.{section.name}.peers.NAME].")
+    return {
+        name: Section(section.tenant, f"{section.name}.peers.{name}", section.folder, values)
+        for name, values in tables.items()
+    }

@@ -1,0 +1,282 @@
+"""A vendor at work: its learner, and the visits that wait for a neighbour's offer.
+
+Everything here is what one transaction of the ledger begins with and ends with. A visit's own
+visitor carries what its reward needs (`Ticket`). Visits that are to show a neighbour's offer are
+remembered as well, in a ring by the number of all visits: the oldest gives way, whatever waits. So
+what is kept has one size, and when something is forgotten tells of nobody.
+
+Numbers and arrays as bytes: what a vendor keeps in the ledger. JSON and plain arrays only.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.pdap import persistence as storing
+from tacit.designs.pdap.messages import REQUEST_BYTES
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.partition import Cell
+from tacit.designs.pdap.vendor import Vendor
+from tacit.designs.pdap.visit import Visit
+from tacit.errors import PrivacyError
+
+VERSION = 2
+"""Of a kept state, which holds it."""
+KEPT = 2048
+"""Of so many last visits an offer is waited for."""
+_VISIT = np.dtype(
+    [
+        ("number", "<i8"),
+        ("turn", "<i8"),
+        ("arm", "<i4"),
+        ("cell", "<i4"),
+        ("peer", "<i4"),
+        ("click", "|u1"),
+        ("learned", "|u1"),
+        ("came", "|u1"),
+        ("shown", "|u1"),
+        ("request", "|u1", REQUEST_BYTES),
+    ]
+)
+"""turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
+_NOWHERE = Cell(0, ())
+Row = Any
+"""One row of a structured array."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A visit as its visitor brings it back: number, turn at the learner, arm and cell.
+
+    It tells them nothing: their context has this cell, and they were shown this arm. number 0: a
+    visit that is not learned.
+    """
+
+    number: int
+    turn: int
+    arm: int
+    cell: int
+
+
+UNLEARNED = Ticket(0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """peer: whose offer will be shown; None: `video` is. asks: who is sent `forward`, whatever is
+    shown."""
+
+    ticket: Ticket
+    video: str | None
+    peer: str | None
+    asks: tuple[str, ...]
+    forward: bytes | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is shown. theirs: whether it is the neighbour's."""
+
+    ticket: Ticket
+    video: str
+    theirs: bool
+
+
+@dataclass
+class VendorState:
+    """names: every neighbour there ever was; rows name them by their place.
+
+    since: nanoseconds since 1970, when the settings were read whose videos and neighbours these
+    are.
+    """
+
+    vendor: Vendor
+    visits: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _VISIT))
+    names: list[str] = field(default_factory=list)
+    since: int = 0
+
+    def encode(self, settings: str) -> bytes:
+        """settings: what must be unchanged to continue from here."""
+        numbers, arrays = storing.saved(self.vendor)
+        numbers |= {"version": VERSION, "settings": settings, "since": self.since}
+        numbers |= {"names": self.names}
+        rows = self.visits.view(np.uint8).reshape(len(self.visits), _VISIT.itemsize)
+        return pack(numbers, arrays | {"visit_rows": rows})
+
+    @classmethod
+    def decode(cls, data: bytes, vendor: Vendor, settings: str) -> VendorState | None:
+        """vendor: of the same settings; becomes the kept one. None if those are others."""
+        numbers, arrays = unpack(data)
+        if numbers["settings"] != settings:
+            return None
+        storing.restore(vendor, numbers, arrays)
+        return cls(
+            vendor,
+            arrays["visit_rows"].reshape(-1).view(_VISIT).copy(),
+            numbers["names"],
+            numbers["since"],
+        )
+
+    def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
+        """What joined and left the settings since; the last video leaves when others have come."""
+        for name in videos:
+            if name not in self.vendor.videos:
+                self.vendor.add_video(name)
+        for name in set(self.vendor.videos) - set(videos):
+            self.vendor.remove_video(name)
+        for name in peers:
+            if name not in self.vendor.peers:
+                self.vendor.meet(name)
+        for name in set(self.vendor.peers) - set(peers):
+            self.vendor.part(name)
+
+    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Begun:
+        """One visit more. reached: neighbours that can be asked now."""
+        visit = self.vendor.choose(context, peers=reached)
+        if visit.peer is not None:
+            self._note(visit)
+        return Begun(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
+
+    def unlearned(self, context: NDArray[np.float64]) -> str:
+        """An own video for a user from whom nothing more is learned; not counted as a visit."""
+        return self.vendor.unlearned(context)
+
+    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Finished:
+        """Of a visit whose neighbour was to be shown. answer: None: there is none.
+
+        A visit whose row was given to another meanwhile gets an own video, and is not learned.
+        """
+        visit = self._visit(number, context)
+        if visit is None or visit.peer is None:
+            return Finished(UNLEARNED, self.unlearned(context), False)
+        self.vendor.offered(visit, answer)
+        self._note(visit)
+        assert visit.video is not None
+        return Finished(self._ticket(visit), visit.video, visit.peer is not None)
+
+    def clicked(self, ticket: Ticket, reward: float) -> None:
+        """What came of a visit; the first time counts.
+
+        Whether it teaches anything is the learner's to say: each visit once, and not too late.
+        """
+        visit = self._visit(ticket.number)
+        if visit is None or visit.video is None:
+            self._learn(ticket, reward)
+            return
+        self.vendor.clicked(visit, reward)
+        self._note(visit)
+
+    def serve(self, peer: str, data: bytes) -> bytes:
+        """The answer to a neighbour's Forward. Nothing is learned or kept of it."""
+        return self.vendor.serve(peer, data)
+
+    def _learn(self, ticket: Ticket, reward: float) -> None:
+        """A visit without a row."""
+        if ticket.number < 1 or not any(ticket.arm in names for names in self.vendor.arms):
+            return
+        cell = self._home.grid.cell(self._home.grid.centres[ticket.cell])
+        choice = Choice(ticket.arm, "explore", cell, None, ticket.turn)
+        with suppress(PrivacyError):  # it was answered before
+            self._home.update(choice, reward)
+
+    def _ticket(self, visit: Visit) -> Ticket:
+        choice = visit.choice
+        assert isinstance(choice, Choice)
+        turn, cell = choice.visit, self._home.grid.number(choice.cell)
+        assert turn is not None
+        assert cell is not None
+        return Ticket(visit.number, turn, choice.arm, cell)
+
+    @property
+    def _home(self) -> Joint:
+        assert isinstance(self.vendor.home, Joint)
+        return self.vendor.home
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            self.names.append(name)
+        return self.names.index(name)
+
+    def _note(self, visit: Visit) -> None:
+        row = self.visits[visit.number % len(self.visits)]
+        ticket = self._ticket(visit)
+        row["number"], row["turn"] = ticket.number, ticket.turn
+        row["arm"], row["cell"] = ticket.arm, ticket.cell
+        row["peer"] = -1 if visit.peer is None else self._place(visit.peer)
+        row["click"] = 0 if visit.click is None else 1 + int(visit.click)
+        row["learned"], row["came"] = visit.learned, visit.came
+        row["shown"] = visit.video is not None
+        row["request"] = np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8)
+
+    def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
+        """A visit as it was noted; its context is sent again, or stands for its cell's middle."""
+        row: Row = self.visits[number % len(self.visits)]
+        too_old = number <= self.vendor.visits - len(
+            self.visits
+        )  # whether its row was needed or not
+        if number < 1 or too_old or row["number"] != number:
+            return None
+        grid, peer = self._home.grid, int(row["peer"])
+        middle = grid.centres[int(row["cell"])]
+        choice = Choice(int(row["arm"]), "explore", grid.cell(middle), None, int(row["turn"]))
+        return Visit(
+            middle if context is None else context,
+            choice,
+            "shown" if row["shown"] else None,
+            peer=None if peer < 0 else self.names[peer],
+            request=row["request"].tobytes(),
+            click=None if row["click"] == 0 else float(row["click"] - 1),
+            learned=bool(row["learned"]),
+            number=number,
+            came=bool(row["came"]),
+        )
+
+
+def version_of(kept: bytes) -> int:
+    """Of a kept state; 0 where it says none. The same errors as `settings_of`."""
+    return int(unpack(kept)[0].get("version", 0))
+
+
+def settings_of(kept: bytes) -> str:
+    """What `encode` was given. KeyError, ValueError or struct.error for other bytes."""
+    return str(unpack(kept)[0]["settings"])
+
+
+_LENGTH = struct.Struct(">I")
+_KINDS = ("<f8", "<i8", "<i4", "|u1")
+
+
+def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays of float64, int64, int32 and bytes, in the order in which they are given."""
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    table = [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()]
+    if any(kind not in _KINDS for _, kind, _ in table):
+        raise TypeError("an array of this type is not kept")
+    text = json.dumps([numbers, table], separators=(",", ":"), allow_nan=False).encode("ascii")
+    return b"".join([_LENGTH.pack(len(text)), text, *(array.tobytes() for array in plain.values())])
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What was packed. The arrays are read-only. ValueError for anything else."""
+    (length,) = _LENGTH.unpack_from(data)
+    at = _LENGTH.size + length
+    numbers, table = json.loads(data[_LENGTH.size : at])
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in table:
+        if kind not in _KINDS:
+            raise ValueError("an array of this type is not kept")
+        count = int(np.prod(shape, dtype=np.int64))
+        arrays[name] = np.frombuffer(data, kind, count, at).reshape(shape)
+        at += arrays[name].nbytes
+    if at != len(data):
+        raise ValueError("bytes follow the last array")
+    return numbers, arrays

@@ -1,0 +1,316 @@
+"""What `tacit plan prec` and `tacit replay prec` ask, do and show."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.design import Command, Run, option
+from tacit.errors import ConfigError
+from tacit.evaluation.result import Result, Table
+
+if TYPE_CHECKING:
+    from tacit.data.votes import Likes, VoteRounds
+    from tacit.designs.prec.planner import Forecast
+
+DELTA = "A chance, such as 1e-6."
+DIVERSITY = "Rounds at most in which the client likes several objects."
+RADIUS = "Votes of a peer at most for objects that the client dislikes."
+TOGETHER = "Clients whom epsilon is for, all of them together."
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """Of `tacit plan prec`."""
+
+    objects: int = option("Objects to choose from in a round, at most.")
+    rounds: int = option("Rounds, each with one recommendation.")
+    peers: int = option("Voters to hide among: assumed, or enforced by a gate.")
+    voters: int = option("Voters that there could ever be.")
+    diversity: int = option(DIVERSITY, default=0)
+    radius: int = option(RADIUS, default=0)
+    epsilon: float | None = option(
+        "Count the voters that these nats take, gate apart.", default=None
+    )
+    plot: Path | None = option(
+        "Write an SVG: exact against theorem, by peers.", default=None, writes=True
+    )
+
+
+def plan(settings: PlanSettings, _: Run) -> Result:
+    """Count the voters that p-REC needs.
+
+    And compute what it reveals about each of them: with a gate, whatever people do; without one, if
+    enough voters agree with the client in every round, which nobody can check.
+    """
+    from tacit.designs.prec import planner
+
+    asked = {name: value for name, value in vars(settings).items() if name != "plot"}
+    planned = planner.plan(**asked)
+    if settings.plot is not None:
+        from tacit.evaluation.plots import epsilon_by_peers
+        from tacit.writing import write_whole
+
+        drawn = epsilon_by_peers(planner.curves(planned), planned.peers)
+        write_whole(settings.plot, drawn.encode())
+    shown: list[Table | str] = [*_bounds(planned), advice(planned)]
+    if planned.why_not_exact is not None:
+        shown.append(planned.why_not_exact)
+    return Result(planned.to_dict(), shown, _next_plan(planned))
+
+
+def _bounds(planned: Forecast) -> tuple[Table, Table]:
+    exact = planned.exact or {}
+    rows = [
+        ("with a gate, its own part not counted", planned.proven["floor"], exact.get("floor")),
+        ("without a gate, promise kept", planned.proven["promise"], exact.get("promise")),
+    ]
+    losses = Table(
+        "",
+        ("epsilon of one voter's whole history", "at most", "known as"),
+        [(name, bound, "bound" if value is None else "exact") for name, bound, value in rows]
+        + [
+            ("theorem, tight constants", planned.epsilon_tight, "bound"),
+            ("theorem, as in the paper", planned.epsilon_paper, "bound"),
+            ("nobody below with this loss", planned.epsilon_lower_bound, "lower bound"),
+        ],
+    )
+    disliked = Table(
+        "",
+        ("disliked recommendations, promise kept", "number"),
+        [
+            ("expected, at most", planned.loss_bound),
+            ("in 99 of 100 runs, at most", planned.likely_loss_bound),
+            ("nobody below", planned.loss_lower_bound),
+        ],
+    )
+    return losses, disliked
+
+
+def advice(planned: Forecast) -> str:
+    """In two or three sentences: what is revealed, the assumption, and how many voters it takes."""
+    gate, promise = planned.proven["floor"], planned.proven["promise"]
+    credited = planned.diversity + planned.radius > 0
+    kept = f"{'the credits of ' if credited else ''}{planned.peers:,} voters"
+    said = (
+        f"A gate that keeps {kept} in play limits what "
+        f"{planned.rounds:,} recommendations reveal about any one of {planned.voters:,} to "
+        f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is "
+        f"{promise:.3f} nats if {planned.peers:,} voters agree with the client throughout, which "
+        "cannot be checked; otherwise there is no useful limit."
+    )
+    if planned.needed is None:
+        return said
+    needed = planned.needed
+    wanted = f"For epsilon {needed.epsilon:g}"
+    if needed.floor is None:
+        return f"{said} {wanted} not even all {planned.voters:,} voters are enough."
+    found = (
+        f"{wanted} a gate has to keep {needed.floor:,}, exactly"
+        if needed.exact_floor is not None
+        else f"{wanted} it is known to be enough that a gate keeps {needed.floor:,}"
+    )
+    return f"{said} {found}; the theorem asks for {needed.theorem:,}."
+
+
+def _next_plan(planned: Forecast) -> str:
+    """First an epsilon, then the peers that it takes, then a plot."""
+    needed, peers, more = planned.needed, planned.peers, " --plot prec.svg"
+    if needed is None:
+        more = " --epsilon 1"
+    elif needed.floor is not None and needed.floor != peers:
+        peers, more = needed.floor, ""
+    return (
+        f"tacit plan prec --objects {planned.objects} --rounds {planned.rounds} "
+        f"--diversity {planned.diversity} --radius {planned.radius} --peers {peers} "
+        f"--voters {planned.voters}{more}"
+    )
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """Of `tacit replay prec`. rounds, objects and epsilon are those of the server's settings."""
+
+    votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
+    voters: int = option("A public bound on how many voters there can be.", least=1)
+    likes: Path | None = option(
+        "A file with columns client, round, candidate: what clients like.", default=None
+    )
+    follow: str | None = option(
+        "Instead: every client likes exactly what this voter votes for.", default=None
+    )
+    clients: tuple[str, ...] = option(
+        "Ids with commas; default: all of --likes, or one client.", default=()
+    )
+    rounds: int | None = option(
+        "Most recommendations of a client; default: all.", default=None, least=1
+    )
+    objects: int | None = option(
+        "Most candidates in a round; default: as in VOTES.", default=None, least=2
+    )
+    epsilon: float | None = option(
+        "Nats for what --together clients see; inf: no privacy; default: 1, or what follows from "
+        "--peers.",
+        default=None,
+    )
+    delta: float = option(DELTA, default=1e-6)
+    peers: int | None = option(
+        "Voters whom the gate keeps in play; else chosen.", default=None, least=1
+    )
+    diversity: int = option(DIVERSITY, default=0, least=0)
+    radius: int = option(RADIUS, default=0, least=0)
+    together: int = option(TOGETHER, default=1, least=1)
+    variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and math.isnan(self.epsilon):
+            raise ConfigError("--epsilon is a number, such as 1, or inf; got nan.")
+        if (self.likes is None) == (self.follow is None):
+            raise ConfigError(
+                "Say what the clients like: --likes FILE, or --follow VOTER for clients who like "
+                "exactly what one voter votes for."
+            )
+
+
+def replay(settings: ReplaySettings, run: Run) -> Result:
+    """Serve clients from a file of votes, round after round.
+
+    Prints what each was recommended, how often they disliked it, and when their gate closed. Noise
+    and draws are the system's: another call gives other recommendations, and costs epsilon again.
+    """
+    from tacit.data.votes import read_votes
+    from tacit.designs.prec import PRec, PRecSettings
+    from tacit.randomness import secure
+
+    recorded = read_votes(settings.votes)
+    wanted = _likes(recorded, settings)
+    follows = settings.variant == "published" or settings.peers is not None
+    most = len(recorded.rounds) if settings.rounds is None else settings.rounds
+    objects = max(2, recorded.objects) if settings.objects is None else settings.objects
+    _check_lengths(recorded, wanted, most, objects)
+    made = PRecSettings(
+        most,
+        objects,
+        settings.voters,
+        settings.peers,
+        settings.diversity,
+        settings.radius,
+        variant=settings.variant,  # type: ignore[arg-type]  # checked there
+        epsilon=1.0 if settings.epsilon is None and not follows else settings.epsilon,
+        delta=settings.delta,
+        clients_together=settings.together,
+        clients=max(settings.together, len(wanted)),
+    )
+    server = PRec(made, randomness=secure())
+    with run.progress("Replaying", len(recorded.rounds)) as advance:
+        for number, opened in enumerate(recorded.rounds):
+            server.open_round(opened.candidates, (opened.voters, opened.chosen))
+            for client, rounds in wanted.items():
+                if number in rounds:
+                    server.feedback(client, server.recommend(client) in rounds[number])
+            advance(1)
+    return _shown(server, recorded, wanted)
+
+
+def _check_lengths(recorded: VoteRounds, wanted: Likes, rounds: int, objects: int) -> None:
+    """Before anything is drawn: a replay that stops half way has cost epsilon all the same."""
+    if recorded.objects > objects:
+        raise ConfigError(
+            f"A round of the file has {recorded.objects} candidates: --objects is at least that; "
+            f"got {objects}."
+        )
+    for client, served in wanted.items():
+        if len(served) > rounds:
+            raise ConfigError(
+                f"Client '{client}' is to be served in {len(served)} rounds: --rounds is at least "
+                f"that; got {rounds}."
+            )
+
+
+def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
+    from tacit.data.votes import read_likes
+
+    if settings.likes is not None:
+        found = read_likes(settings.likes, recorded)
+        known: dict[str, int | str] = {str(client): client for client in found}
+        for name in settings.clients:
+            if name not in known:
+                raise ConfigError(f"{settings.likes} has no client '{name}'.")
+        chosen = [known[name] for name in settings.clients] or list(found)
+        return {client: found[client] for client in chosen}
+    followed = {
+        number: frozenset(
+            chosen
+            for voter, chosen in zip(each.voters.tolist(), each.chosen.tolist(), strict=True)
+            if str(voter) == settings.follow
+        )
+        for number, each in enumerate(recorded.rounds)
+    }
+    if not any(followed.values()):
+        raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
+    return dict.fromkeys(settings.clients or ["client"], followed)
+
+
+def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
+    names, plan = [each.name for each in recorded.rounds], server.plan
+    clients = [_client(server, client, names) for client in wanted]
+    asked = server.settings.to_header()
+    data = {
+        "settings": asked,
+        "candidates_listed": recorded.listed,
+        "plan": None
+        if plan is None
+        else {"peers": plan.peers, "threshold": plan.threshold, "basis": plan.basis},
+        "clients": clients,
+        "guarantees": [card.to_dict() for card in server.guarantees()],
+    }
+    columns = {
+        "client": lambda one: str(one["client"]),
+        "recommendations": lambda one: one["asked"],
+        "disliked": lambda one: one["loss"],
+        "gate shut in round": lambda one: (
+            "never" if one["gate_closed"] is None else str(one["gate_closed"])
+        ),
+    }
+    shown: list[Table | str] = []
+    for one in clients[:1]:
+        rows = [
+            (str(each["round"]), each["candidate"], "yes" if each["liked"] else "no")
+            for each in one["recommendations"][:_SHOWN]
+        ]
+        shown.append(Table(f"client {one['client']}", ("round", "recommended", "liked"), rows))
+        if len(rows) < one["asked"]:
+            shown.append(f"and {one['asked'] - len(rows):,} more: --json")
+    shown += [Table.of("", columns, clients), data["guarantees"][0]["sentence"]]
+    if not recorded.listed:
+        shown.append(
+            "The candidates were read off the votes, which the guarantee does not cover: add a row "
+            "without a voter for each candidate of each round."
+        )
+    peers = asked["objects"] * 6 if plan is None else plan.peers
+    after = (
+        f"tacit plan prec --objects {asked['objects']} --rounds {asked['rounds']} "
+        f"--peers {peers} --voters {asked['voters']}  says what that rests on."
+    )
+    return Result(data, shown, after)
+
+
+def _client(server: Any, client: int | str, names: list[int | str]) -> dict[str, Any]:
+    seen = server.transcript(client)
+    return {
+        "client": client,
+        "asked": len(seen.entries),
+        "loss": sum(not entry.liked for entry in seen.entries),
+        "gate_closed": None if seen.stopped is None else names[seen.stopped - 1],
+        "recommendations": [
+            {"round": names[entry.round - 1], "candidate": entry.candidate, "liked": entry.liked}
+            for entry in seen.entries
+        ],
+    }
+
+
+PLAN = Command(PlanSettings, plan)
+REPLAY = Command(ReplaySettings, replay)

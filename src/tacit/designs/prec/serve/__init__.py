@@ -1,0 +1,1 @@
+"""Rounds of votes as they are served."""

@@ -1,0 +1,216 @@
+"""Rounds: the operator opens them, people vote, and others are recommended what was voted for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.designs.prec.serve.rounds import ServedRounds
+from tacit.ledger import KeyReused, canonical
+from tacit.service.access import Asking, Here, IdempotencyKey, Operation, allow
+from tacit.service.deployment import Service
+from tacit.service.idempotency import Step, salting, step, unsalted
+from tacit.service.keys import NAME, Caller, Role
+from tacit.service.problems import Problem
+from tacit.service.strict_json import PRINTABLE
+
+router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
+Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
+Candidate = (
+    Annotated[int, Field(ge=-(2**53), le=2**53)]
+    | Annotated[str, Field(min_length=1, max_length=64, pattern=PRINTABLE)]
+)
+Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=1000)]
+Voter = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+_STRICT = ConfigDict(extra="forbid", strict=True)
+
+
+class Announcement(BaseModel):
+    """Candidates of the next round, on which people vote until it is opened."""
+
+    model_config = _STRICT
+    candidates: Candidates
+
+
+class Opening(BaseModel):
+    """candidates: null for the announced ones, or else the next that came with the deployment.
+    votes: of voters who vote elsewhere; a person's own vote goes first."""
+
+    model_config = _STRICT
+    candidates: Candidates | None = None
+    votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
+
+
+class Vote(BaseModel):
+    """One of the announced candidates."""
+
+    model_config = _STRICT
+    candidate: Candidate
+
+
+class Feedback(BaseModel):
+    """What is said of this round's recommendation, once."""
+
+    model_config = _STRICT
+    liked: bool
+
+
+class Announced(BaseModel):
+    """round: the one that people vote on."""
+
+    round: int
+    announced: list[int | str]
+
+
+class Opened(BaseModel):
+    """round: the one that is open now."""
+
+    round: int
+    candidates: list[int | str]
+
+
+class Voted(BaseModel):
+    """round: the one that the vote is for. The vote is not repeated: answers are kept for ever."""
+
+    round: int
+
+
+class Recommended(BaseModel):
+    """shut: whether too few voters are left to hide among, so that items come by chance alone."""
+
+    round: int
+    item: int | str
+    shut: bool
+
+
+class Heard(BaseModel):
+    """round: the one that the feedback is for."""
+
+    round: int
+
+
+@router.get("", **allow(Role.ANONYMOUS))
+def rounds(service: Here) -> dict[str, list[dict[str, Any]]]:
+    """Which rounds there are, how far they are, and what they promise to voters."""
+    return {
+        "rounds": [
+            served.described(unsalted(service.ledger.state(f"{served.tenant}/{served.state}")))
+            for served in service.deployment.all(ServedRounds).values()
+        ]
+    }
+
+
+@router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=Announced)
+def announce(
+    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Announcement
+) -> Response:
+    """Announce the next round's candidates. The run begins with the first, and is paid for then."""
+    served = _begun(service, name)
+    return _step(
+        service,
+        caller,
+        served,
+        "announce",
+        key,
+        body,
+        lambda _, kept: served.steps.announce(body.candidates, kept),
+    )
+
+
+@router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
+def open_round(
+    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Opening
+) -> Response:
+    """Close the open round and open the next. Its votes are fixed from here on."""
+    served = _begun(service, name)
+    return _step(
+        service,
+        caller,
+        served,
+        "open",
+        key,
+        body,
+        lambda source, kept: served.steps.open(body.candidates, body.votes, source, kept),
+    )
+
+
+@router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=Voted)
+def votes(service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Vote) -> Response:
+    """Vote on the announced candidates; until the round opens, the last vote stands."""
+    served = _named(service, name)
+    return _step(
+        service,
+        caller,
+        served,
+        "votes",
+        key,
+        body,
+        lambda _, kept: served.steps.vote(caller.name, body.candidate, kept),
+    )
+
+
+@router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=Recommended)
+def recommendations(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Response:
+    """This round's candidate for the person who asks: the same until the next round opens."""
+    served = _named(service, name)
+    return _step(
+        service,
+        caller,
+        served,
+        "recommendations",
+        key,
+        None,
+        lambda source, kept: served.steps.recommend(caller.name, source, kept),
+    )
+
+
+@router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=Heard)
+def feedback(
+    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Feedback
+) -> Response:
+    """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
+    served = _named(service, name)
+    return _step(
+        service,
+        caller,
+        served,
+        "feedback",
+        key,
+        body,
+        lambda source, kept: served.steps.feedback(caller.name, body.liked, source, kept),
+    )
+
+
+def _step(
+    service: Service,
+    caller: Caller,
+    served: ServedRounds,
+    what: str,
+    key: str,
+    body: BaseModel | None,
+    take: Step,
+) -> Response:
+    """One change of the run."""
+    payload = b"" if body is None else canonical(body.model_dump())
+    operation = f"POST /api/rounds/{served.name}/{what}"
+    return step(service, caller, operation, key, payload, state=served.state, take=salting(take))
+
+
+def _begun(service: Service, name: str) -> ServedRounds:
+    served = _named(service, name)
+    try:
+        served.begin(service)
+    except KeyReused:
+        raise Problem(
+            409, "The run of this name began with other settings. Name the new one anew."
+        ) from None
+    return served
+
+
+def _named(service: Service, name: str) -> ServedRounds:
+    found = service.deployment.all(ServedRounds).get(name)
+    if found is None:
+        raise Problem(404, "There is nothing at this address.")
+    return found

@@ -1,0 +1,241 @@
+"""Rounds of p-REC as they are served: people vote, and others are recommended what was voted for.
+
+Runs at    the platform, which is trusted with all votes.
+Sees       votes, and what clients say of their recommendations.
+Releases   to each client one candidate of each round, and whether their gate is shut.
+Charges    the run's own budget, once, with what all clients together can ever learn: when the run
+           begins. Its epsilon and delta are on the last card. A second run is another name.
+Keeps      the run in the ledger, in one transaction with each answer. If that is undone, so is the
+           run, and the step is done again with fresh noise: what was drawn was shown to nobody. So
+           no noise is used twice, and nobody is answered twice.
+           Answers are kept for ever, as everywhere: of a vote it says which round it was for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+from tacit.designs.prec import PRec, PRecSettings, cards
+from tacit.designs.prec.client_batches import ClientBatches
+from tacit.designs.prec.serve.steps import NUMBER_BYTES, GivenRounds, RoundsState, RoundSteps, among
+from tacit.errors import ConfigError, ModelFileError
+from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
+from tacit.privacy import Guarantee
+from tacit.randomness import Source, secure
+from tacit.service import strict_json
+from tacit.service.deployment import Section, Service
+from tacit.service.idempotency import salted, state_named, unsalted
+from tacit.service.people import Kept
+from tacit.service.settings import FILE
+
+LARGEST_STATE = 8 * 2**20
+"""Bytes of a run: it is written with every answer."""
+_NAMES = 150
+"""Bytes of a voter's name, number and vote, about."""
+_SETTINGS = ("rounds", "objects", "voters", "peers", "diversity", "radius")
+_BUDGET = ("epsilon", "delta", "clients_together", "clients")
+
+
+@dataclass(frozen=True)
+class ServedRounds:
+    """One run. given: rounds whose candidates and votes came with the deployment, in their order:
+    an `open` that names nothing takes the next one.
+    """
+
+    tenant: str
+    name: str
+    settings: PRecSettings
+    given: GivenRounds = field(default=(), repr=False)
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
+        unknown = set(section.values) - {*_SETTINGS, *_BUDGET, "votes", "variant"}
+        if unknown:
+            raise ConfigError(f"{FILE}: {section.name} has no setting {min(unknown)!r}.")
+        try:
+            settings = PRecSettings(**{k: v for k, v in section.values.items() if k != "votes"})
+            _check(section.name, settings)
+        except TypeError:
+            raise ConfigError(
+                f"{FILE}: {section.name} needs rounds, objects and voters, as whole numbers."
+            ) from None
+        served = cls(section.tenant, section.name, settings, _given(section, settings))
+        served.steps.warm()
+        return served
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """The run's own, which its beginning spends whole."""
+        yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """For one client's view, and for all clients together."""
+        numbered = _numbered(self.settings.voters)
+        return tuple(
+            replace(card, assumptions=(*card.assumptions, numbered))
+            for card in cards(self.settings)
+        )
+
+    def released(self) -> str:
+        """What nobody can take back."""
+        return (
+            f"recommendations of the rounds {self.name} that were given, which your votes may have "
+            "moved as far as the stated epsilon allows"
+        )
+
+    def forget(self, user: str) -> Iterable[Kept]:
+        """Their votes and what they were recommended are one state's."""
+        what = (
+            f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
+            "were, which count for nobody from the next round on; what the run knew of your "
+            "recommendations, and what you said of them. Kept is that you took part, since "
+            "beginning anew would cost others again"
+        )
+        return (Kept(self.state, what, self._without(user)),)
+
+    @cached_property
+    def steps(self) -> RoundSteps:
+        """What is done with the run."""
+        return RoundSteps(self.settings, self.given)
+
+    @property
+    def state(self) -> str:
+        """The name of the run's, in the ledger."""
+        return state_named("rounds", self.tenant, self.name)
+
+    def begin(self, service: Service) -> None:
+        """Charge the run and begin it, once: later calls change nothing.
+
+        KeyReused where the run of this name has begun with other settings.
+        """
+        settings = canonical({"settings": self.settings.to_header()})
+        service.ledger.release(
+            Request(self.tenant, "service", f"begin {self.state}", "once", settings),
+            [Charge(self._holder, self._cost)],
+            lambda source, _: (b"", salted(source, self.steps.begin(source))),
+            state=f"{self.tenant}/{self.state}",
+        )
+
+    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+        """ConfigError where the run of this name began with other settings, or cannot go on."""
+        if (found := unsalted(kept(self.state))) is None:
+            return
+        try:
+            now = RoundsState.decode(found)
+        except ModelFileError as error:
+            raise self._no_way_on(error) from None
+        if others := now.other_settings(self.settings):
+            raise ConfigError(
+                f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), and "
+                "what was promised to its voters is for the whole run. Put them back, or name the "
+                "new run anew: it has a budget of its own."
+            )
+        try:
+            PRec.from_bytes(now.run, settings=self.settings, randomness=secure())
+        except ModelFileError as error:
+            raise self._no_way_on(error) from None
+
+    def described(self, kept: bytes | None) -> dict[str, Any]:
+        """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
+        now = None if kept is None else RoundsState.decode(kept)
+        asked = self.settings
+        return {
+            "name": self.name,
+            "rounds": asked.rounds,
+            "objects": asked.objects,
+            "voters": asked.voters,
+            "diversity": asked.diversity,
+            "radius": asked.radius,
+            "clients": asked.clients,
+            "round": 0 if now is None else now.number,
+            "candidates": [] if now is None else list(now.candidates),
+            "announced": [] if now is None else list(now.announced),
+            "guarantee": self.guarantees()[0].sentence,
+            "together": self.guarantees()[-1].sentence,
+        }
+
+    def _no_way_on(self, error: ModelFileError) -> ConfigError:
+        return ConfigError(
+            f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
+        )
+
+    def _without(self, user: str) -> Callable[[Source, bytes | None], bytes | None]:
+        def without(source: Source, kept: bytes | None) -> bytes | None:
+            new = self.steps.without(user, source, unsalted(kept))
+            return None if new is None else salted(source, new)
+
+        return without
+
+    @property
+    def _holder(self) -> Holder:
+        return Holder.dataset(self.tenant, f"rounds-{self.name}")
+
+    @cached_property
+    def _cost(self) -> Cost:
+        """Of all clients' views together."""
+        everything = self.guarantees()[-1]
+        assert everything.lifetime_epsilon is not None
+        assert everything.lifetime_delta is not None
+        return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
+
+
+def _numbered(voters: int) -> str:
+    """What served runs assume beyond the library's."""
+    exponent = math.ceil(2 * math.log10(voters) - (8 * NUMBER_BYTES + 1) * math.log10(2))
+    return (
+        "each voter's number is a function of the run and of their name alone: "
+        "HMAC-SHA256 under the "
+        f"run's key of 256 bits, cut to {8 * NUMBER_BYTES}. The key is secret and HMAC-SHA256 is a "
+        f"pseudo-random function, so that two of {voters} voters have one number with a chance "
+        f"below 1e{exponent}, which is not in delta; then no further round is opened"
+    )
+
+
+def _check(name: str, settings: PRecSettings) -> None:
+    if settings.variant == "published":
+        raise ConfigError(
+            f"{FILE}: {name} is the published variant, which holds on a promise that only clients "
+            "can keep. It is for reproducing the paper and is not served."
+        )
+    if settings.noiseless:
+        raise ConfigError(f"{FILE}: {name} has no finite epsilon, so nobody would be protected.")
+    if settings.clients is None or settings.clients * settings.plan.delta >= 1:
+        raise ConfigError(
+            f"{FILE}: {name}.clients is missing or too large. It is how many people are ever "
+            "served, and the budget is for all of them together."
+        )
+    blocks = math.ceil(settings.clients / 64)
+    row = ClientBatches(diversity=settings.diversity, radius=settings.radius)
+    row.take(1)
+    credit = row.blocks[0].credit
+    planes = credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes
+    if settings.voters * (blocks * planes + _NAMES) > LARGEST_STATE:
+        raise ConfigError(
+            f"{FILE}: {name} keeps {blocks * planes + _NAMES} bytes for each of {settings.voters} "
+            f"voters, and at most {LARGEST_STATE} in all are served: take fewer voters or clients."
+        )
+
+
+def _given(section: Section, settings: PRecSettings) -> GivenRounds:
+    if "votes" not in section.values:
+        return ()
+    try:
+        rounds = strict_json.parse(section.file("votes").read_bytes())
+        given = tuple((tuple(one["candidates"]), dict(one["votes"])) for one in rounds)
+        whole = isinstance(rounds, list) and all(
+            0 < len(candidates) <= settings.objects
+            and all(among(chosen, candidates) for chosen in votes.values())
+            for candidates, votes in given
+        )
+    except (strict_json.Refused, KeyError, TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ConfigError(
+            f"{FILE}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
+            'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
+        )
+    return given

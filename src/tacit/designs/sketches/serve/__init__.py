@@ -1,0 +1,1 @@
+"""Campaigns of sketches as they are served."""

@@ -1,0 +1,340 @@
+"""Campaigns of the sketches as they are served: a public question out, noisy bits in, counts kept.
+
+Runs at    the recommender, which nobody has to trust.
+Sees       reports of randomised bits, and whose key they came with. Never a rating.
+Keeps      counts by item or pair. For each person who reported: that they did, the second, and a
+           keyed hash of their report; the report itself is added to the counts and gone.
+Charges    the person's own budget, with what their report costs for everything they rated. Their
+device
+           spent that whether or not anybody writes it down: the ledger is the one place where the
+           sum over all campaigns is kept, and where it ends.
+
+The counts of a campaign as a kept state, and what they tell.
+
+Counts take the same room however many reports came, and no report is in them: the state before is
+written over in the transaction that answers. Only how often each place was asked about and said 1.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.sketches import (
+    Campaign,
+    Clusters,
+    Limits,
+    MessageError,
+    Report,
+    Server,
+    cards,
+    item_counts,
+    pair_clusters,
+    pair_counts,
+    publish,
+    score_clusters,
+)
+from tacit.designs.sketches.campaigns import NEVER
+from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
+from tacit.errors import ConfigError, ModelFileError
+from tacit.ledger import Cap, Charge, Cost, Holder
+from tacit.privacy import Guarantee
+from tacit.service import strict_json
+from tacit.service.deployment import Section
+from tacit.service.idempotency import Reply, refusal, reply
+from tacit.service.problems import Problem
+from tacit.service.settings import FILE
+
+LARGEST_STATE = 2 * 2**20
+"""Bytes of counts: they are written with every report."""
+_UNREAD = Problem(422, "This is not a report for this campaign. Fetch the campaign again.")
+_NO_MORE = "This campaign takes no more reports."
+
+
+@dataclass(frozen=True)
+class ServedCampaign:
+    """One campaign. lifetime: nats that a person's own budget is opened with, at their first report
+    to any campaign; it is for life, so a later campaign's does not change it. earlier: the state
+    before the first report, None where none came from elsewhere.
+    """
+
+    tenant: str
+    name: str
+    campaign: Campaign = field(repr=False)
+    items: tuple[ItemId, ...] = field(repr=False)
+    lifetime: float = Limits.lifetime
+    earlier: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """From `campaign`, a campaign's bytes, and `items`, its ids as JSON. There may be a
+        `lifetime`, and `counts`: a checkpoint of reports that came from elsewhere before.
+        """
+        campaign = _campaign(section.name, section.file("campaign"))
+        items = _items(section.name, section.file("items"), campaign)
+        served = cls(
+            section.tenant,
+            section.name,
+            campaign,
+            items,
+            section.number("lifetime", Limits.lifetime),
+            _earlier(section, campaign),
+        )
+        if served.cost.amount > served.cap.amount:
+            raise ConfigError(
+                f"{FILE}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
+                f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
+                "report."
+            )
+        served._warm()
+        return served
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """None of a data set: every person has their own, opened at their first report."""
+        return iter(())
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """One card for each unit, the campaign's own first."""
+        by_unit = dict(zip(UNITS, cards(self.campaign), strict=True))
+        return (by_unit.pop(self.campaign.unit), *by_unit.values())
+
+    def released(self) -> str:
+        """What nobody can take back."""
+        return (
+            f"a report to the campaign {self.name}, if there was one: it was added to counts that "
+            f"hold no names, and costs at most epsilon {self.cost.amount / MICRO:g} for everything "
+            "you rated, by the noise your device put in"
+        )
+
+    @cached_property
+    def state(self) -> str:
+        """Of the counts. Another campaign under the same name has others."""
+        return f"campaigns/{self.campaign.id.hex()}"
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Of one report, for everything a person rated, whatever unit the campaign states."""
+        everything = dict(zip(UNITS, cards(self.campaign), strict=True))["user"].epsilon
+        assert everything is not None
+        stated = Fraction(self.campaign.epsilon, MICRO)
+        exact = stated if self.campaign.unit == "user" else Fraction(everything)
+        return Cost.pure(max(stated, exact))
+
+    @cached_property
+    def cap(self) -> Cap:
+        """That a person's budget is opened with."""
+        return Cap.pure(self.lifetime)
+
+    @property
+    def until(self) -> int | None:
+        """Unix seconds after which reports are refused; None for a campaign that stays open."""
+        return None if self.campaign.closes >= NEVER else self.campaign.closes
+
+    def described(self, kept: bytes | None) -> dict[str, Any]:
+        """For the list, in JSON's values."""
+        asks, now = self.campaign, self.counts(kept)
+        return {
+            "name": self.name,
+            "id": asks.id.hex(),
+            "method": asks.method,
+            "unit": asks.unit,
+            "items": asks.items,
+            "questions": asks.questions,
+            "epsilon": asks.epsilon / MICRO,
+            "liked_from": asks.liked_from / 1000,
+            "until": self.until,
+            "closed": now.closed,
+            "clusters": bool(now.clusters),
+            "guarantee": self.guarantees()[0].sentence,
+        }
+
+    def counts(self, kept: bytes | None) -> CampaignCounts:
+        """The state that was kept."""
+        return CampaignCounts.decode(self.campaign, self.earlier if kept is None else kept)
+
+    def check(self, data: bytes) -> None:
+        """Problem 422 unless these bytes are a report that counts for this campaign."""
+        try:
+            report = Report.decode(data)
+        except MessageError:
+            raise _UNREAD from None
+        asked = self.campaign
+        if (
+            report.campaign != asked.id
+            or report.ticket == 0
+            or report.bits >> asked.questions
+            or report.pair is not None
+        ):
+            raise _UNREAD
+
+    def charge(self, user: str) -> Charge:
+        """What a report takes from its person's budget, which their first one opens."""
+        return Charge(Holder.subject(self.tenant, user), self.cost, opens=self.cap)
+
+    # Steps: each takes what was kept and gives the answer and what to keep
+
+    def take(self, report: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        """Count a report that was checked. The clock refuses late ones and does nothing else."""
+        after = self.counts(kept).with_report(report, int(time.time()))
+        if after is None:
+            return refusal(409, _NO_MORE), None
+        return reply({"counted": True}), after.encode()
+
+    def close(self, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        """Take no more reports; closed again, the same."""
+        now = self.counts(kept)
+        closed = CampaignCounts(now.counts, True, now.clusters).encode()
+        return reply({"reports": now.counts.reports}), closed
+
+    def keep_clusters(self, made: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        """Put the clusters of a closed campaign beside its counts, unless they are there."""
+        now = self.counts(kept)
+        clusters = now.clusters or made
+        answer = {"reports": now.counts.reports, **described_clusters(clusters)}
+        return reply(answer), CampaignCounts(now.counts, True, clusters).encode()
+
+    def _warm(self) -> None:
+        """Compile what counts, before anybody waits for it."""
+        self.take(Report(self.campaign.id, 1, 0).encode(), None)
+
+
+def _campaign(name: str, path: Path) -> Campaign:
+    try:
+        campaign = Campaign.decode(path.read_bytes())
+    except MessageError as error:
+        raise ConfigError(f"{FILE}: {name}.campaign is no campaign: {error}.") from None
+    if campaign.epsilon == NO_NOISE:
+        raise ConfigError(
+            f"{FILE}: {name} has no noise, and devices refuse it. It is for experiments and is not "
+            "served."
+        )
+    if campaign.method == "pairwise-rated":
+        raise ConfigError(
+            f"{FILE}: {name} has people name pairs of items they rated, which no budget can count. "
+            "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
+        )
+    places = campaign.modulus if campaign.senses else campaign.items * (campaign.items - 1) // 2
+    if 16 * places > LARGEST_STATE:
+        raise ConfigError(
+            f"{FILE}: {name} counts {places} places, and at most {LARGEST_STATE // 16} are served."
+            " Sense sets, or ask about fewer items."
+        )
+    return campaign
+
+
+def _items(name: str, path: Path, campaign: Campaign) -> tuple[ItemId, ...]:
+    try:
+        items = strict_json.parse(path.read_bytes())
+    except strict_json.Refused as error:
+        raise ConfigError(f"{FILE}: {name}.items is not read: {error}.") from None
+    known = isinstance(items, list) and all(type(item) in (int, str) for item in items)
+    if not known or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:
+        raise ConfigError(
+            f"{FILE}: {name}.items is not the catalogue that the campaign was designed for: a JSON "
+            "list of its item ids in their order."
+        )
+    return tuple(items)
+
+
+def _earlier(section: Section, campaign: Campaign) -> bytes | None:
+    if "counts" not in section.values:
+        return None
+    path = section.file("counts")
+    try:
+        counts = Server.load(path)
+    except ModelFileError as error:
+        raise ConfigError(f"{FILE}: {section.name}.counts is no checkpoint. {error}") from None
+    if counts.campaign != campaign:
+        raise ConfigError(f"{FILE}: {section.name}.counts are of another campaign.")
+    return CampaignCounts(counts).encode()
+
+
+Ints = NDArray[np.int64]
+_OPEN, _CLOSED = b"o", b"c"
+_COUNT = np.dtype("<i8")
+
+
+@dataclass(frozen=True, eq=False)
+class CampaignCounts:
+    """counts: of the reports so far. closed: no more are taken. clusters: bytes, once made."""
+
+    counts: Server
+    closed: bool = False
+    clusters: bytes = b""
+
+    @classmethod
+    def decode(cls, campaign: Campaign, kept: bytes | None) -> Self:
+        """What `encode` gave; no reports yet where nothing was kept."""
+        counts = Server(campaign, keep_tickets=False)  # the ledger takes one report of each person
+        if kept is None:
+            return cls(counts)
+        at = 1
+        for array in (counts.ones, counts.totals):
+            array[:] = np.frombuffer(kept, _COUNT, array.size, at).reshape(array.shape)
+            at += array.nbytes
+        return cls(counts, kept[:1] == _CLOSED, kept[at:])
+
+    def encode(self) -> bytes:
+        """For the ledger."""
+        arrays = (self.counts.ones, self.counts.totals)
+        numbers = b"".join(array.astype(_COUNT).tobytes() for array in arrays)
+        return (_CLOSED if self.closed else _OPEN) + numbers + self.clusters
+
+    def with_report(self, report: bytes, now: int) -> Self | None:
+        """With one more report, which these counts become part of; None if it comes too late."""
+        if self.closed or not self.counts.fold_each([report], now=now).accepted:
+            return None
+        return self
+
+    def clustered(self) -> bytes:
+        """Clusters of the items as these counts have them: the same every time."""
+        campaign = self.counts.campaign
+        if campaign.senses:
+            found = score_clusters(item_counts(self.counts), resamples=1)
+        else:
+            found = pair_clusters(pair_counts(self.counts), resamples=1)
+        return publish(campaign, found).encode()
+
+    def told(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
+        """For analysts. estimate: unbiased share of true yes among questions about an item; error:
+        its standard deviation by the noise and by chance. None where nobody was asked.
+        """
+        asked, ones = self._by_item()
+        truth = self.counts.campaign.truth / WHOLE
+        signal = 2 * truth - 1
+        rows = []
+        for item, total, yes in zip(items, asked.tolist(), ones.tolist(), strict=True):
+            share = yes / total if total else math.nan
+            estimate = (share - (1 - truth)) / signal if total else None
+            error = math.sqrt(share * (1 - share) / total) / signal if total else None
+            rows.append({"item": item, "asked": total, "estimate": estimate, "error": error})
+        return {"reports": self.counts.reports, "closed": self.closed, "items": rows}
+
+    def _by_item(self) -> tuple[Ints, Ints]:
+        """(items,) each: asked, and answered 1; a pair counts for both of its items."""
+        if self.counts.campaign.senses:
+            counts = item_counts(self.counts)
+            return counts.asked, counts.ones
+        pairs = pair_counts(self.counts)
+        return _of_either(pairs.asked, pairs.items), _of_either(pairs.ones, pairs.items)
+
+
+def _of_either(pairs: Ints, items: int) -> Ints:
+    first, second = np.triu_indices(items, 1)
+    both = np.bincount(first, pairs, items) + np.bincount(second, pairs, items)
+    return both.astype(np.int64)
+
+
+def described_clusters(data: bytes) -> dict[str, Any]:
+    """How many clusters, and how many items are in each, by label."""
+    sizes = np.bincount(np.frombuffer(Clusters.decode(data).labels, dtype=np.uint8)).tolist()
+    return {"clusters": len(sizes), "sizes": sizes}

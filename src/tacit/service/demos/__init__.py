@@ -1,1 +1,0 @@
-"""Generated data to serve: one file for each noun, each with `make_demo(folder)`."""

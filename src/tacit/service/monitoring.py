@@ -1,0 +1,114 @@
+"""Lines of log in JSON: which operation, which status, how long. No names, nothing of a body.
+
+Counts for Prometheus, by operation and status alone: nothing of any person.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from typing import Any, TextIO
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+
+class Logger:
+    """Writes to a stream, by default standard error."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._log: Any = structlog.wrap_logger(
+            structlog.WriteLogger(sys.stderr if stream is None else stream),
+            processors=[
+                structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+                structlog.processors.JSONRenderer(sort_keys=True),
+            ],
+        ).bind()  # now, or each line would be bound anew
+
+    def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
+        """One request that was answered."""
+        self._log.msg(
+            "request",
+            request_id=request_id,
+            operation=operation,
+            status=status,
+            milliseconds=round(1000 * seconds, 1),
+        )
+
+    def fault(self, request_id: str, error: BaseException | None) -> None:
+        """Something that broke: its kind and its place in the code, never its message."""
+        kind = type(error).__name__
+        self._log.msg("fault", request_id=request_id, kind=kind, place=_place(error))
+
+    def event(self, what: str, **public: Any) -> None:
+        """Start and stop."""
+        self._log.msg(what, **public)
+
+    def library(self, name: str, level: str, error: BaseException | None) -> None:
+        """Something that a library reports: who, how bad, and of what kind."""
+        kind = type(error).__name__ if error is not None else ""
+        self._log.msg("library", name=name, level=level, kind=kind, place=_place(error))
+
+
+def adopt(log: Logger) -> None:
+    """From now on the warnings of all libraries come here, without their messages."""
+    root = logging.getLogger()
+    root.handlers[:] = [_Adopted(log)]
+    root.setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+class _Adopted(logging.Handler):
+    """A library's message may hold what it worked on: its name and its kind are kept."""
+
+    def __init__(self, log: Logger) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self._log.library(record.name, record.levelname.lower(), error)
+
+
+def _place(error: BaseException | None) -> str:
+    places = traceback.extract_tb(error.__traceback__) if error is not None else []
+    return f"{places[-1].filename.rpartition('/')[2]}:{places[-1].lineno}" if places else ""
+
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """One for each worker; with PROMETHEUS_MULTIPROC_DIR set, each shows those of all."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "tacit_requests",
+            "Requests answered.",
+            ("operation", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "tacit_request_seconds",
+            "Seconds until the answer.",
+            ("operation",),
+            registry=self._registry,
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+        )
+
+    def observe(self, operation: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        self._requests.labels(operation, str(status)).inc()
+        self._seconds.labels(operation).observe(seconds)
+
+    def text(self) -> bytes:
+        """In Prometheus's text format."""
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+            return generate_latest(registry)
+        return generate_latest(self._registry)
