@@ -8,18 +8,39 @@ before its name is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, field, fields
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
+    from tacit.evaluation.result import Result
     from tacit.privacy import Guarantee
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 GROUP = "tacit.designs"
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a design serves over HTTP: a section of tacit.toml, [NOUN.NAME].
+
+    kind, router, demo: each as "module:name" in the design's package, imported when it is asked
+    for: a class whose `from_section(section)` reads one table, its resources, and a function that
+    writes a section on generated data into a folder.
+    counts_names: whether it counts a name as a person, with a budget or a place of theirs.
+    """
+
+    noun: str
+    kind: str
+    router: str
+    demo: str
+    counts_names: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +54,14 @@ class Design:
     cards: the guarantee cards of such settings, before anything is fitted; ConfigError for
     settings that no model could have.
     after_cards: the command that a reader of the cards types next, and what it does.
+    parts: what else commands ask for, each as "module:name" in the design's package, imported when
+    it is asked for. `audit` makes a `tacit.auditing.claims.Bench`, `tour` a `Tour`; `useful` says
+    of a fitted model whether its lists are expected to beat popularity; `fit`, `evaluate`,
+    `attack`, `plan`, `simulate` and `replay` are each a `Command`; `compare` gives the
+    `Entry`s of a `Comparison`, or the reason why there are none; `reproduce` is a tuple of
+    `Printed`; `models` writes one that is served, with its section, into a folder.
+    works_from: from how many people its lists beat popularity, by the figures of docs/results.md.
+    served: what `tacit serve` mounts.
     """
 
     name: str
@@ -42,6 +71,18 @@ class Design:
     card_settings: type[Any]
     cards: Callable[[Any], tuple[Guarantee, ...]]
     after_cards: str
+    parts: Mapping[str, str] = field(default_factory=dict)
+    works_from: str = ""
+    served: tuple[Served, ...] = ()
+
+    def part(self, name: str) -> Any:
+        """What `parts` names."""
+        return self.load(self.parts[name])
+
+    def load(self, place: str) -> Any:
+        """What "module:name" in its package is."""
+        module, _, attribute = place.partition(":")
+        return getattr(import_module(f"{self.package}.{module}"), attribute)
 
     @property
     def package(self) -> str:
@@ -49,9 +90,120 @@ class Design:
         return self.card_settings.__module__.rpartition(".")[0]
 
 
-def option(help: str, *, default: Any = MISSING, least: float | None = None) -> Any:  # noqa: A002
-    """A field of settings that is also an option of a command. least: the smallest value."""
-    return field(default=default, metadata={"help": help, "least": least})
+@dataclass(frozen=True)
+class Printed:
+    """A table, figure or bound of a design's paper.
+
+    status: exact, bound, measured, refuted, "not reproduced" or "no figure". command: what makes
+    our figure, FOLDER being where data lie; "" for none. reason: what is compared, or why not.
+    """
+
+    item: str
+    status: str
+    command: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `tacit compare` asks a design for. source, target: names of domains, both or neither."""
+
+    ratings: Ratings
+    epsilons: tuple[float, ...]
+    delta: float
+    source: str | None
+    target: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One line of `tacit compare`. epsilon: None: none is claimed; inf: without noise.
+
+    unit, against: what the epsilon, or the lack of it, is for. maker: "module:name" of a class
+    with `fit(ratings)` and `recommend(user, n=..., candidates=...)`, made with `settings`. stars:
+    whether `predict` gives stars. attacked: whether it also recommends for any `history`.
+    """
+
+    design: str
+    variant: str
+    epsilon: float | None
+    unit: str
+    against: str
+    maker: str
+    settings: Mapping[str, Any]
+    stars: bool = False
+    attacked: bool = True
+
+
+@dataclass(frozen=True)
+class Tour:
+    """One screen about a design, of a real run on generated data.
+
+    asked: who wanted what. left: what crossed to whom. learned: by an attacker. cost: in privacy
+    and in accuracy. read_on: a page of the documentation. figures: the numbers of the sentences.
+    """
+
+    asked: str
+    left: str
+    learned: str
+    cost: str
+    read_on: str
+    figures: Mapping[str, Any]
+
+
+class Run(Protocol):
+    """What a command gets of the terminal: the line that was typed, the file of ratings, progress.
+
+    per_item: of --per-item, 1 if it was left out.
+    """
+
+    command: str
+    per_item: int
+
+    def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
+        """The ratings; raises DataError with file, row and column.
+
+        catalogue: a file of the only items that count. domains: whether it must have them.
+        """
+
+    def progress(
+        self, description: str, total: int | None
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """A bar; what it yields is called with the number of steps done."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a design, such as `tacit simulate NAME`.
+
+    settings: a frozen dataclass made with `option`; its fields are the options. run: what the
+    command does; its docstring is the help. ratings: whether it reads a file of ratings.
+    """
+
+    settings: type[Any]
+    run: Callable[[Any, Run], Result]
+    ratings: bool = False
+
+
+def option(
+    help: str,  # noqa: A002
+    *,
+    default: Any = MISSING,
+    least: float | None = None,
+    flag: str = "",
+    argument: str = "",
+    writes: bool = False,
+    repeat: bool = False,
+) -> Any:
+    """A field of settings that is also an option of a command.
+
+    A tuple is written with commas, or, if `repeat`, by one option for each entry. least: the
+    smallest value. flag: how it is typed, if not by the field's name: "--out -o". argument: what a
+    positional one is called in the help. writes: a file to write, which must be writable before
+    anything else is done.
+    """
+    metadata = {"help": help, "least": least, "flag": flag, "argument": argument}
+    return field(default=default, metadata={**metadata, "writes": writes, "repeat": repeat})
 
 
 def options_of(settings: type[Any]) -> dict[str, Field[Any]]:
@@ -64,10 +216,14 @@ def names() -> tuple[str, ...]:
     return (*BUILT_IN, *(name for name in _elsewhere() if name not in BUILT_IN))
 
 
+def _package(name: str) -> str:
+    return f"tacit.designs.{name.replace('-', '_')}"
+
+
 def design(name: str) -> Design:
     """The design of that name; ConfigError if there is none."""
     if name in BUILT_IN:
-        module = import_module(f"tacit.designs.{name.replace('-', '_')}.design")
+        module = import_module(f"{_package(name)}.design")
         found: Design = module.DESIGN
         return found
     elsewhere = _elsewhere()
@@ -82,6 +238,12 @@ def design(name: str) -> Design:
     return loaded
 
 
+def nouns() -> dict[str, tuple[Design, Served]]:
+    """What designs serve, by the section of tacit.toml."""
+    found = {one.noun: (owner, one) for owner in map(design, names()) for one in owner.served}
+    return dict(sorted(found.items()))
+
+
 def model_class(kind: str) -> type[Any] | None:
     """The class that reads a model file of this name; None if no design has it."""
     for found in map(design, names()):
@@ -94,7 +256,19 @@ def model_class(kind: str) -> type[Any] | None:
 def design_of(model: object) -> Design | None:
     """The design that a fitted model is of; None for a baseline."""
     home = type(model).__module__
-    return next((d for d in map(design, names()) if home.startswith(f"{d.package}.")), None)
+    own = [name for name in BUILT_IN if home.startswith(f"{_package(name)}.")]
+    others = own or [name for name in names() if name not in BUILT_IN]  # no other is imported
+    return next((d for d in map(design, others) if home.startswith(f"{d.package}.")), None)
+
+
+def usefulness(model: object) -> str | None:
+    """Whether a fitted model's lists are expected to beat popularity, and how many people are
+    missing, in words: from public sizes or what was released. None for a baseline."""
+    found = design_of(model)
+    if found is None or "useful" not in found.parts:
+        return None if found is None else found.works_from
+    said: str = found.part("useful")(model)
+    return said
 
 
 def _elsewhere() -> dict[str, EntryPoint]:

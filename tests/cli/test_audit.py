@@ -30,7 +30,7 @@ def test_json_of_one_mechanism(capsys):
     """One mechanism at each epsilon, with the published fields and the pairs."""
     assert main(["audit", "bit-release", "--samples", "100000", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert set(result) == {"audits"}
+    assert set(result) == {"audits", "refuted_as_expected"}
     assert [audit["epsilon"] for audit in result["audits"]] == [0.5, 1.0, 2.0, 4.0]
     for audit in result["audits"]:
         assert set(audit) == FIELDS
@@ -42,7 +42,7 @@ def test_table_for_a_person(capsys):
     """The table names claim and verdict, says that a pass is no proof, and what to type next."""
     assert main(["audit", "bit-release", "--samples", "100000"]) == 0
     shown = capsys.readouterr().out
-    assert all(word in shown for word in ("bit-release", "tight", "no violation found", "0.500"))
+    assert all(word in shown for word in ("bit-release", "claim", "no violation found", "0.500"))
     assert "That is no proof." in shown
     assert "--planted" in shown
 
@@ -120,7 +120,10 @@ def test_differences_are_named(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["no-such"], "Choose mechanisms or one of: bit-release"),
+        (
+            ["no-such"],
+            "Choose mechanisms or one of: sizes, private, standard-scheme, xmap",
+        ),
         (["bit-release", "--samples", "5"], "at least 1000"),
     ],
 )

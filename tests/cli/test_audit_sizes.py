@@ -8,7 +8,6 @@ import pytest
 
 from tacit.auditing.random_sizes import Profile
 from tacit.cli import audit as command
-from tacit.cli import audit_sizes
 from tacit.cli.app import main
 from tacit.designs.random_sizes import bench, faults
 from tacit.designs.random_sizes.faults import FAULTS
@@ -45,7 +44,7 @@ def test_a_violation_is_exit_code_1(capsys, monkeypatch):
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_all_says_how_long_it_took(capsys, monkeypatch, options):
     """Every audit in turn, its seconds, and the seconds in all; JSON is one object."""
-    monkeypatch.setattr(command, "EVERYTHING", (audit_sizes.NAME,))
+    monkeypatch.setattr(command, "audits", lambda: (command.SIZES,))
     assert main(["audit", "--all", "--planted", *options]) == 0
     shown = capsys.readouterr().out
     if options:
@@ -59,7 +58,7 @@ def test_all_says_how_long_it_took(capsys, monkeypatch, options):
 def test_all_fails_where_one_does(capsys, monkeypatch):
     """The one that failed is named."""
     monkeypatch.setattr(bench, "BENCH", (Profile("broken", lambda _: 2.0, 1),))
-    monkeypatch.setattr(command, "EVERYTHING", (audit_sizes.NAME,))
+    monkeypatch.setattr(command, "audits", lambda: (command.SIZES,))
     assert main(["audit", "--all", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["failed"] == ["sizes"]
 

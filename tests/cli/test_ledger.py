@@ -10,7 +10,7 @@ import pytest
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, Holder, open_ledger
-from tacit.testing.ledgers import ask, count
+from tacit.testing.ledger_requests import ask, count
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.cli.app import main
 from tacit.ledger import BudgetExhausted, Holder, open_ledger
-from tacit.testing.ledgers import ask, refused
+from tacit.testing.ledger_requests import ask, refused
 
 FILMS = Holder.dataset("shop", "films")
 

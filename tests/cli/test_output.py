@@ -110,3 +110,10 @@ def test_complaint_keeps_a_long_path_whole(capsys):
     path = "/very/long" * 30
     output.complain(f"{path}: no such file.")
     assert path in capsys.readouterr().err
+
+
+def test_a_piped_table_is_at_most_100_columns_wide(capsys, monkeypatch):
+    """However wide the terminal is from which it is piped."""
+    monkeypatch.setenv("COLUMNS", "300")
+    output.table("", ("name", "text"), [("a", "word " * 80)])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100

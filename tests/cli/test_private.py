@@ -97,7 +97,7 @@ def test_plan_over_a_lifetime(tacit):
     code, out, _ = tacit(
         "plan",
         "private",
-        "--users",
+        "--people",
         6000,
         "--items",
         3000,
@@ -111,18 +111,39 @@ def test_plan_over_a_lifetime(tacit):
     assert code == 0
     assert 1 / 52 < made["epsilon"] < 0.2
     assert made["missing"] == made["needed"] - 6000
-    code, out, _ = tacit("plan", "private", "--users", 6000, "--items", 3000)
+    code, out, _ = tacit("plan", "private", "--people", 6000, "--items", 3000)
     assert "are expected to beat popularity" in " ".join(out.split())
 
 
+def test_refits_are_charged_and_refused(tacit, ratings, tmp_path):
+    """Two weeks fit into the lifetime; the third is refused and the model file stays."""
+    model, ledger = tmp_path / "m.tacit", tmp_path / "b.db"
+    words = ["fit", "private", ratings[0], "-o", model, "--ledger", ledger, "--lifetime", "1.5"]
+    code, out, _ = tacit(*words, "--json")
+    assert code == 0
+    assert json.loads(out)["standing"]["further"] == 1
+    code, out, _ = tacit(*words, "--previous", model)
+    said = " ".join(out.split())
+    assert code == 0
+    assert "Fit 2 of these people: epsilon 1 alone, 1.45" in said
+    assert "Warning: another fit like this one would pass the lifetime" in said
+    before = model.read_bytes()
+    code, _, err = tacit(*words, "--previous", model)
+    assert code == 5
+    assert "Nothing was drawn, spent or written" in " ".join(err.split())
+    assert model.read_bytes() == before
+    code, out, _ = tacit("guarantee", model, "--json")
+    assert 1.45 < json.loads(out)["guarantees"][0]["epsilon"] < 1.5
+
+
 def test_plan_for_one_release(tacit):
-    """About 896 people for 1,700 items at epsilon 1."""
-    _, out, _ = tacit("plan", "private", "--users", 900, "--items", 1700, "--json")
+    """1,874 people for 1,700 items at epsilon 1, fewer across domains."""
+    _, out, _ = tacit("plan", "private", "--people", 1900, "--items", 1700, "--json")
     made = json.loads(out)
-    assert made["needed"] == pytest.approx(896, abs=1)
+    assert made["needed"] == pytest.approx(1874, abs=1)
     assert made["worthwhile"] is True
-    _, out, _ = tacit("plan", "private", "--users", 900, "--items", 1700, "--across", "--json")
-    assert json.loads(out)["needed"] == pytest.approx(1.6 * 896, abs=2)
+    _, out, _ = tacit("plan", "private", "--people", 1900, "--items", 1700, "--across", "--json")
+    assert json.loads(out)["needed"] == pytest.approx(1874 * 88 / 115, abs=2)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +154,8 @@ def test_plan_for_one_release(tacit):
         ("fit", "private", "r.csv", "--features", "colour"),
         ("fit", "private", "r.csv", "--per-item", "5"),
         ("fit", "private", "r.csv", "--target", "films"),
-        ("plan", "private", "--users", "100", "--items", "10", "--every", "week"),
-        ("plan", "private", "--users", "100", "--items", "10", "--epsilon", "inf"),
+        ("plan", "private", "--people", "100", "--items", "10", "--every", "week"),
+        ("plan", "private", "--people", "100", "--items", "10", "--epsilon", "inf"),
         ("evaluate", "private", "r.csv", "--epsilon", "many"),
         ("guarantee", "private"),
         ("guarantee", "private", "--epsilon", "-1"),
@@ -158,3 +179,13 @@ def test_audit_shows_lines_and_planted_bugs(tacit):
     assert code == 0
     assert "No violation was found" in said
     assert "two sums with one charge" in said
+
+
+def test_a_catalogue_without_domains_makes_it_proved(tmp_path, capsys):
+    """In one domain a public list of items needs no domain."""
+    made, words = str(tmp_path / "r.csv"), ["--users", "80", "--items", "30", "--ratings", "900"]
+    assert cli.main(["data", "generate", made, "--seed", "1", "--labels", "3", *words]) == 0
+    capsys.readouterr()
+    given = ["--catalogue", str(tmp_path / "r-items.csv"), "--scale", "1:5:1", "--json"]
+    assert cli.main(["fit", "private", made, *given, "-o", str(tmp_path / "m.tacit")]) == 0
+    assert json.loads(capsys.readouterr().out)["basis"] == "proved"

@@ -297,3 +297,12 @@ def test_a_flipped_byte_is_refused(folder, tacit, tmp_path):
     assert (code, out) == (4, "")
     assert "bad.tacit" in err
     assert "SHA-256" in err
+
+
+def test_a_device_says_where_its_memory_is(folder, tacit, mine):
+    """With --about, the file of its decisions and that of its secret are named."""
+    words = ("recommend", folder / "m.tacit", "--about", "gender=F", "--history", mine)
+    _, out, _ = tacit(*words)
+    for end in (".released.json", ".released.json.account"):
+        assert str(mine) + end in out
+        assert Path(str(mine) + end).exists()

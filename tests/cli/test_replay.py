@@ -125,7 +125,7 @@ def test_candidates_read_off_the_votes_are_owned_up_to(
         (("--voters", "399", "--follow", "5"), "more voters than the run was set up for"),
         (("--voters", "500", "--follow", "5", "--rounds", "29"), "in 30 rounds: --rounds is at"),
         (("--voters", "500", "--follow", "5", "--rounds", "30", "--radius", "20"), "too few"),
-        (("--voters", "500", "--follow", "5", "--epsilon", "1,2"), "one number"),
+        (("--voters", "500", "--follow", "5", "--epsilon", "1,2"), "valid number"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

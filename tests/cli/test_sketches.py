@@ -101,7 +101,7 @@ def test_plan_draws_nowhere_before_it_plans(tacit, tmp_path):
     [
         (("--eta", 0.7), "eta is a chance"),
         (("--unit", "day"), "A unit is one of user"),
-        (("--likes", "0.9,x"), "--likes takes numbers"),
+        (("--likes", "0.9,x"), "--likes has a chance"),
         (("--likes", "0.9,0.5,0.1"), "--clusters"),
         (("--likes", "0.9,1.5"), "Likes are chances"),
         (("--rated", 201), "1 to 200 rated"),
@@ -120,7 +120,7 @@ def test_simulate_prints_the_machine_output(as_json):
     rows = as_json(
         *SIMULATE,
         *("--method", "maxsense", "--method", "pairwise-preference", "--likes", "0.9,0.1"),
-        *("--epsilon", "1,inf", "--users", "100,2000"),
+        *("--epsilon", "1,inf", "--people", "100,2000"),
     )["rows"]
     fields = ["method", "items", "rated", "epsilon", "users", "seed", "accuracy", "ari"]
     assert all(list(row) == fields for row in rows)
@@ -132,7 +132,7 @@ def test_simulate_prints_the_machine_output(as_json):
 
 def test_simulate_shows_means(tacit):
     """For people: a line for each setting."""
-    code, out, _ = tacit(*SIMULATE, "--users", 500, "--likes", "0.9,0.1")
+    code, out, _ = tacit(*SIMULATE, "--people", 500, "--likes", "0.9,0.1")
     assert code == 0
     assert "labels right" in out
     assert "Next:" in out
@@ -163,12 +163,12 @@ def test_scaling_compares_two_methods(as_json, tacit):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "--users"),
-        (("--users", "many"), "--users takes numbers"),
-        (("--users", 100, "--method", "guess"), "A method is one of"),
+        ((), "--people"),
+        (("--people", "many"), "--people takes numbers"),
+        (("--people", 100, "--method", "guess"), "A method is one of"),
         (("--scaling",), "exactly one of"),
         (("--scaling", "--rated", "5,10", "--epsilon", "1,2"), "exactly one of"),
-        (("--scaling", "--rated", "5,10", "--users", 100), "leave out --users"),
+        (("--scaling", "--rated", "5,10", "--people", 100), "leave out --people"),
     ],
 )
 def test_simulations_of_nonsense_are_sentences(tacit, words, said):

@@ -10,7 +10,9 @@ import pytest
 from rich.console import Console
 
 from tacit.cli import app as cli
-from tacit.cli import hiding_tables, output
+from tacit.cli import output
+from tacit.designs.standard_scheme.experiment import shown as tables
+from tacit.evaluation.result import Result
 from tacit.recommenders import load_model
 
 
@@ -218,11 +220,16 @@ def test_names_of_releases_are_not_broken(capsys, monkeypatch):
     row = {"release": release, "auc": 0.512, "low": 0.45, "high": 0.54, "trained_on": "raw"}
     attacks = ("naive-bayes", attack, "svm", "lda")
     cell = {**row, "view": "union"}
-    hiding_tables.attacks([{**cell, "attack": name} for name in attacks])
-    hiding_tables.intervals([{**row, "attack": attack}])
+    made = [
+        *tables.attacks([{**cell, "attack": name} for name in attacks]),
+        *tables.intervals([{**row, "attack": attack}]),
+    ]
     lists = {"recall_at_10": 0.123}
     numbers = {"rmse": 1.0, "rmse_at_home": 0.9, "ndcg": 0.123, "shown": 0.5, "ranking": lists}
-    hiding_tables.accuracy([SimpleNamespace(release=name, **numbers) for name in ("none", release)])
+    made.append(
+        tables.accuracy([SimpleNamespace(release=name, **numbers) for name in ("none", release)])
+    )
+    output.render(Result({}, made))
     shown = capsys.readouterr().out
     assert shown.count(release) == 3
     assert shown.count(attack) >= 2
@@ -297,22 +304,3 @@ def test_evaluate_baselines(folder, as_json):
     ]
     assert rows[0]["rmse"] is None
     assert rows[2]["rmse"] < rows[1]["rmse"]
-
-
-def test_the_demo_tells_the_whole_story(as_json):
-    """The demo's attacker reads true stars and not the release; the list costs little accuracy."""
-    story = as_json("demo")
-    assert len(story["recommendations"]) == 5
-    assert json.loads(story["bytes"])["message"] == "release"
-    assert len(story["bytes"].encode()) == story["n_bytes"]
-    assert story["attack"]["auc_before"] > 0.7
-    assert abs(story["attack"]["auc_after"] - 0.5) < 0.1
-    errors = story["accuracy"]
-    assert errors["rmse_true_stars"] < errors["rmse_released"] < 1.02 * errors["rmse_true_stars"]
-
-
-def test_an_unknown_demo_names_those_there_are(tacit):
-    """`tacit demo NAME` is a registry."""
-    code, _, err = tacit("demo", "magic")
-    assert code == 2
-    assert "standard-scheme" in err

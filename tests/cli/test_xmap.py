@@ -178,7 +178,8 @@ def mine(tmp_path) -> Path:
 
 @pytest.mark.parametrize("variant", ["sound", "published", "constant"])
 def test_every_variant_is_fitted_and_serves_a_stranger(ratings, as_json, tmp_path, mine, variant):
-    """A list of target items, each with predicted stars and reasons among her own ratings."""
+    """A list of target items with reasons among her own ratings, and predicted stars but for lists
+    from sums."""
     out = tmp_path / "m.tacit"
     words = ("fit", "xmap", ratings, *DOMAINS, "--scale", "1:5:1", "--variant", variant)
     made = as_json(*words, "--k", 10, "--epsilon", 3, "--delta", 1e-6, "-o", out)
@@ -186,7 +187,7 @@ def test_every_variant_is_fitted_and_serves_a_stranger(ratings, as_json, tmp_pat
     items = as_json("recommend", out, "--history", mine, "-n", 5)["items"]
     assert len(items) == 5
     assert all(entry["item_id"] >= 30 for entry in items)  # the target's ids
-    assert all(1 <= entry["stars"] <= 5 for entry in items)
+    assert variant == "sound" or all(1 <= entry["stars"] <= 5 for entry in items)
     reasons = {each["item_id"] for entry in items for each in entry["because"]}
     assert reasons <= {0, 1, 2, 3, 4, 5}
 

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -25,7 +25,9 @@ COMMANDS = {
     "fit": "Fit a recommender to ratings and write its model file.",
     "recommend": "Recommend items to one person from a model file.",
     "evaluate": "Measure accuracy and attacks, release by release.",
-    "attack": "Try to read a hidden attribute from what is released.",
+    "reproduce": "Make the tables, figures and bounds of the papers again.",
+    "compare": "Compare all designs and baselines on the same ratings.",
+    "attack": "Attack any recommender, or what a design releases.",
     "audit": "Look for violations of what the mechanisms claim.",
     "guarantee": "Show what a model guarantees, to whom, and on what evidence.",
     "plan": "Compute how many people a design needs.",
@@ -33,6 +35,7 @@ COMMANDS = {
     "replay": "Run a design on recorded data.",
     "device": "Show what a device sends, and what it means.",
     "data": "Describe, download or generate ratings.",
+    "init": "Make a folder that a service starts from, with its first model.",
     "serve": "Serve recommendations over HTTP, with stored budgets.",
     "keys": "Issue and revoke the keys of a service.",
     "ledger": "Set privacy budgets, and show what was spent.",
@@ -65,15 +68,55 @@ class LazyGroup(TyperGroup):
             return name, listed, rest
         command = get_command(import_module(f"tacit.cli.{name}").app)
         command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
-        return name, _plain_help(command), rest
+        return name, plain_help(command), rest
 
 
-def _plain_help(command: Any) -> Any:
+_KINDS = {
+    "<str>": "<text>",
+    "<int>": "<whole number>",
+    "<int range>": "<whole number>",
+    "<float>": "<number>",
+    "<float range>": "<number>",
+    "<list[str]>": "<names, separated by commas>",
+    "<list[Path]>": "<paths>",
+}
+"""What help says a value is, in place of Python's types."""
+_PAIRS = ("about", "values")
+"""Options that take NAME=VALUE, once for each; all other lists may have commas."""
+
+
+def plain_help(command: Any) -> Any:
     """Help without boxes, which cut the names of options and values where a terminal is narrow."""
     command.rich_markup_mode = None
+    for each in command.params:
+        listed = each.type_descriptor.is_list and each.bare_type() == "list[str]"
+        if listed and each.name not in _PAIRS:
+            each.callback = _with_commas(each.callback)
+        kind = "<NAME=VALUE>" if listed and each.name in _PAIRS else None
+        each.display_type = _kind_of(each.display_type, kind)
     for inner in getattr(command, "commands", {}).values():
-        _plain_help(inner)
+        plain_help(inner)
     return command
+
+
+def _kind_of(usual: Callable[..., str | None], kind: str | None) -> Callable[..., str | None]:
+    def shown(ctx: Any) -> str | None:
+        found = usual(ctx=ctx)
+        return kind or _KINDS.get(found or "", found)
+
+    return shown
+
+
+def _with_commas(usual: Callable[..., Any] | None) -> Callable[..., Any]:
+    """`--name a,b` is `--name a --name b`; @FILE stays as it is."""
+
+    def parted(ctx: Any, param: Any, value: Any) -> Any:
+        value = value if usual is None else usual(ctx, param, value)
+        if not value:
+            return value
+        return [part for text in value for part in ([text] if text[:1] == "@" else text.split(","))]
+
+    return parted
 
 
 app = typer.Typer(

@@ -1,12 +1,10 @@
-"""`tacit audit`: search for violations of what the mechanisms claim."""
+"""`tacit audit`: search for violations of what mechanisms and designs claim."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
+import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,16 +13,14 @@ import typer
 from tacit.cli import output
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError
+from tacit.evaluation.result import Result, Table
 
 if TYPE_CHECKING:
-    from tacit.auditing.bench import Subject
-    from tacit.auditing.bugs import Bug
+    from tacit.auditing.claims import Bench
 
 app = typer.Typer()
 
-ALL = "mechanisms"
-SKETCHES = "sketches"
-EVERYTHING = (ALL, "sizes", SKETCHES, "prec", "pdap", "xmap", "private")
+ALL, SIZES = "mechanisms", "sizes"
 
 
 @app.command()
@@ -32,8 +28,8 @@ def audit(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="'mechanisms' for all, the name of one, a design (private, xmap, sketches, prec, "
-            "pdap), or 'sizes': every released artefact at random sizes."
+            help="'mechanisms' for all, the name of one, a design, or 'sizes': every released "
+            "artefact at random sizes."
         ),
     ] = None,
     everything: Annotated[
@@ -42,205 +38,200 @@ def audit(
     samples: Annotated[
         int | None,
         typer.Option(
-            help="Releases of each neighbour; slow ones get a share. "
-            "By default 1,000,000, xmap and private 200,000, sketches and prec 10,000, pdap 5,000. "
-            "Of sizes: cases of each artefact."
+            help="Releases of each neighbour; slow ones get a share. By default as many as each "
+            "audit needs, 5,000 to 1,000,000. Of sizes: cases of each artefact."
         ),
     ] = None,
     variant: Annotated[
         str | None,
-        typer.Option(help="Of prec and pdap: published or sound. By default both."),
+        typer.Option(help="Of designs that have several: published or sound. By default all."),
     ] = None,
     planted: Annotated[
         bool, typer.Option("--planted", help="Also show that planted bugs are caught.")
     ] = False,
     as_json: JSON = False,
 ) -> None:
-    """Audit the shipped mechanisms by exact computation and by samples of the running code.
+    """Audit by exact computation and by samples of the running code.
 
     Exit code 1 if a violation was found, a planted bug was missed, correct code raised an alarm, or
-    an audit was weak although --samples was not below its default. The published claims of xmap,
-    prec and pdap are expected to be refuted: it is a failure if one is not. For xmap, membership
-    is guessed as well. Sketches are audited through the code of the device. For prec, transcripts
-    and whole views are computed.
+    an audit was weak although --samples was not below its default. Published claims that are known
+    to be false are expected to be refuted: it is a failure if one is not.
     """
-    from tacit.cli import audit_pdap, audit_prec
-
     if everything:
         if what is not None or variant is not None or samples is not None:
             raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-        audit_all(planted=planted, as_json=as_json)
+        output.show(_all(planted=planted, as_json=as_json), as_json=as_json)
         return
     if what is None:
         raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
-    if variant is not None and what not in (audit_prec.NAME, audit_pdap.NAME):
-        raise ConfigError(f"--variant is for prec and pdap; '{what}' has none to choose.")
-    _audit(what, samples, variant, planted=planted, as_json=as_json)
+    output.show(_audit(what, samples, variant, planted=planted, quiet=as_json), as_json=as_json)
 
 
-def audit_all(*, planted: bool, as_json: bool) -> None:
-    """Every audit in turn, and how long it took; exit code 1 if one of them failed."""
-    results, failed, began = {}, [], time.perf_counter()
-    for what in EVERYTHING:
+def audits() -> tuple[str, ...]:
+    """What `--all` audits."""
+    from tacit.design import design, names
+
+    return (ALL, SIZES, *(name for name in names() if "audit" in design(name).parts))
+
+
+def _all(*, planted: bool, as_json: bool) -> Result:
+    """Every audit in turn, and how long it took; it fails if one of them did."""
+    found: dict[str, Any] = {}
+    failed, began = [], time.perf_counter()
+    for what in audits():
+        started = time.perf_counter()
+        one = _audit(what, None, None, planted=planted, quiet=as_json)
+        found[what] = {"seconds": time.perf_counter() - started, **one.data}
+        if one.failed:
+            failed.append(what)
         if not as_json:
             output.console.rule(what)
-        started, said = time.perf_counter(), io.StringIO()
-        try:
-            with contextlib.redirect_stdout(said) if as_json else contextlib.nullcontext():
-                _audit(what, None, None, planted=planted, as_json=as_json)
-        except typer.Exit:
-            failed.append(what)
-        found = json.loads(said.getvalue()) if as_json else {}
-        results[what] = {"seconds": time.perf_counter() - started, **found}
-    result = {"audits": results, "failed": failed, "seconds": time.perf_counter() - began}
-    output.emit(result, as_json=as_json, render=_show_all)
-    if failed:
-        raise typer.Exit(1)
-
-
-def _show_all(result: dict[str, Any]) -> None:
-    output.table(
-        "",
-        ("audit", "seconds", "result"),
-        [
-            (what, one["seconds"], "FAILED" if what in result["failed"] else "as it should be")
-            for what, one in result["audits"].items()
-        ],
+            output.render(one)
+    seconds = time.perf_counter() - began
+    rows = [
+        (name, one["seconds"], "FAILED" if name in failed else "as it should be")
+        for name, one in found.items()
+    ]
+    return Result(
+        {"audits": found, "failed": failed, "seconds": seconds},
+        (Table("", ("audit", "seconds", "result"), rows), f"{seconds:.0f} seconds in all."),
+        failed=bool(failed),
     )
-    output.console.print(f"{result['seconds']:.0f} seconds in all.")
 
 
 def _audit(
-    what: str, samples: int | None, variant: str | None, *, planted: bool, as_json: bool
-) -> None:
-    from tacit.cli import audit_pdap, audit_prec, audit_private, audit_sizes, audit_xmap
+    what: str, samples: int | None, variant: str | None, *, planted: bool, quiet: bool
+) -> Result:
+    if what == SIZES:
+        return _sizes(samples, planted=planted, quiet=quiet)
+    from tacit.auditing.claims import LEAST_SAMPLES, audited
 
-    if what == audit_prec.NAME:
-        audit_prec.audit_prec(samples, variant, planted=planted, as_json=as_json)
-    elif what == audit_pdap.NAME:
-        audit_pdap.audit_pdap(samples, variant, planted=planted, as_json=as_json)
-    elif what == audit_xmap.NAME:
-        audit_xmap.audit_xmap(samples, planted=planted, as_json=as_json)
-    elif what == audit_private.NAME:
-        audit_private.audit_private(samples, planted=planted, as_json=as_json)
-    elif what == audit_sizes.NAME:
-        audit_sizes.audit_sizes(samples, planted=planted, as_json=as_json)
-    elif what == SKETCHES:
-        _audit_sketches(samples, planted=planted, as_json=as_json)
-    else:
-        _audit_mechanisms(what, samples, planted=planted, as_json=as_json)
-
-
-def _audit_mechanisms(what: str, asked: int | None, *, planted: bool, as_json: bool) -> None:
-    from tacit.auditing.planted import BUGS
-    from tacit.auditing.shipped import BENCH, SAMPLES
-
-    if what != ALL and what not in BENCH:
-        raise ConfigError(f"No mechanism '{what}'. Choose {ALL} or one of: {', '.join(BENCH)}.")
-    subjects = [(name, make) for name in BENCH if what in (ALL, name) for make in BENCH[name]]
-    _run(ALL, subjects, BUGS if planted else None, asked, SAMPLES, as_json=as_json)
-
-
-def _audit_sketches(asked: int | None, *, planted: bool, as_json: bool) -> None:
-    from tacit.designs.sketches.audit.bench import BENCH, SAMPLES
-    from tacit.designs.sketches.audit.faults import BUGS
-
-    subjects = [(SKETCHES, make) for make in BENCH]
-    _run(SKETCHES, subjects, BUGS if planted else None, asked, SAMPLES, as_json=as_json)
-
-
-def _run(
-    what: str,
-    subjects: Sequence[tuple[str, Callable[[], Subject]]],
-    bugs: Sequence[Bug] | None,
-    asked: int | None,
-    enough: int,
-    *,
-    as_json: bool,
-) -> None:
-    """Audit each, examine the bugs, show it all; bugs: None where none are asked for."""
-    from tacit.auditing.bench import LEAST_SAMPLES, attempt
-    from tacit.auditing.bugs import examine
-
-    samples = enough if asked is None else asked
-    if samples < LEAST_SAMPLES:
+    whole = _bench(what)
+    if variant is not None and (what not in audits() or len(whole.lines) < 2):
+        raise ConfigError(f"'{what}' has no variants to choose from: leave out --variant.")
+    bench = whole.of(variant)
+    drawn = bench.samples if samples is None else samples
+    if drawn < LEAST_SAMPLES:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
-    result: dict[str, Any] = {"audits": []}
-    with output.progress("Auditing", len(subjects) + len(bugs or ()), quiet=as_json) as advance:
-        for name, make in subjects:
-            result["audits"].append(attempt(name, make, samples=samples))
-            advance(1)
-        if bugs is not None:
-            found = []
-            for bug in bugs:
-                found.append(examine(bug))
-                advance(1)
-            result["planted"] = [asdict(bug) for bug, _ in found]
-            result["clean"] = [asdict(clean) for _, clean in found]
-    short = samples < enough
-    output.emit(result, as_json=as_json, render=lambda result: _show(result, short, what))
-    if not _well(result, short):
-        raise typer.Exit(1)
+    short = drawn < bench.samples
+    steps = bench.steps(variant, short=short, planted=planted)
+    with output.progress("Auditing", steps, quiet=quiet) as advance:
+        found, wrong = audited(bench, variant, drawn, advance, planted=planted)
+    weak = sum(one.verdict == "weak audit" for one in found["audits"])
+    shown: list[Table | str] = [*_tables(bench, found)]
+    shown += _sentences(bench, found, wrong, weak, short=short)
+    after = bench.after if planted else f"tacit audit {what} --planted  shows what is caught."
+    return Result(found, shown, after, failed=bool(wrong))
 
 
-def _well(result: dict[str, Any], short: bool) -> bool:
-    return (
-        all(audit.verdict != "violation" for audit in result["audits"])
-        and (short or not _weak(result))
-        and all(bug["caught"] for bug in result.get("planted", []))
-        and not any(clean["alarm"] for clean in result.get("clean", []))
+def _bench(what: str) -> Bench:
+    from tacit.auditing import planted, shipped
+    from tacit.auditing.bench import lines
+    from tacit.auditing.claims import Bench
+    from tacit.design import design
+
+    if what in audits():
+        if what != ALL:
+            made: Bench = design(what).part("audit")()
+            return made
+    elif what not in shipped.BENCH:
+        known = ", ".join((*audits()[1:], *shipped.BENCH))
+        raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
+    made_of = shipped.BENCH if what == ALL else {what: shipped.BENCH[what]}
+    found = {name: lines(makes) for name, makes in made_of.items()}
+    return Bench(found, planted.BUGS, shipped.SAMPLES)
+
+
+def _tables(bench: Bench, found: dict[str, Any]) -> Iterator[Table]:
+    audits, refuted = found["audits"], found["refuted_as_expected"]
+    columns: dict[str, Any] = {"mechanism": lambda one: one.mechanism}
+    if len({one.unit for one in audits}) > 1:
+        columns["unit"] = lambda one: one.unit
+    if any(one.delta for one in audits):
+        columns["delta"] = lambda one: f"{one.delta:.3g}"
+    columns |= {
+        "claim": lambda one: one.epsilon,
+        "exact": lambda one: one.exact,
+        "bound": lambda one: one.lower_bound,
+        "verdict": lambda one: "refuted as expected" if one.mechanism in refuted else one.verdict,
+    }
+    yield Table.of("", columns, audits)
+    for study in bench.studies:
+        if found[study.name]:
+            yield Table.of(study.name, study.columns, found[study.name])
+    if "planted" in found:
+        bugs = list(zip(found["planted"], found["clean"], strict=True))
+        columns = {
+            "planted bug": lambda both: both[0].bug,
+            "result": lambda both: "caught" if both[0].caught else "MISSED",
+            "by": lambda both: both[0].by,
+            "bound": lambda both: both[0].lower_bound,
+        }
+        if any(bug.rules is not None for bug, _ in bugs):
+            columns["rules"] = lambda both: {True: "yes", False: "no", None: None}[both[0].rules]
+        columns["without it"] = lambda both: "ALARM" if both[1].alarm else "quiet"
+        yield Table.of("", columns, bugs)
+
+
+def _sentences(
+    bench: Bench, found: dict[str, Any], wrong: list[str], weak: int, *, short: bool
+) -> Iterator[str]:
+    refuted = found["refuted_as_expected"]
+    violations = sum(
+        one.verdict == "violation" and one.mechanism not in refuted for one in found["audits"]
     )
-
-
-def _weak(result: dict[str, Any]) -> int:
-    return sum(audit.verdict == "weak audit" for audit in result["audits"])
-
-
-def _show(result: dict[str, Any], short: bool, what: str) -> None:
-    output.table(
-        "",
-        ("mechanism", "unit", "claim", "exact", "bound", "tight", "verdict"),
-        [
-            (
-                audit.mechanism,
-                audit.unit,
-                audit.epsilon,
-                audit.exact,
-                audit.lower_bound,
-                audit.tightness,
-                audit.verdict,
-            )
-            for audit in result["audits"]
-        ],
-    )
-    violations = sum(audit.verdict == "violation" for audit in result["audits"])
-    output.console.print(
-        f"{violations} violations found." if violations else "No violation found. That is no proof."
-    )
-    for audit in result["audits"]:
-        for pair in audit.pairs:
-            for fault in pair.faults(audit.epsilon):
-                output.console.print(f"{audit.mechanism}, {pair.pair}: {fault}")
-    if weak := _weak(result):
-        output.console.print(
+    if violations:
+        yield f"{violations} violations found."
+    yield from wrong
+    if weak:
+        yield (
             f"{weak} weak: fewer --samples than by default cannot do better."
             if short
             else f"{weak} weak: the auditor saw less than it should have. That is a failure."
         )
-    if "planted" not in result:
-        output.next_step(f"Next:  tacit audit {what} --planted  shows what the auditor catches.")
-        return
-    rows = [
-        (
-            bug["bug"],
-            "caught" if bug["caught"] else "MISSED",
-            bug["by"],
-            bug["lower_bound"],
-            {True: "yes", False: "no", None: None}[bug["rules"]],
-            "ALARM" if clean["alarm"] else "quiet",
-        )
-        for bug, clean in zip(result["planted"], result["clean"], strict=True)
-    ]
-    output.table("", ("planted bug", "result", "by", "bound", "rules", "without it"), rows)
-    design = "sketches --epsilon 1" if what == SKETCHES else "standard-scheme"
-    output.next_step(f"Next:  tacit guarantee {design}  reads what a design promises.")
+    if not wrong:
+        yield bench.conclusion
+
+
+def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:
+    """Every released artefact at random sizes. cases: of each; None: as many as by default."""
+    from tacit.auditing.random_sizes import examine
+    from tacit.designs.random_sizes.bench import BENCH
+    from tacit.designs.random_sizes.faults import FAULTS
+
+    if cases is not None and cases < 1:
+        raise ConfigError(f"--samples of sizes is a number of cases, at least 1; got {cases}.")
+    seed, faults = secrets.randbits(32), FAULTS if planted else ()
+    found, bugs = [], []
+    with output.progress("Auditing", len(BENCH) + len(faults), quiet=quiet) as advance:
+        for profile in BENCH:
+            found.append(asdict(one := examine(profile, seed=seed, cases=cases)))
+            found[-1]["violation"] = one.violation
+            advance(1)
+        for fault in faults:
+            caught = (one := fault.found(seed)).violation and not one.failed
+            bugs.append({"bug": fault.name, "kind": fault.kind, "caught": caught} | asdict(one))
+            advance(1)
+    columns = {
+        "artefact": lambda one: one["artefact"],
+        "cases": lambda one: one["cases"],
+        "worst": lambda one: one["worst"],
+        "seconds": lambda one: one["seconds"],
+        "verdict": lambda one: (
+            (one["failed"] or "violation") if one["violation"] else "no violation found"
+        ),
+    }
+    shown = [Table.of(f"loss over claim, worst of random cases (seed {seed})", columns, found)]
+    columns = {
+        "planted bug": lambda one: one["bug"],
+        "kind": lambda one: one["kind"],
+        "artefact": lambda one: one["artefact"],
+        "result": lambda one: "caught" if one["caught"] else "MISSED",
+        "at case": lambda one: one["cases"],
+        "loss over claim": lambda one: one["worst"],
+    }
+    shown += [Table.of("", columns, bugs)] if planted else []
+    wrong = any(one["violation"] for one in found) or not all(one["caught"] for one in bugs)
+    after = "" if planted else "tacit audit sizes --planted  shows what is caught."
+    data = {"seed": seed, "artefacts": found} | ({"planted": bugs} if planted else {})
+    return Result(data, shown, after, failed=wrong)

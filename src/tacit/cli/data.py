@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import generating, options, output
+from tacit.cli import generating, importing, options, output
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tacit.data.ratings import Column, Ratings
 
-app = typer.Typer(help="Describe, download, generate or cut ratings.", no_args_is_help=True)
+app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
 _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
@@ -59,6 +59,7 @@ def get(
     output.emit(result, as_json=as_json, render=_show_download)
 
 
+app.command("import")(importing.import_)
 app.command()(generating.generate)
 app.command()(generating.films)
 
@@ -78,23 +79,23 @@ def domains(
 ) -> None:
     """Cut a catalogue into two domains by genre.
 
-    A MovieLens folder brings genres; for a file name them with --items. Items of unknown genre are
-    left out.
+    OUT-items has the catalogue: of each item its domain, title and the rest. A MovieLens folder
+    brings genres; for a file name them with --items. Items of unknown genre are left out.
     """
-    from tacit.data import split_by_genre, write_ratings
-    from tacit.data.table_writing import check_ending
-    from tacit.writing import check_writable
+    from tacit.data import split_by_genre, write_items, write_ratings
 
-    check_writable(out)
-    check_ending(out)
+    catalogue = generating.beside(out, "items")
+    generating.check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))
     if not comma:
         raise ConfigError(f"--names is written FIRST,SECOND; got {names!r}.")
     ratings = source.read()
     made = split_by_genre(ratings, column=genres, names=(first, second))
     write_ratings(made, out)
+    write_items(made, catalogue)
     result = {
         "ratings_file": str(out),
+        "items_file": str(catalogue),
         "domains": _domains(made),
         "left_out": {
             "items": ratings.n_items - made.n_items,
@@ -206,8 +207,8 @@ def _show_cut(result: dict[str, Any]) -> None:
     _show_domains(result["domains"])
     left, out = result["left_out"], result["ratings_file"]
     output.console.print(
-        f"Written to {out}; {left['items']:,} items of unknown genre with {left['ratings']:,} "
-        "ratings are left out.",
+        f"Written to {out}, the items to {result['items_file']}; "
+        f"{left['items']:,} items of unknown genre with {left['ratings']:,} ratings are left out.",
         soft_wrap=True,
         markup=False,
     )

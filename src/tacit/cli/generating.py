@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,19 +40,40 @@ def generate(
     telling: Annotated[
         float, typer.Option(help="How much genres say about tastes: 0, nothing, to 1.")
     ] = 0.8,
+    domains: Annotated[
+        bool,
+        typer.Option(
+            "--domains",
+            help="Two domains of items, 'source' and 'target', in OUT-items.csv; no attribute.",
+        ),
+    ] = False,
     as_json: JSON = False,
 ) -> None:
     """Write generated ratings and a user attribute that affects them.
 
-    It affects which items are rated, and how.
+    It affects which items are rated, and how. With --domains, ratings in two domains instead.
     """
     from tacit.data import synthetic, write_items, write_ratings, write_users
+    from tacit.data.synthetic_domains import generate_domains
 
-    people = users_file or _beside(out, "users")
+    if domains:
+        if users_file is not None or items < 2 or users < 1:
+            raise ConfigError("--domains needs 2 items and a person, and has no --users-file.")
+        halves = (items // 2, items - items // 2)
+        _two_domains(
+            lambda: generate_domains(
+                users, halves, ratings / users, pull=0.35, labels=labels, telling=telling, seed=seed
+            ),
+            out,
+            seed,
+            as_json,
+        )
+        return
+    people = users_file or beside(out, "users")
     if people.absolute() == out.absolute():
         raise ConfigError(f"--users-file {people}: the ratings go there. Name another file.")
-    about_items = _beside(out, "items") if labels else None
-    _check_files(out, people, about_items)
+    about_items = beside(out, "items") if labels else None
+    check_files(out, people, about_items)
     made = synthetic.generate(
         users=users,
         items=items,
@@ -82,23 +105,33 @@ def films(
     The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
     file OUT-items.csv has the genres of each item, which say something about tastes.
     """
-    from tacit.data import synthetic_domains, write_items, write_ratings
+    from tacit.data import synthetic_domains
 
-    about_items = _beside(out, "items")
-    _check_files(out, about_items)
-    made = synthetic_domains.films(users, seed=seed)
+    _two_domains(lambda: synthetic_domains.films(users, seed=seed), out, seed, as_json)
+
+
+def _two_domains(make: Callable[[], Ratings], out: Path, seed: int, as_json: bool) -> None:
+    import numpy as np
+
+    from tacit.data import write_items, write_ratings
+
+    about_items = beside(out, "items")
+    check_files(out, about_items)
+    made = make()
+    titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
+    made = replace(made, item_metadata={"title": titles, **made.item_metadata})
     write_ratings(made, out)
     write_items(made, about_items)
     output.emit(_written(made, out, about_items, seed), as_json=as_json, render=_show_films)
 
 
-def _beside(out: Path, what: str) -> Path:
+def beside(out: Path, what: str) -> Path:
     return out.with_name(f"{out.stem}-{what}{out.suffix}")
 
 
-def _check_files(*paths: Path | None) -> None:
+def check_files(*paths: Path | None) -> None:
     """All can be written, or nothing is."""
-    from tacit.data.table_writing import check_ending
+    from tacit.data.tables.writing import check_ending
     from tacit.writing import check_writable
 
     for path in filter(None, paths):
@@ -133,7 +166,7 @@ def _show_films(result: dict[str, Any]) -> None:
     ratings, items = result["ratings_file"], result["items_file"]
     output.console.print(
         f"{result['ratings']:,} ratings of {result['users']:,} people are in {ratings}, "
-        f"the genres of {result['items']:,} items in {items}.",
+        f"what is known of {result['items']:,} items in {items}.",
         soft_wrap=True,
         markup=False,
     )

@@ -41,13 +41,13 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
 
     given = {name: value for name, value in given.items() if value is not None}
     if what in NAMES:
-        cards, following = _of_mechanism(what, given), _audit_of(what)
+        cards, following, useful = _of_mechanism(what, given), _audit_of(what), None
     elif what in names():
-        cards, following = _of_design(what, given)
+        cards, following, useful = _of_design(what, given)
     else:
-        cards, following = _of_file(Path(what), given)
+        cards, following, useful = _of_file(Path(what), given)
     output.emit(
-        {"guarantees": [card.to_dict() for card in refuted_first(cards)]},
+        {"guarantees": [card.to_dict() for card in refuted_first(cards)], "useful": useful},
         as_json=as_json,
         render=partial(_show, following=following),
     )
@@ -102,7 +102,9 @@ def _declare() -> None:
 _declare()
 
 
-def _of_design(name: str, given: Mapping[str, Any]) -> tuple[tuple[Guarantee, ...], str]:
+def _of_design(
+    name: str, given: Mapping[str, Any]
+) -> tuple[tuple[Guarantee, ...], str, str | None]:
     from tacit.design import design, options_of
 
     found = design(name)
@@ -114,7 +116,7 @@ def _of_design(name: str, given: Mapping[str, Any]) -> tuple[tuple[Guarantee, ..
         least = field.metadata["least"]
         if least is not None and given.get(key, least) < least:
             raise ConfigError(f"--{key} of {name} is at least {least}; got {given[key]}.")
-    return found.cards(found.card_settings(**given)), found.after_cards
+    return found.cards(found.card_settings(**given)), found.after_cards, found.works_from
 
 
 def _of_mechanism(name: str, given: Mapping[str, Any]) -> tuple[Guarantee, ...]:
@@ -132,8 +134,8 @@ def _audit_of(mechanism: str) -> str:
     return f"tacit audit {mechanism}  looks for violations of it." if mechanism in BENCH else ""
 
 
-def _of_file(path: Path, given: Mapping[str, Any]) -> tuple[tuple[Guarantee, ...], str]:
-    from tacit.design import design_of, names
+def _of_file(path: Path, given: Mapping[str, Any]) -> tuple[tuple[Guarantee, ...], str, str | None]:
+    from tacit.design import design_of, names, usefulness
     from tacit.mechanisms.guarantees import NAMES
     from tacit.recommenders import load_model
 
@@ -145,7 +147,8 @@ def _of_file(path: Path, given: Mapping[str, Any]) -> tuple[tuple[Guarantee, ...
     _only("a model file", given, ())
     model = load_model(path)
     found = design_of(model)
-    return tuple(model.guarantees()), "" if found is None else found.after_cards
+    following = "" if found is None else found.after_cards
+    return tuple(model.guarantees()), following, usefulness(model)
 
 
 def _only(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -163,7 +166,9 @@ def _show(result: dict[str, Any], *, following: str) -> None:
         output.console.print(panel)
     if not result["guarantees"]:
         output.console.print("This model promises no privacy. It is there for comparison.")
-    elif following:
+    if result["useful"]:
+        output.next_step(result["useful"])
+    if result["guarantees"] and following:
         output.next_step(f"Next:  {following}")
 
 

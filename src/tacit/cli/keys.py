@@ -81,8 +81,8 @@ def vendor(
     as_json: JSON = False,
 ) -> None:
     """Make the key a vendor signs with, and show its public half."""
+    from tacit.designs.pdap.serve.signatures import new_vendor_key
     from tacit.service.deployment import tenant_of
-    from tacit.service.vendors.signatures import new_vendor_key
 
     tenant_of(folder)
     result = {"file": folder / file, "public_key": new_vendor_key(folder / file)}

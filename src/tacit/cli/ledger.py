@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import output
-from tacit.cli.ledger_changes import advance, create, open_budget, token
+from tacit.cli.ledger_changes import advance, backup, create, open_budget, restore, token
 from tacit.cli.ledger_rows import Second, Where, budget_row, emit, show_budgets
 from tacit.cli.output import JSON
 from tacit.errors import ConfigError, PrivacyError
@@ -23,6 +23,8 @@ app.command()(create)
 app.command()(open_budget)
 app.command()(advance)
 app.command()(token)
+app.command()(backup)
+app.command()(restore)
 
 
 @app.callback()

@@ -114,6 +114,54 @@ def advance(
     )
 
 
+def backup(
+    where: Where,
+    to: Annotated[Path, typer.Option(help="The new file to write.")],
+    as_json: JSON = False,
+) -> None:
+    """Copy a ledger in a file while it is in use.
+
+    The copy holds what people said to the service. Only its owner can read it.
+    """
+    from tacit.ledger.backup import backup as copy
+
+    copy(where, to)
+    output.emit(
+        {"ledger": where, "written": to},
+        as_json=as_json,
+        render=lambda found: output.next_step(
+            f"Wrote {found['written']}. If the ledger is lost:  tacit ledger restore {where} "
+            f"--source {found['written']}"
+        ),
+    )
+
+
+def restore(
+    where: Where,
+    source: Annotated[Path, typer.Option(help="The backup.")],
+    second: Second = None,
+    as_json: JSON = False,
+) -> None:
+    """Restore a ledger that is gone from a backup.
+
+    A backup that lacks spending which the second place remembers is refused: it would give that
+    budget back.
+    """
+    from tacit.ledger.backup import restore as put
+
+    checked = put(source, where, second=second).verification
+    emit(
+        {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries},
+        where,
+        second,
+        as_json=as_json,
+        render=lambda found: output.next_step(
+            f"Restored {found['entries']} entries. Next:  tacit ledger verify "
+            f"{again(where, second)}"
+        ),
+    )
+
+
 def token(
     epoch: Annotated[int, typer.Argument(help="The epoch that it begins, from 1.")],
     operator_key: Annotated[Path, typer.Option("--operator-key", help="The operator's key.")],

@@ -72,7 +72,7 @@ def emit(
     render: Callable[[dict[str, Any]], None],
 ) -> None:
     """A command's result, with a warning where one restore moves store and second place back."""
-    from tacit.ledger.places import TOGETHER, together
+    from tacit.ledger.opening import TOGETHER, together
 
     warnings = [TOGETHER] if together(where, second) else []
     for warning in () if as_json else warnings:  # with --json they stand in the object

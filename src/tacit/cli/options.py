@@ -18,26 +18,12 @@ if TYPE_CHECKING:
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
-Attribute = Annotated[str, typer.Option(help="The user attribute to hide.")]
-Folds = Annotated[int, typer.Option(min=3, help="Folds by person.")]
+
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same folds and releases.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")]
-K = Annotated[int, typer.Option("--k", min=1, help="How many neighbours.")]
-SourceDomain = Annotated[str, typer.Option("--source", help="Domain that people are known from.")]
-TargetDomain = Annotated[str, typer.Option("--target", help="Domain to recommend from.")]
-SourceDomains = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--source", help="Domains that people are known from, with commas; default: all others."
-    ),
-]
-TargetDomains = Annotated[
-    list[str], typer.Option("--target", help="Domains to recommend from, with commas.")
-]
 Panel = Annotated[
     str, typer.Option(help="Attackers: 'quick', or 'full' for all eleven and those of packages.")
 ]
-Variant = Annotated[str, typer.Option(help="'sound', or 'published' as the paper prints it.")]
 
 
 @dataclass(frozen=True)
@@ -83,7 +69,11 @@ class Source:
 
 
 _PATH = Annotated[
-    Path, typer.Argument(metavar="RATINGS", help="A file of ratings or a MovieLens folder.")
+    Path,
+    typer.Argument(
+        metavar="RATINGS",
+        help="A file of ratings, or a folder of  tacit data import  or of MovieLens.",
+    ),
 ]
 _COLUMNS = {
     "user": Annotated[str | None, typer.Option(help="Column of the person's id.")],
@@ -129,8 +119,10 @@ def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
 
     own = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [
-        _parameter("path", _PATH),
-        *(parameter.replace(kind=_KEYWORD) for parameter in own if parameter.name != "source"),
+        *(
+            _parameter("path", _PATH) if each.name == "source" else each.replace(kind=_KEYWORD)
+            for each in own
+        ),
         *(_parameter(name, kind, None) for name, kind in _COLUMNS.items()),
         _parameter("per_item", _PER_ITEM, 1),
     ]

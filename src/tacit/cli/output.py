@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from tacit.evaluation.result import Result
 
 T = TypeVar("T")
 
@@ -26,6 +29,7 @@ JSON = Annotated[
 ]
 """The type of every command's `as_json` parameter: `as_json: JSON = False`."""
 
+_PIPED = 100  # columns of a table that goes to a file or a program
 console = Console(highlight=False)
 _errors = Console(stderr=True, highlight=False)
 
@@ -36,6 +40,24 @@ def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
         sys.stdout.write(json.dumps(plain(result), indent=2, allow_nan=False) + "\n")
     else:
         render(result)
+
+
+def show(result: Result, *, as_json: bool) -> None:
+    """Show what a command found; exit code 1 if it says so."""
+    emit(result.data, as_json=as_json, render=lambda _: render(result))
+    if result.failed:
+        raise typer.Exit(1)
+
+
+def render(result: Result) -> None:
+    """Tables and sentences in their order, and the next step."""
+    for part in result.shown:
+        if isinstance(part, str):
+            console.print(part, soft_wrap=True, markup=False)
+        else:
+            table(part.title, part.columns, part.rows)
+    if result.after:
+        next_step(f"Next:  {result.after}")
 
 
 def command_line() -> str:
@@ -98,7 +120,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
         grid.add_column(Text(heading), justify=side, overflow="fold")
     for row in cells:
         grid.add_row(*(Text(_cell(entry)) for entry in row))
-    console.print(grid)
+    console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED))
 
 
 def next_step(text: str) -> None:

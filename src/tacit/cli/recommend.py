@@ -71,15 +71,17 @@ def recommend(
     obfuscated release, as a remote recommender would make it. Without either, it is computed here
     from the true stars and the model file, and nothing is sent anywhere.
     """
+    from tacit.design import usefulness
     from tacit.designs.private import Private
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap import XMap
     from tacit.recommenders import load_model
 
     fitted = load_model(model)
+    lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     if about and not isinstance(fitted, StandardScheme):
         raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")
-    if at_device and not isinstance(fitted, StandardScheme | Private):
+    if at_device and not isinstance(lists, StandardScheme | Private):
         raise ConfigError(f"{model} has no item table, so --at-device has no meaning here.")
     if at_device and about:
         raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
@@ -96,9 +98,9 @@ def recommend(
     if about:
         values = options.pairs(about, "--about")
         found, sent = _from_letter(fitted, own, values, memory or _beside(history), at, wanted)
-    elif isinstance(fitted, Private):  # its file is public: wherever it is, nothing is sent
+    elif isinstance(lists, Private):  # its file is public: wherever it is, nothing is sent
         found = fitted.recommend(history=own, **wanted)
-        sent = {"computed": "at the device", "personal": fitted.released_.serves_lists}
+        sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
     elif at_device:
         found, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
@@ -114,13 +116,14 @@ def recommend(
         **sent,
         "hides": isinstance(fitted, StandardScheme),
         "item_table": isinstance(fitted, StandardScheme) and fitted.item_table,
+        "useful": usefulness(fitted),
         "items": [
             {
                 "rank": row.rank,
                 "item_id": row.item_id,
                 "title": titles.get(row.item_id),
                 "score": row.score,
-                **_reasons(fitted, row.item_id, own),
+                **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, Private)),
             }
             for row in found
         ],
@@ -145,7 +148,8 @@ def _from_letter(
         made = model.exchange(own, values, **wanted)
         return made.recommendations, _of_release(made.release, "from the release")
     held = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
-    sent = {"due": held.due.isoformat(), "notice": held.notice or None}
+    due, notice = held.due.isoformat(), held.notice or None
+    sent = {"due": due, "notice": notice, "memory": str(memory)}
     if held.letter is None or held.scores is None:
         wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
         return model.recommend(**wanted), sent | {"computed": "before the first letter"}
@@ -158,14 +162,12 @@ def _of_release(release: Any, computed: str) -> dict[str, Any]:
     return {"computed": computed, "shown": len(release.ratings), "release": text}
 
 
-def _reasons(model: Any, item: Any, own: dict[Any, float]) -> dict[str, Any]:
+def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:
     """Predicted stars and "because you liked X", from a recommender that can say; else nothing."""
     if not hasattr(model, "explain"):
         return {}
-    from tacit.designs.private import Private
-
     because = model.explain(item, history=own, n=MOST_REASONS)
-    if isinstance(model, Private):
+    if of_scores:
         return {
             "because": [
                 {"item_id": each.name, "title": model.titles_.get(each.name), "score": each.score}
@@ -205,7 +207,7 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
             "the model knows none of these items",
             path=path,
             found=next(iter(own)),
-            expected=f"ids such as {ids[0]!r}",
+            expected=f"ids such as {ids.tolist()[0]!r}",
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
     return own, unknown
@@ -255,6 +257,8 @@ def _show(result: dict[str, Any]) -> None:
             "The order is not that of stars: it also depends on how many people rate an "
             "item at all."
         )
+    if result["useful"]:
+        output.console.print(result["useful"], style="dim", markup=False)
     if not result["personal"]:
         output.console.print(
             "Everyone gets this list: the model was fitted to too few people for personal lists."
@@ -269,6 +273,13 @@ def _show(result: dict[str, Any]) -> None:
         output.console.print(f"{result['unknown_items']} rated items are not in the model.")
     if result.get("notice"):
         output.console.print(result["notice"])
+    if result.get("memory"):
+        output.console.print(
+            f"What this device decided is kept in {result['memory']}, and its secret in "
+            f"{result['memory']}.account: keep both, and as private as the ratings.",
+            soft_wrap=True,
+            markup=False,
+        )
     if result["computed"] == "before the first letter":
         output.console.print(
             "This is what most people like: this device has sent no letter yet. The "

@@ -27,7 +27,10 @@ app = typer.Typer(help="Serve recommendations over HTTP, with budgets that survi
 def serve(
     folder: Annotated[
         Path | None,
-        typer.Argument(help="Holds tacit.toml, which says what is served. New with --demo."),
+        typer.Argument(
+            help="A model file; or a folder that holds tacit.toml, which says what is served. New "
+            "with --demo."
+        ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve generated data.")] = False,
     host: Annotated[str | None, typer.Option(help="Where to listen [127.0.0.1].")] = None,
@@ -57,6 +60,8 @@ def serve(
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
 
+    Of a model file NAME.tacit the folder NAME-service is made, with a copy of the model, a
+    tacit.toml to go on from and the operator's key, which is shown once.
     An option that is left out is read from the environment, such as TACIT_PORT, or from [service]
     in tacit.toml. The log is written to standard error, as JSON, without names or contents.
     """
@@ -91,9 +96,15 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
     if not demo:
         if folder is None:
             raise ConfigError(
-                "Say which folder is served, or  tacit serve --demo  for generated data."
+                "Say which model file or folder is served, or  tacit serve --demo  for generated "
+                "data."
             )
-        yield folder, {}
+        if folder.is_file():
+            from tacit.service.one_model import serve_model
+
+            yield serve_model(folder)
+        else:
+            yield folder, {}
         return
     from tacit.service.demo import make_demo
 
@@ -106,7 +117,7 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
 
 def _warnings(settings: Settings) -> Iterator[str]:
     """What is served all the same."""
-    from tacit.ledger.places import TOGETHER, together
+    from tacit.ledger.opening import TOGETHER, together
     from tacit.service.deployment import charged_by_name
 
     if together(settings.ledger, settings.second):

@@ -1,0 +1,201 @@
+"""Commands of designs, made from the settings that the registry names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import MISSING, Field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from tacit.cli import numbers, options, output
+from tacit.cli.output import JSON
+from tacit.design import Command, Design, design, names, options_of
+
+if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_LISTS: dict[type, Callable[[str, str], tuple[Any, ...]]] = {
+    int: numbers.integers,
+    float: numbers.decimals,
+}
+
+
+class Terminal:
+    """`tacit.design.Run` on this terminal."""
+
+    def __init__(self, source: options.Source | None, *, quiet: bool) -> None:
+        self.command = output.command_line()
+        self.per_item = 1 if source is None else source.per_item
+        self._source, self._quiet = source, quiet
+
+    def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
+        assert self._source is not None  # a command that reads says so
+        return self._source.read(catalogue=catalogue, domains=domains)
+
+    def progress(
+        self, description: str, total: int | None
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        return output.progress(description, total, quiet=self._quiet)
+
+
+def group(
+    part: str, about: str, more: Mapping[str, Command] | None = None, *, otherwise: str = ""
+) -> typer.Typer:
+    """`tacit PART`: a sub-command for each design that has this part, and for each of `more`.
+
+    otherwise: the sub-command that is meant where none is named.
+    """
+    kind = type(part, (_Group,), {"part": part, "more": more or {}, "otherwise": otherwise})
+    app = typer.Typer(help=about, no_args_is_help=True, cls=kind)
+    app.callback()(_no_options)
+    return app
+
+
+def _no_options() -> None:
+    """Without it, typer makes no group of fewer than two commands."""
+
+
+class _Group(TyperGroup):
+    """Imports a design's command only when it is called, or listed."""
+
+    part: str
+    more: Mapping[str, Command]
+    otherwise: str
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.otherwise and args:
+            known = (*self.list_commands(ctx), *ctx.help_option_names)
+            args = args if args[0] in known else [self.otherwise, *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own = (name for name in names() if _has(design(name), self.part))
+        return list(dict.fromkeys([*own, *self.more, *super().list_commands(ctx)]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in self.more:
+            return _made(cmd_name, self.more[cmd_name])
+        own = super().get_command(ctx, cmd_name)
+        if own is None and cmd_name in names() and _has(found := design(cmd_name), self.part):
+            return _made(cmd_name, _command_of(found, self.part))
+        return own
+
+
+def _has(found: Design, part: str) -> bool:
+    """A design with a model need not have commands of its own to be fitted and evaluated."""
+    return part in found.parts or (bool(found.models) and part in ("fit", "evaluate"))
+
+
+def _command_of(found: Design, part: str) -> Command:
+    if part in found.parts:
+        made: Command = found.part(part)
+        return made
+    from tacit.evaluation.any_design import commands
+
+    return commands(found)[part]
+
+
+def _made(name: str, command: Command) -> Any:
+    from tacit.cli.app import plain_help
+
+    app = typer.Typer(rich_markup_mode=None)
+    app.command(name)(declared(command))
+    made = get_command(app)
+    made.params = [each for each in made.params if not (each.name or "").endswith("completion")]
+    return plain_help(made)
+
+
+def declared(command: Command) -> Callable[..., None]:
+    """A function whose signature has an option for each field of the settings."""
+    run: Callable[..., None] = partial(_perform, command)
+    own = [_parameter(name, field, kind) for name, field, kind in _fields(command.settings)]
+    json = inspect.Parameter("as_json", _KEYWORD, default=False, annotation=JSON)
+    source = inspect.Parameter("source", _KEYWORD, annotation=options.Source)
+    parameters = [*([source] if command.ratings else []), *own, json]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__doc__ = command.run.__doc__
+    return options.reads_ratings(run) if command.ratings else run
+
+
+def _perform(
+    command: Command, *, as_json: bool, source: options.Source | None = None, **given: Any
+) -> None:
+    from tacit.writing import check_writable
+
+    for name, field, kind in _fields(command.settings):
+        if field.metadata["writes"] and given[name] is not None:
+            check_writable(given[name])  # before the hours of work, not after
+        given[name] = _read(given[name], field, f"--{name.replace('_', '-')}", kind)
+    settings = command.settings(**given)
+    result = command.run(settings, Terminal(source, quiet=as_json))
+    wrote = [
+        f"Wrote {given[name]}"
+        for name, field, _ in _fields(command.settings)
+        if field.metadata["writes"] and given[name] is not None
+    ]
+    output.show(replace(result, shown=[*result.shown, *wrote]), as_json=as_json)
+
+
+def _fields(settings: type[Any]) -> list[tuple[str, Field[Any], Any]]:
+    hints = get_type_hints(settings)
+    return [(name, field, hints[name]) for name, field in options_of(settings).items()]
+
+
+def _parameter(name: str, field: Field[Any], kind: Any) -> inspect.Parameter:
+    meant, default = field.metadata, field.default
+    if (of := _entries(kind)) is str:
+        kind = list[str] if default else list[str] | None
+        default = list(default) if isinstance(default, tuple) and default else default or None
+    elif of is not None:
+        kind, default = str | None, default if default is MISSING else _written(default)
+    flags = meant["flag"].split()
+    if kind is bool and not flags:
+        flags = [f"--{name.replace('_', '-')}"]
+    about = (
+        typer.Argument(metavar=meant["argument"], help=meant["help"])
+        if meant["argument"]
+        else typer.Option(*flags, help=meant["help"], min=meant["least"])
+    )
+    missing = default is MISSING
+    return inspect.Parameter(
+        name,
+        _KEYWORD,
+        annotation=Annotated[kind, about],
+        default=inspect.Parameter.empty if missing else default,
+    )
+
+
+def _entries(kind: Any) -> Any:
+    """The type of a tuple's entries; None of what is no tuple."""
+    for one in (kind, *get_args(kind)):
+        if get_origin(one) is tuple:
+            return get_args(one)[0]
+    return None
+
+
+def _written(values: Any) -> str | None:
+    if not isinstance(values, tuple):
+        return None
+    return ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def _read(value: Any, field: Field[Any], flag: str, kind: Any) -> Any:
+    entries = _entries(kind)
+    if entries is None:
+        return value
+    if value is None:
+        return field.default
+    if field.metadata["repeat"]:
+        return tuple(value)
+    if entries is str:
+        return tuple(dict.fromkeys(options.names_in(value)))
+    return _LISTS[entries](value, flag) if value else ()

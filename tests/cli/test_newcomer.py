@@ -1,0 +1,97 @@
+"""A newcomer's path: three messy files to a model that is served, each step one command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from messy import messy_files, own_ratings
+
+from tacit.cli.app import main
+from tacit.errors import ConfigError, ModelFileError
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What a command answers, run in a folder with the files."""
+    monkeypatch.chdir(tmp_path)
+
+    def runner(line: str) -> Any:
+        code = main([*line.split(), "--json"])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        return json.loads(said.out)
+
+    return runner
+
+
+def test_three_messy_files_are_imported(run: Any, tmp_path: Path) -> None:
+    """Nothing is cleaned by hand, and what is dropped is counted."""
+    for file in messy_files(tmp_path, users=60, items=25, ratings=1500):
+        name = file.name.split(".")[0]
+        result = run(f"data import {file.name} -o {name}")
+        dropped = sum(each["rows"] for each in result["dropped"])
+        assert result["read"] == result["kept"] + dropped
+        assert result["kept"] > 1300
+        described = run(f"data describe {name}")
+        assert (described["users"], described["items"]) == (60, 25)
+        assert described["first"].startswith("2000")
+
+
+def test_the_path_from_a_file_to_an_answer(run: Any, tmp_path: Path) -> None:
+    """Import, fit, recommend, guarantee, evaluate: no step between them."""
+    messy_files(tmp_path, users=60, items=25, ratings=1500)
+    own = own_ratings(tmp_path)
+    run("data import bewertungen.csv -o shop")
+    fitted = run("fit private shop --epsilon 1 -o shop.tacit")
+    assert fitted["basis"] == "conditional"
+    listed = run(f"recommend shop.tacit --history {own.name} --at-device -n 3")
+    assert listed["rated"] == 3
+    assert listed["unknown_items"] == 0
+    assert all(row["title"].startswith("Käse") for row in listed["items"])
+    assert run("guarantee shop.tacit")
+    rows = run("evaluate private shop --epsilon 1 --seeds 1")["rows"]
+    assert {"private", "ease"} <= {row["model"] for row in rows}
+
+
+def test_what_was_given_makes_the_claim_unconditional(run: Any, tmp_path: Path) -> None:
+    """A list of items from elsewhere and a scale, given once, at the import."""
+    messy_files(tmp_path, users=60, items=25, ratings=1500)
+    lines = ["sku,title"] + [f"{item:06},T{item}" for item in range(30)]
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    run("data import orders.parquet -o shop --catalogue list.csv --scale 1:5:1")
+    assert run("fit private shop --epsilon 1 -o shop.tacit")["basis"] == "proved"
+
+
+def test_a_model_file_is_served_without_settings(run: Any, tmp_path: Path) -> None:
+    """Its folder is made beside it, with a key that is shown once."""
+    pytest.importorskip("fastapi")
+    from tacit.service.one_model import serve_model
+    from tacit.service.settings import content_of
+
+    messy_files(tmp_path, users=60, items=25, ratings=1500)
+    run("data import events.csv.gz -o shop")
+    run("fit popularity shop -o My_Shop.tacit")
+    folder, keys = serve_model(tmp_path / "My_Shop.tacit")
+    assert content_of(folder)["models"] == {"my_shop": {"file": "model.tacit"}}
+    assert list(keys) == ["operator"]
+    run("fit popularity shop -o My_Shop.tacit")
+    assert serve_model(tmp_path / "My_Shop.tacit") == (folder, {})
+
+
+def test_what_is_no_model_is_not_served(tmp_path: Path) -> None:
+    """No folder is made for it, and none is taken that holds something else."""
+    pytest.importorskip("fastapi")
+    from tacit.service.one_model import serve_model
+
+    (tmp_path / "m.tacit").write_text("no model")
+    with pytest.raises(ModelFileError):
+        serve_model(tmp_path / "m.tacit")
+    assert [path.name for path in tmp_path.iterdir()] == ["m.tacit"]
+    made = Path(__file__).parents[2] / "golden" / "files" / "popularity.tacit"
+    (tmp_path / "p.tacit").write_bytes(made.read_bytes())
+    (tmp_path / "p-service").mkdir()
+    with pytest.raises(ConfigError, match=r"holds no tacit\.toml"):
+        serve_model(tmp_path / "p.tacit")
