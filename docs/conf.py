@@ -1,6 +1,8 @@
 """How Sphinx builds this folder; `make docs` runs it. Nothing is fetched from the network."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -11,11 +13,17 @@ author = "The tacit developers"
 copyright = author  # Sphinx asks for this name
 version = release = installed_version("tacit-rec")
 
-extensions = ["myst_parser"]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+from executed import with_outputs  # noqa: E402
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+autodoc_default_options = {"members": True, "inherited-members": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # signatures have them
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 exclude_patterns = ["_build"]
-nitpicky = True
+nitpicky = False  # docstrings are plain text: a name in them is no link
 
 html_theme = "furo"
 html_title = "tacit"
@@ -32,5 +40,25 @@ def _block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def _run_notebooks(app: Any, page: str, source: list[str]) -> None:
+    if page.startswith("notebooks/"):
+        source[0] = with_outputs(source[0], page)
+
+
+def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text: paragraphs stay, and what is set in columns keeps its columns."""
+    found: list[str] = []
+    for paragraph in "\n".join(lines).split("\n\n"):
+        rows = [row for row in paragraph.splitlines() if row.strip()]
+        if any(row[:1] == " " or "   " in row for row in rows):
+            found += ["::", "", *("   " + row for row in rows), ""]
+        else:
+            signs = str.maketrans({"`": "``", "*": r"\*", "|": r"\|", "_": r"\_"})
+            found += [*(row if "`" in row else row.translate(signs) for row in rows), ""]
+    lines[:] = [row.replace("`", "``") if row[:1] != " " else row for row in found]
+
+
 def setup(app: Any) -> None:
+    app.connect("source-read", _run_notebooks)
+    app.connect("autodoc-process-docstring", _plain)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
