@@ -30,7 +30,7 @@ setup: ## make the virtual environment .venv (nothing to do the second time)
 page: ## build the page of `tacit serve` (needs Node 20; nothing to do the second time)
 	@$(PYTHON) tools/build_page.py
 
-demo: setup ## set up, then run the main job on generated data (offline)
+demo: setup ## set up, then tour all designs on generated data (offline)
 	@$(BIN)/tacit demo
 
 test: setup ## set up, build the page where Node 20 is, then run the whole test suite

@@ -24,7 +24,7 @@ from tacit.data import generate
 from tacit.designs.standard_scheme.ease import eligible, products, weigh
 from tacit.designs.standard_scheme.item_table import LARGEST_COLUMN, LIKED
 from tacit.designs.standard_scheme.training import to_levels
-from tacit.engine.item_weights import gram, item_weights
+from tacit.engine.ridge import gram, item_weights
 
 Floats = NDArray[np.float64]
 PENALTY = 400.0

@@ -23,17 +23,19 @@ from typing import Any
 
 from fastapi import Response
 
+from tacit.designs.prec.serve import demo as rounds_demo
+from tacit.designs.prec.serve import resources as rounds
+from tacit.designs.prec.serve.rounds import ServedRounds
 from tacit.designs.sketches import Report
+from tacit.designs.sketches.serve import demo as campaigns_demo
+from tacit.designs.sketches.serve import resources as campaigns
+from tacit.designs.sketches.serve.campaigns import ServedCampaign
+from tacit.designs.standard_scheme.serve import demo as disclosures_demo
+from tacit.designs.standard_scheme.serve import resources as disclosures
+from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
 from tacit.service import Service, Settings
-from tacit.service.campaigns import ServedCampaign
-from tacit.service.demos import campaigns as campaigns_demo
-from tacit.service.demos import disclosures as disclosures_demo
-from tacit.service.demos import rounds as rounds_demo
-from tacit.service.disclosures import ServedDisclosure
+from tacit.service.idempotency import unsalted
 from tacit.service.keys import Caller, Role
-from tacit.service.people import unsalted
-from tacit.service.resources import campaigns, disclosures, rounds
-from tacit.service.rounds import ServedRounds
 
 Ask = Callable[[int], Response]
 VOTERS = 300

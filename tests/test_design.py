@@ -10,7 +10,10 @@ import pytest
 
 from tacit import design as registry
 from tacit.cli.app import main
-from tacit.design import Design, design, design_of, model_class, names, option
+from tacit.data import generate
+from tacit.design import Design, design, design_of, model_class, names, option, usefulness
+from tacit.designs.private import Private
+from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
@@ -54,12 +57,22 @@ def test_model_files_name_their_design():
     assert design_of(Popularity()) is None
 
 
+def test_few_people_are_named_before_a_model_is_used():
+    """Of the standard scheme by those who train it; of a baseline there is nothing to say."""
+    ratings = generate(users=60, items=20, ratings=600, seed=1)
+    scheme = StandardScheme(service_sees_items=False).fit(ratings)
+    assert usefulness(scheme).startswith("60 people train it. About 540 are missing")
+    private = Private(epsilon=1.0).fit(ratings)
+    assert usefulness(private) == private.summary()
+    assert usefulness(Popularity().fit(ratings)) is None
+
+
 def test_a_design_of_another_package_is_found(entry_points, capsys):
     """By its entry point: commands know it without a change to tacit."""
     entry_points(toy=f"{__name__}:TOY")
     assert names()[-1] == "toy"
     assert main(["guarantee", "toy", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"guarantees": []}
+    assert json.loads(capsys.readouterr().out) == {"guarantees": [], "useful": ""}
 
 
 def test_what_is_no_design_is_refused(entry_points):

@@ -14,6 +14,7 @@ from tacit.errors import ConfigError
 from tacit.recommenders.baselines import ItemKNN, MatrixFactorization, Popularity
 
 RATINGS = Ratings.from_arrays(["c4n4ry-u", "other"], ["c4n4ry-i", "item"], [4.5, 1.0])
+FITTED = Private().fit(generate(users=60, items=20, ratings=300, seed=1))
 MODELS = (
     MatrixFactorization(factors=7),
     ItemKNN(),
@@ -37,6 +38,30 @@ def test_no_repr_names_a_person(shown):
     assert "c4n4ry" not in repr(shown)
     assert "4.5" not in repr(shown)
     assert len(repr(shown)) < 100
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [RATINGS, Popularity().fit(RATINGS), FITTED],
+    ids=lambda one: type(one).__name__,
+)
+def test_no_notebook_view_names_a_person(shown):
+    """Neither an id nor a rating, in HTML either."""
+    page = shown._repr_html_()
+    assert page.startswith("<table>")
+    assert "c4n4ry" not in page
+    assert "4.5" not in page
+
+
+def test_a_card_and_a_list_have_a_notebook_view():
+    """A card begins with its basis; a list shows titles where the model has them, escaped."""
+    (card,) = FITTED.guarantees()
+    assert f"<td>{card.first_line}</td>" in card._repr_html_()
+    best = FITTED.recommend(history=[1], n=1)
+    titled = best.named({best[0].item_id: "Salt & <b>"})
+    assert f"Salt &amp; &lt;b&gt; ({best[0].item_id})" in titled._repr_html_()
+    assert titled.to_dict()["title"] == ["Salt & <b>"]
+    assert "Salt & <b>" in repr(titled)
 
 
 def test_a_repr_says_how_large_it_is():

@@ -33,7 +33,10 @@ WORDS = {
     "she|hers?|herself": "they, the person, a user",
 }
 """What is refused, as a pattern of whole words, and what to write instead."""
-IN_PAGES = {"told": "reported, sent, revealed"}
+IN_PAGES = {
+    "told": "reported, sent, revealed",
+    "nobody(?! but)|everybody(?!'s ratings)|anybody": "no one, everyone, anyone, or name the party",
+}
 """The same for documentation alone: code still has names of these."""
 READ = ("src", "docs", "README.md", "CHANGELOG.md", "client/src", "client/page/src")
 

@@ -23,6 +23,7 @@ from tracked import ROOT
 OUTPUTS = ROOT / "golden" / "outputs.json"
 INTERFACE = ROOT / "golden" / "openapi.json"
 FILES = ROOT / "golden" / "files"
+REFUSED = ROOT / "golden" / "refused"  # of earlier versions, no longer read
 LEDGER = ("budgets.db", "budgets.db.head")
 
 DOMAINS = "--domain-column kind --source source --target target"
@@ -83,7 +84,7 @@ SHAPES = {
         f"evaluate xmap {{folder}}/two.csv {DOMAINS} --seeds 2 --workers 1 {METHODS}",
     ],
     "sketches": [
-        "simulate sketches --users 500 --items 20 --rated 8 --seeds 1",
+        "simulate sketches --people 500 --items 20 --rated 8 --seeds 1",
         "device explain --epsilon 1",
     ],
     "prec": [
@@ -164,7 +165,7 @@ def interface() -> dict[str, Any]:
     """Paths, methods, statuses and schemas of the demo service, without sentences."""
     from tacit.service.app import create_app
     from tacit.service.demo import make_demo
-    from tacit.service.running import Service
+    from tacit.service.deployment import Service
     from tacit.service.settings import Settings
 
     with tempfile.TemporaryDirectory() as name:

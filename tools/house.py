@@ -89,6 +89,10 @@ class Walk:
         """Count from here on."""
         self._counting = True
 
+    def end(self) -> None:
+        """Count no more: what is prepared is taken down again."""
+        self._counting = False
+
     def _watch(self, frame: Any, event: str, _: object) -> None:
         code = frame.f_code
         if self._counting and event == "call" and code.co_name != "<module>":
@@ -132,6 +136,7 @@ def visit(folder: Path) -> int:
     with Walk() as walk, contextmanager(vendors.open_pair)(folder) as pair:
         walk.begin()
         pair.home.reward(pair.home.visit().json())
+        walk.end()
     return walk.crossed()
 
 

@@ -359,7 +359,7 @@ def _failed(bench: Bench, test: str) -> str:
 
         def fresh(self) -> Ledger:
             from tacit.ledger import anchor_of
-            from tacit.testing.ledgers import KEY
+            from tacit.testing.ledger_requests import KEY
 
             return open_ledger(self.path, operator=anchor_of(KEY))
 

@@ -16,12 +16,12 @@ import ledger_faults as faults
 from ledger_faults import Fault
 from sqlalchemy import text
 
-from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpointing, open_ledger
+from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpoints, open_ledger
 from tacit.ledger import replaying as replaying_
 from tacit.ledger.chain import body_of, link
 from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.opening import found_at
-from tacit.testing.ledgers import FILMS, ask, count
+from tacit.testing.ledger_requests import FILMS, ask, count
 
 TOM = Holder.subject("shop", "tom")
 
@@ -33,13 +33,13 @@ _PATIENT = 300.0
 @contextmanager
 def checkpoints_every(entries: int, running: int = 10**9) -> Iterator[None]:
     """Checkpoints after so few entries at a start or a stop, and while a process goes on."""
-    before = checkpointing.LEAST, checkpointing.OFTEN, checkpointing.STOPS_WITHIN
-    checkpointing.LEAST, checkpointing.OFTEN = entries, running
-    checkpointing.STOPS_WITHIN = _PATIENT
+    before = checkpoints.LEAST, checkpoints.OFTEN, checkpoints.STOPS_WITHIN
+    checkpoints.LEAST, checkpoints.OFTEN = entries, running
+    checkpoints.STOPS_WITHIN = _PATIENT
     try:
         yield
     finally:
-        checkpointing.LEAST, checkpointing.OFTEN, checkpointing.STOPS_WITHIN = before
+        checkpoints.LEAST, checkpoints.OFTEN, checkpoints.STOPS_WITHIN = before
 
 
 @dataclass(frozen=True)

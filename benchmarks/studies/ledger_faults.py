@@ -27,9 +27,8 @@ from tacit.ledger import (
     Ledger,
     Request,
     Verification,
-    checkpointing,
+    chain,
     checkpoints,
-    heads,
     history,
     opening,
     postgres,
@@ -40,8 +39,7 @@ from tacit.ledger import (
 from tacit.ledger.history import LogState
 from tacit.ledger.schema import budgets, head
 from tacit.ledger.spending import Place, Spending, Stored
-from tacit.ledger.statements import Asked, Statement
-from tacit.ledger.states import KeptStates
+from tacit.ledger.statements import Asked, KeptStates, Statement
 
 Plant = Callable[[object, str, object], None]
 """Sets an attribute until the fault is dug out."""
@@ -274,7 +272,7 @@ def checkpoint_without_the_chain(plant: Plant) -> None:
 
 def checkpoint_without_the_second_place(plant: Plant) -> None:
     """The chain after a checkpoint need not pass the head that the second place remembers."""
-    for place in (opening, heads):
+    for place in (opening, chain):
         plant(place, "check_known", lambda *_: None)
     newest = checkpoints.newest
 
@@ -319,7 +317,7 @@ def verify_from_a_checkpoint(plant: Plant) -> None:
 
 def checkpoint_of_what_is_not_sound(plant: Plant) -> None:
     """Whatever a replay finds, its end is a checkpoint."""
-    plant(checkpointing, "_sound", lambda _: True)
+    plant(checkpoints, "_sound", lambda _: True)
 
 
 NOTICED: dict[Fault, str] = {

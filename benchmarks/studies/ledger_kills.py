@@ -13,7 +13,7 @@ from postgres_server import Server
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Ledger
-from tacit.testing.ledgers import FILMS, ask, fork
+from tacit.testing.ledger_requests import FILMS, ask, fork
 
 _ANSWER = 16
 """Bytes of an answer."""

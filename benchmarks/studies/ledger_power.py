@@ -26,7 +26,7 @@ from tacit.ledger.history import LogState
 from tacit.ledger.replaying import follow, replay
 from tacit.ledger.sqlite import engine
 from tacit.ledger.store import reading
-from tacit.testing.ledgers import FILMS, ask, count
+from tacit.testing.ledger_requests import FILMS, ask, count
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""

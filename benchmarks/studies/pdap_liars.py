@@ -29,17 +29,15 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.data.synthetic_rewards import Clicks, generate
-from tacit.designs.pdap.adaptive import Dap
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.hosting import Host, answer_range
-from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_setting import JointSetting
-from tacit.designs.pdap.learners import Hosts
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.network import Lie, Network
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policies.base import Choice, Host, Hosts, answer_range
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.policies.published.own_users import Dap
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.evaluation.intervals import Interval, mean_interval

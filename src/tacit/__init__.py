@@ -9,8 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.data import Ratings, RatingScale, generate, load, read_ratings
+    from tacit.auditing.attacks.any_model import attack
+    from tacit.data import Ratings, RatingScale, generate, load, ratings_from, read_ratings
+    from tacit.designs.pdap.model import PDap
+    from tacit.designs.prec import PRec, PRecSettings
     from tacit.designs.private import Private
+    from tacit.designs.sketches.model import Sketches
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap import XMap
     from tacit.errors import (
@@ -40,25 +44,35 @@ __all__ = [
     "ModelFileError",
     "NotFittedError",
     "OutputError",
+    "PDap",
+    "PRec",
+    "PRecSettings",
     "Popularity",
     "PrivacyError",
     "Private",
     "RatingScale",
     "Ratings",
+    "Sketches",
     "StandardScheme",
     "TacitError",
     "XMap",
     "__version__",
+    "attack",
     "generate",
     "load",
     "load_model",
+    "ratings_from",
     "read_ratings",
     "secure",
 ]
 
 _HOMES = {
-    "tacit.data": ("RatingScale", "Ratings", "generate", "load", "read_ratings"),
+    "tacit.auditing.attacks.any_model": ("attack",),
+    "tacit.data": ("RatingScale", "Ratings", "generate", "load", "ratings_from", "read_ratings"),
+    "tacit.designs.pdap.model": ("PDap",),
+    "tacit.designs.prec": ("PRec", "PRecSettings"),
     "tacit.designs.private": ("Private",),
+    "tacit.designs.sketches.model": ("Sketches",),
     "tacit.errors": (
         "ConfigError",
         "DataError",

@@ -97,7 +97,10 @@ class MissingExtra(TacitError):
     def __init__(self, package: str, extra: str) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(f"This needs '{package}': run  pip install 'tacit-rec[{extra}]'.")
+        super().__init__(
+            f"This needs '{package}': run  pip install 'tacit-rec[{extra}]'  (in the folder of the "
+            f"source:  pip install '.[{extra}]')."
+        )
 
 
 class DownloadError(TacitError):

@@ -1,8 +1,10 @@
 """What the pages tell people to type works.
 
-In README.md and docs/tutorial.md, blocks marked `python` share one interpreter and blocks marked
-`sh` one folder, empty at first; all run from top to bottom. `console`, `text` and `json` blocks are
-only shown. Output is not compared. On every page, a `tacit` command line has to be one that parses.
+In README.md, docs/tutorial.md and the notebooks, blocks marked `python` share one interpreter and
+blocks marked `sh` one folder, empty at first; all run from top to bottom. `pip install .` is left
+out but in a long test, and `tacit serve` is stopped once it answers. `console`, `text` and `json`
+blocks are only shown. Output is not compared. On every page, a `tacit` command line has to be one
+that parses.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import executed
 import pytest
 
+import tacit
 from tacit.cli.app import EXIT_CODES, main
 from tacit.designs.standard_scheme import canonical
 from tacit.designs.standard_scheme.messages import Disclosure, Release, Scores
@@ -29,30 +33,38 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")],
     key=lambda page: page.relative_to(ROOT).as_posix(),
 )
-EXECUTED = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
-FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<code>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+EXECUTED = (
+    ROOT / "README.md",
+    ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "api.md",
+    *sorted((ROOT / "docs" / "notebooks").glob("*.md")),
+)
 TARGET = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
 A_BLOCK_S = 1500  # seconds: ends a block that hangs, also on a machine that is busy with other work
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block; line: that of its first line of code in the page, from 1."""
+    """One fenced block of a page."""
 
     page: Path
-    language: str
-    code: str
-    line: int
+    cell: executed.Cell
+
+    @property
+    def language(self) -> str:
+        return self.cell.language
+
+    @property
+    def code(self) -> str:
+        return self.cell.code
 
     def __str__(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        return f"{self.page.relative_to(ROOT)}:{self.cell.line}"
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    text = page.read_text(encoding="utf-8")
-    for fence in FENCE.finditer(text):
-        line = text.count("\n", 0, fence.start()) + 2
-        yield Block(page, fence["language"], fence["code"], line)
+    for cell in executed.cells(page.read_text(encoding="utf-8")):
+        yield Block(page, cell)
 
 
 def named(page: Path) -> str:
@@ -79,20 +91,27 @@ def test_every_block_runs_in_order(
 
 
 def run_python(block: Block, names: dict[str, Any]) -> None:
-    """Line numbers of a traceback are those of the page."""
-    padded = "\n" * (block.line - 1) + block.code
     try:
-        exec(compile(padded, str(block), "exec"), names)  # noqa: S102  # the project's own page
+        executed.run(block.cell, str(block), names)
     except Exception as error:
         raise AssertionError(f"{block}: {type(error).__name__}: {error}") from error
+
+
+SERVE = re.compile(r"^(tacit serve\b.*)$", re.MULTILINE)
+STOPPED_ONCE_IT_ANSWERS = r"""
+\1 --port 0 > serving.txt &
+until grep -q http: serving.txt; do kill -0 $!; sleep 0.1; done
+kill $!; wait $! || test $? -eq 143"""
+INSTALL = re.compile(r"^pip install '?\.(\[[a-z,]+\])?'?.*$", re.MULTILINE)
 
 
 def run_shell(block: Block, folder: Path) -> None:
     programs = Path(sys.executable).parent
     assert (programs / "tacit").exists(), "the project is not installed beside this Python"
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    code = SERVE.sub(STOPPED_ONCE_IT_ANSWERS, INSTALL.sub("", block.code))
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.code],
+        ["bash", "-euo", "pipefail", "-c", code],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -104,11 +123,34 @@ def run_shell(block: Block, folder: Path) -> None:
 
 
 def test_the_readme_starts_with_two_commands() -> None:
-    """The first block of the README is `make demo` and `make test`, and nothing else."""
+    """The first block of the README installs tacit, with every extra it needs, and tours it."""
     first = next(blocks(ROOT / "README.md"))
-    lines = [line for line in first.code.splitlines() if line.strip()]
-    assert [TARGET.match(line)[1] for line in lines if TARGET.match(line)] == ["demo", "test"]
-    assert len(lines) == 2
+    lines = [line.split("#")[0].strip() for line in first.code.splitlines()]
+    assert lines == ["pip install '.[service]'", "tacit demo"]
+
+
+@pytest.mark.long
+def test_the_readme_in_a_fresh_environment(tmp_path: Path, monkeypatch) -> None:
+    """What the first line installs is enough for the rest of the page; needs a package index."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "fresh"], check=True)
+    python = tmp_path / "fresh" / "bin" / "python"
+    extra = INSTALL.search(next(blocks(ROOT / "README.md")).code)[1]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", f"{ROOT}{extra}"], check=True)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "empty").mkdir()
+    for block in blocks(ROOT / "README.md"):
+        if block.language == "sh" and not TARGET.match(block.code):
+            run_shell(block, tmp_path / "empty")
+
+
+def test_every_block_of_the_readme_is_executed() -> None:
+    """None is only shown; those of `make` name the two targets that set everything up."""
+    shown = [
+        block for block in blocks(ROOT / "README.md") if block.language not in ("sh", "python")
+    ]
+    made = [t for block in blocks(ROOT / "README.md") for t in TARGET.findall(block.code)]
+    assert (shown, made) == ([], ["demo", "test"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -161,9 +203,9 @@ def test_a_wrong_block_is_named_by_its_line(tmp_path: Path) -> None:
     """The runner says where a page is wrong, in both languages."""
     page = ROOT / "docs" / "tutorial.md"
     with pytest.raises(AssertionError, match=r"tutorial\.md:7: ZeroDivisionError"):
-        run_python(Block(page, "python", "1 / 0\n", 7), {})
+        run_python(Block(page, executed.Cell("python", "1 / 0\n", 7, 0)), {})
     with pytest.raises(AssertionError, match=r"tutorial\.md:9: exit code 3"):
-        run_shell(Block(page, "sh", "exit 3\n", 9), tmp_path)
+        run_shell(Block(page, executed.Cell("sh", "exit 3\n", 9, 0)), tmp_path)
 
 
 def test_an_unknown_option_does_not_parse(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,8 +213,27 @@ def test_an_unknown_option_does_not_parse(capsys: pytest.CaptureFixture[str]) ->
     assert main(["fit", "standard-scheme", "--no-such-option", "--help"]) == 2
 
 
+def test_outputs_stand_after_their_block() -> None:
+    """What a block prints, then the value of its last line; HTML where an object has a view."""
+    page = "```python\nprint(1)\n2\n```\nand\n```python\nimport tacit\ntacit.Popularity()\n```\n"
+    shown = executed.with_outputs(page, "page.md")
+    assert "```\n\n```text\n1\n2\n```\n\nand" in shown
+    assert "```{raw} html\n<table><caption>Popularity</caption>" in shown
+
+
 def test_no_block_that_runs_names_an_address() -> None:
     """Nothing that a page tells people to type fetches something from an address."""
     for page in EXECUTED:
         for block in blocks(page):
             assert "http" not in block.code, str(block)
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    """Each name of `tacit.__all__` stands on the page with its documentation and in an example."""
+    page = ROOT / "docs" / "api.md"
+    text = page.read_text(encoding="utf-8")
+    documented = set(re.findall(r"auto(?:class|function):: tacit\.(\w+)", text))
+    assert documented == set(tacit.__all__) - {"__version__"}
+    examples = "".join(block.code for block in blocks(page) if block.language == "python")
+    errors = {name for name in documented if name.endswith(("Error", "Extra"))}
+    assert documented - errors <= set(re.findall(r"tacit\.(\w+)", examples))

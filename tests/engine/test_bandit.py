@@ -10,9 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.synthetic_rewards import contexts
-from tacit.designs.pdap.adaptive import Cap, Dap
-from tacit.designs.pdap.compiled import compiled
-from tacit.designs.pdap.control import Adaptive, Alone, Scaled, Setting, UniformCells
+from tacit.designs.pdap.policies.published.compiled import compiled
+from tacit.designs.pdap.policies.published.control import (
+    Adaptive,
+    Alone,
+    Scaled,
+    Setting,
+    UniformCells,
+)
+from tacit.designs.pdap.policies.published.own_users import Cap, Dap
 from tacit.engine.bandit import PHASES, CompiledDap, Rules
 from tacit.errors import ConfigError, DataError
 

@@ -12,9 +12,8 @@ from scipy import sparse
 from tacit.engine.base import Neighbours, Stage, Table
 from tacit.engine.compiled import CompiledEngine
 from tacit.engine.item_item import check
-from tacit.engine.local import LocalEngine
-from tacit.engine.paths import check as check_paths
-from tacit.engine.predict import check_predictions, check_top
+from tacit.engine.local import LocalEngine, check_predictions, check_top
+from tacit.engine.local import check as check_paths
 from tacit.testing.engines import EngineConformance
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.engine.factorization import alternating_ridge
-from tacit.engine.ridge import fitted
+from tacit.engine.ridge import alternating_ridge, fitted
 from tacit.errors import ConfigError
 
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-import traceback
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import claims, exact
+from tacit.auditing.claims import Line, where
 from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
 from tacit.auditing.greybox import Tape, differences
 from tacit.auditing.rules import Rule, upper_bound
 from tacit.auditing.sampler_spy import Bulk, tapped
-from tacit.auditing.verdicts import Audit, Checked, judge
+from tacit.auditing.verdicts import Audit, Checked
 from tacit.randomness import Source, secure
 
 SAMPLES = 1_000_000
-LEAST_SAMPLES = 1_000
 _BULK = 20_000
 _FEWEST = 100  # of a mechanism that gets a share of the samples
 
@@ -69,42 +68,36 @@ class Subject:
     pairs: tuple[Pair, ...]
     delta: float = 0.0
 
+    @property
+    def line(self) -> Line:
+        """The claim with a check of each pair."""
+        checks = tuple(partial(_checked, pair, self.delta) for pair in self.pairs)
+        return Line(
+            self.mechanism,
+            self.epsilon,
+            checks,
+            self.delta,
+            unit=self.unit,
+            adjacency=self.adjacency,
+        )
 
-def attempt(
-    mechanism: str, make: Callable[[], Subject], *, samples: int = SAMPLES, alpha: float = ALPHA
-) -> Audit:
-    """`run`, and a violation if the mechanism is too broken for its pairs to be made."""
-    try:
-        subject = make()
-    except Exception as error:
-        lost = Checked("none", math.inf, None, 0.0, 0.0, 0, failed=_where(error))
-        return _concluded(Subject(mechanism, "unknown", "unknown", math.nan, ()), [lost], alpha)
-    return run(subject, samples=samples, alpha=alpha)
+
+def lines(makes: Iterable[Callable[[], Subject]]) -> tuple[Callable[[], Line], ...]:
+    """The same for a bench of claims."""
+    return tuple(partial(_line, make) for make in makes)
+
+
+def _line(make: Callable[[], Subject]) -> Line:
+    return make().line
+
+
+def _checked(pair: Pair, delta: float, samples: int, alpha: float) -> Checked:
+    return check(pair, delta, samples=samples, alpha=alpha)
 
 
 def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
     """Draw, bound and judge; the pairs share alpha."""
-    level = alpha / len(subject.pairs)
-    checked = [check(pair, subject.delta, samples=samples, alpha=level) for pair in subject.pairs]
-    return _concluded(subject, checked, alpha)
-
-
-def _concluded(subject: Subject, checked: list[Checked], alpha: float) -> Audit:
-    best = max(checked, key=lambda pair: pair.lower_bound)
-    return Audit(
-        subject.mechanism,
-        subject.unit,
-        subject.adjacency,
-        subject.epsilon,
-        subject.delta,
-        max(pair.exact for pair in checked),
-        best.lower_bound,
-        best.samples,
-        alpha,
-        judge(subject.epsilon, checked),
-        best.pair,
-        tuple(checked),
-    )
+    return claims.run(subject.line, samples=samples, alpha=alpha)
 
 
 def check(pair: Pair, delta: float = 0.0, *, samples: int, alpha: float = ALPHA) -> Checked:
@@ -115,7 +108,7 @@ def check(pair: Pair, delta: float = 0.0, *, samples: int, alpha: float = ALPHA)
         seen = tuple(watched(pair))
         found, ideal = _found(pair, delta, count, alpha)
     except Exception as error:
-        return Checked(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=_where(error))
+        return Checked(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=where(error))
     most = _most(pair, delta)
     return Checked(pair.name, pair.exact, bounded, found, ideal, count, seen, most)
 
@@ -128,12 +121,6 @@ def _most(pair: Pair, delta: float) -> float:
     if pair.mu is None or math.isinf(pair.exact):
         return pair.exact
     return max(pair.exact, epsilon_of(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
-
-
-def _where(error: Exception) -> str:
-    """The kind of an exception and its place in the code; its words may repeat the data."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {PurePath(last.filename).name}, line {last.lineno}"
 
 
 def watched(pair: Pair) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tacit.auditing.bench import LEAST_SAMPLES, SAMPLES, Subject, attempt, run
+from tacit.auditing.bench import SAMPLES, Subject, run
 from tacit.auditing.shipped_choices import (
     bit_release,
     cosine_release,
@@ -24,7 +24,7 @@ from tacit.auditing.shipped_smooth import smooth_cosine_release
 from tacit.auditing.shipped_streams import threshold_gate, tree_counter
 from tacit.auditing.shipped_tables import gram_release, sum_release
 
-__all__ = ["BENCH", "EPSILONS", "LEAST_SAMPLES", "SAMPLES", "attempt", "run"]
+__all__ = ["BENCH", "EPSILONS", "SAMPLES", "run"]
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 

@@ -94,6 +94,6 @@ def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
     differences += [
         f"'{name}', released without noise"
         for name, array in first.released.items()
-        if not np.array_equal(array, released[name], equal_nan=True)
+        if name not in released or not np.array_equal(array, released[name], equal_nan=True)
     ]
     return Compared(tuple(steps), tuple(moves), tuple(differences), ratio)

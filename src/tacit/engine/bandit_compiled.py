@@ -1,7 +1,7 @@
 """The compiled learner: the phases of an adaptive bandit over hashed cells, in batches and singly.
 
-What it does is what `tacit.designs.pdap.adaptive` says readably; the tests hold the two equal
-choice by choice.
+What it does, `designs/pdap/policies/published/own_users.py` says readably; the tests hold the two
+equal choice by choice.
 """
 
 from __future__ import annotations

@@ -47,14 +47,14 @@ class CompiledEngine:
         return neighbours(table, of, among, k, significance, counts, self.block)
 
     def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
-        from tacit.engine.paths_compiled import paths
+        from tacit.engine.local_compiled import paths
 
         return paths(stages, starts)
 
     def predictions(
         self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
     ) -> Floats:
-        from tacit.engine.predict_compiled import predictions
+        from tacit.engine.local_compiled import predictions
 
         return predictions(deviations, weights, similar)
 
@@ -66,6 +66,6 @@ class CompiledEngine:
         n: int,
         exclude: sparse.csr_array | None = None,
     ) -> tuple[Numbers, Floats]:
-        from tacit.engine.predict_compiled import top
+        from tacit.engine.local_compiled import top
 
         return top(histories, similar, n, exclude)

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.base import Floats, Neighbours, Numbers, Table
 from tacit.engine.item_item import check, empty, norms_and_raters
-from tacit.engine.item_item_blocks import Rows, Visits, pack, visits, visits_within
-from tacit.engine.item_item_prefetch import prefetch
+from tacit.engine.item_item_blocks import Rows, Visits, pack, prefetch, visits, visits_within
 
 AHEAD, LINES = 3, 16
 """How many visits ahead a row is asked for, and how much of it at most (cache lines)."""

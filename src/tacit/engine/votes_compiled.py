@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine import votes_block, votes_credit, votes_single
+from tacit.engine import votes_block, votes_single
 from tacit.engine.votes import (
     CLIENTS,
     Counts,
@@ -84,13 +84,13 @@ def keep_and_tally_one(
 def charge(votes: Votes, credit: Credits, diverse: Words, radius: Words) -> None:
     check(votes, credit.alive, np.uint64)
     check_charges(diverse, radius)
-    if not votes_credit.charge(_unsigned(votes), diverse, radius, *_state(credit)):
+    if not votes_block.charge(_unsigned(votes), diverse, radius, *_state(credit)):
         raise outside(len(radius))
 
 
 def total_credit(credit: Credits) -> Counts:
     total = np.zeros(CLIENTS, np.int64)
-    votes_credit.total_credit(credit.both, credit.alive, True, total)
+    votes_block.total_credit(credit.both, credit.alive, True, total)
     return total
 
 
@@ -101,7 +101,7 @@ def charge_and_tally(
     check(votes, credit.alive, np.uint64)
     check_charges(diverse, radius)
     counters, total = _counters(objects), np.zeros(CLIENTS, np.int64)
-    known, counted = votes_credit.charge_and_tally(
+    known, counted = votes_block.charge_and_tally(
         _unsigned(last), diverse, radius, *_state(credit), _unsigned(votes), *counters, total
     )
     if not (known and counted):

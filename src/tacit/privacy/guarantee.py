@@ -18,6 +18,7 @@ from typing import Any
 from tacit.errors import ConfigError
 from tacit.privacy.adjacency import Adjacency
 from tacit.privacy.trust import Trust
+from tacit.views import table
 
 
 class Basis(StrEnum):
@@ -129,6 +130,24 @@ class Guarantee:
     def first_line(self) -> str:
         """The basis in plain words, as every view of a card shows it first."""
         return self.basis.first_line
+
+    def _repr_html_(self) -> str:
+        """The card as a notebook shows it."""
+        spent = None if self.epsilon is None else f"epsilon {self.epsilon:g}, delta {self.delta:g}"
+        adjacent = f"{self.adjacency.change} one {self.adjacency.unit}"
+        rows = (
+            ("Basis", self.first_line),
+            ("Meaning", self.sentence),
+            ("Protects", self.protects),
+            ("Against", self.against),
+            ("Who must be trusted", self.trust.value),
+            ("One release", spent and f"{spent}, {adjacent}"),
+            ("Over a lifetime", self.lifetime),
+            *(("It holds if", each) for each in self.assumptions),
+            *(("Measured", str(each)) for each in self.measurements),
+            *(("It does not cover", each) for each in self.not_covered),
+        )
+        return table(self.name, (), rows)
 
     def _check_basis(self) -> None:
         """The basis and what the card lists agree."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings
-from tacit.errors import ConfigError, DataError, NotFittedError
+from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
+from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
+from tacit.views import table
 
 Floats = NDArray[np.float64]
 History = Mapping[Any, float]
@@ -33,9 +36,10 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Recommendations:
-    """A list for one person, best first."""
+    """A list for one person, best first. titles: of its items, by id, where they are known."""
 
     rows: tuple[Recommendation, ...]
+    titles: Mapping[Any, str] = field(default_factory=dict, compare=False)
 
     def __iter__(self) -> Iterator[Recommendation]:
         return iter(self.rows)
@@ -51,13 +55,31 @@ class Recommendations:
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns user_id, item_id, score, rank: what a data frame's constructor takes."""
+        """Columns user_id, item_id, score, rank: what a data frame's constructor takes.
+
+        Where titles are known, also title.
+        """
         names = ("user_id", "item_id", "score", "rank")
-        return {name: [getattr(row, name) for row in self.rows] for name in names}
+        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
+        titles = {"title": [self.titles.get(row.item_id) for row in self.rows]}
+        return columns | (titles if self.titles else {})
+
+    def named(self, titles: Mapping[Any, str]) -> Recommendations:
+        """The same list with the titles of its items."""
+        found = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
+        return Recommendations(self.rows, found)
 
     def __repr__(self) -> str:
-        lines = (f"{row.rank:>4}  {row.score:>8.3f}  {row.item_id}" for row in self.rows)
+        lines = (f"{row.rank:>4}  {row.score:>8.3f}  {self._shown(row)}" for row in self.rows)
         return "\n".join(["rank     score  item", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = ((row.rank, self._shown(row), row.score) for row in self.rows)
+        return table("Recommendations", ("rank", "item", "score"), rows)
+
+    def _shown(self, row: Recommendation) -> str:
+        title = self.titles.get(row.item_id)
+        return str(row.item_id) if title is None else f"{title} ({row.item_id})"
 
 
 class Recommender(Protocol):
@@ -118,6 +140,22 @@ class Parameters:
         given = {name: value for name, value in self.get_params().items() if value != usual[name]}
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given.items())})"
 
+    def _repr_html_(self) -> str:
+        """Parameters, and what a fitted model guarantees; nothing that was learned of a person."""
+        rows: list[tuple[object, object]] = list(self.get_params().items())
+        cards = self.guarantees() if hasattr(self, "item_ids_") else ()
+        rows += [(card.first_line, card.sentence) for card in cards]
+        return table(type(self).__name__, (), rows)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The cards of the fit; none where no privacy is promised."""
+        return ()
+
+
+def without_people(model: Any) -> dict[str, Any]:
+    """State of a pickle or a copy that holds no person, as files do: a class's `__getstate__`."""
+    return {name: what for name, what in vars(model).items() if name != "people_"}
+
 
 class ItemRecommender(Parameters):
     """Shared by recommenders that score all items for one history at a time.
@@ -127,7 +165,7 @@ class ItemRecommender(Parameters):
     """
 
     item_ids_: Column
-    titles_: Mapping[Any, str]
+    titles_: Mapping[Any, str] = MappingProxyType({})
     people_: Ratings | None = None
 
     @property
@@ -151,9 +189,9 @@ class ItemRecommender(Parameters):
             self.item_ids_,
             n=n,
             user=user,
-            left_out={*own, *exclude},
+            left_out={*own, *checked_ids(exclude, "exclude")},
             candidates=candidates,
-        )
+        ).named(self.titles_)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
@@ -174,16 +212,8 @@ class ItemRecommender(Parameters):
     def _history(self, user: Any, history: History | None) -> History:
         self._fitted()
         if history is not None:
-            return checked_history(history)
+            return checked_history(history, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}
-
-
-def checked_history(history: History) -> History:
-    """The same history, if every rating is a finite number."""
-    for item, stars in history.items():
-        if not isinstance(stars, int | float | np.number) or not np.isfinite(stars):
-            raise DataError("a rating in the history is not a finite number", found=item)
-    return history
 
 
 def top_n(
@@ -196,10 +226,9 @@ def top_n(
     candidates: Collection[Any] | None,
 ) -> Recommendations:
     """Rank by score, ties by item order; unknown ids in `left_out`, `candidates` are ignored."""
-    if n < 1:
-        raise ConfigError(f"A list has at least one entry; got n={n}.")
+    n = checked_n(n)
     ids = item_ids.tolist()
-    wanted = None if candidates is None else set(candidates)
+    wanted = None if candidates is None else set(checked_ids(candidates, "candidates"))
     unwanted = set(left_out)
     order = np.argsort(-scores, kind="stable").tolist()
     allowed = (

@@ -15,6 +15,7 @@ TAKEN = {
     "catalogue": ("which items were rated", "give --catalogue FILE"),
     "scale": ("the scale detected in the ratings", "give --scale MIN:MAX:STEP"),
     "filter": ("what a filter by numbers of ratings left out", "leave the filter out"),
+    "dates": ("whether dates have the day or the month first", "import with --dates ORDER"),
     "values": ("which values of the attribute occur", "give --values NAME=A,B"),
 }
 """What may be read off the ratings, and what to do instead."""
@@ -26,6 +27,7 @@ def taken_for_public(ratings: Ratings) -> tuple[str, ...]:
         "catalogue": not ratings.catalogue_given,
         "scale": not ratings.scale_given,
         "filter": ratings.filtered,
+        "dates": not ratings.dates_given,
     }
     return tuple(name for name, is_read in read_off.items() if is_read)
 

@@ -13,15 +13,10 @@ Run by pytest, which this file does not import. One claim per test, stated in it
 from __future__ import annotations
 
 import os
-import secrets
-import threading
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
-from tacit.errors import ConfigError, PrivacyError, TacitError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import (
     BudgetExhausted,
     Cap,
@@ -41,27 +36,24 @@ from tacit.ledger import (
     token_of,
 )
 from tacit.randomness import Source, simulation
+from tacit.testing.ledger_requests import (
+    ANN,
+    BOB,
+    FILMS,
+    KEY,
+    ask,
+    fork,
+    never,
+    noise,
+    one,
+    refused,
+    together,
+)
+from tacit.testing.ledger_states import StatesConformance
 
-T = TypeVar("T")
 
-KEY = bytes(range(32))
-"""The operator's key of the ledgers under test."""
-
-FILMS = Holder.dataset("shop", "films")
-ANN = Holder.subject("shop", "ann")
-BOB = Holder.subject("shop", "bob")
-
-
-class LedgerConformance:
+class LedgerConformance(StatesConformance):
     """Subclass it and write `fresh` and `reopened`; each test gets a store of its own."""
-
-    def fresh(self) -> Ledger:
-        """A new and empty ledger, made with `operator=anchor_of(KEY)`."""
-        raise NotImplementedError
-
-    def reopened(self) -> Ledger:
-        """The same ledger again, as after a restart."""
-        raise NotImplementedError
 
     def test_a_charge_is_exact(self) -> None:
         """What was charged is what the budget says, to the last step."""
@@ -74,14 +66,14 @@ class LedgerConformance:
         """A budget can be spent to its last step; the next step is refused and draws nothing."""
         with self.opened() as ledger:
             ask(ledger, "all", FILMS, steps=10)
-            refused(BudgetExhausted, lambda: ask(ledger, "more", FILMS, draw=_never))
+            refused(BudgetExhausted, lambda: ask(ledger, "more", FILMS, draw=never))
             assert ledger.balance(FILMS).spent == 10
 
     def test_a_repetition_gives_the_same_bytes(self) -> None:
         """The same key and payload give the same answer, draw nothing and charge nothing."""
         with self.opened() as ledger:
             first = ask(ledger, "a", FILMS, steps=10)
-            again = ask(ledger, "a", FILMS, steps=10, draw=_never)
+            again = ask(ledger, "a", FILMS, steps=10, draw=never)
             assert again == Release(first.answer, repeated=True, sequence=first.sequence)
             assert ledger.balance(FILMS).spent == 10
 
@@ -90,14 +82,14 @@ class LedgerConformance:
         with self.opened() as ledger:
             first = ask(ledger, "a", FILMS)
         with self.reopened() as ledger:
-            assert ask(ledger, "a", FILMS, draw=_never).answer == first.answer
+            assert ask(ledger, "a", FILMS, draw=never).answer == first.answer
             assert ledger.balance(FILMS).spent == 1
 
     def test_a_key_with_another_payload_is_refused(self) -> None:
         """A key that was used for something else buys nothing."""
         with self.opened() as ledger:
             ask(ledger, "a", FILMS)
-            refused(KeyReused, lambda: ask(ledger, "a", FILMS, payload=b"other", draw=_never))
+            refused(KeyReused, lambda: ask(ledger, "a", FILMS, payload=b"other", draw=never))
             assert ledger.balance(FILMS).spent == 1
 
     def test_a_charge_opens_a_budget(self) -> None:
@@ -106,10 +98,10 @@ class LedgerConformance:
             carl, cap = Holder.subject("shop", "carl"), Cap.pure("0.000005")
             for key, steps in (("a", 2), ("b", 3)):
                 charge = Charge(carl, Cost.pure(f"0.00000{steps}"), opens=cap)
-                ledger.release(Request("shop", "carl", "list", key, b"p"), [charge], _noise)
+                ledger.release(Request("shop", "carl", "list", key, b"p"), [charge], noise)
             larger = Charge(carl, Cost.pure("0.000001"), opens=Cap.pure("9"))
             request = Request("shop", "carl", "list", "c", b"p")
-            refused(BudgetExhausted, lambda: ledger.release(request, [larger], _never))
+            refused(BudgetExhausted, lambda: ledger.release(request, [larger], never))
             assert (ledger.balance(carl).spent, ledger.balance(carl).cap) == (5, cap)
         with self.reopened() as ledger:
             assert ledger.verify().sound
@@ -120,7 +112,7 @@ class LedgerConformance:
             other = Holder.dataset("bank", "films")
             ledger.open_budget(other, Cap.pure("0.00001"))
             answers = {
-                ledger.release(Request(tenant, subject, work, "k", b"p"), [_one(to)], _noise).answer
+                ledger.release(Request(tenant, subject, work, "k", b"p"), [one(to)], noise).answer
                 for tenant, subject, work, to in (
                     ("shop", "x", "list", FILMS),
                     ("shop", "y", "list", FILMS),
@@ -136,15 +128,15 @@ class LedgerConformance:
         with self.opened() as ledger:
             ask(ledger, "a", ANN, steps=10)
             for n, order in enumerate(((ANN, BOB, FILMS), (FILMS, BOB, ANN))):
-                charges = [_one(holder) for holder in order]
+                charges = [one(holder) for holder in order]
                 request = Request("shop", "x", "list", f"k{n}", b"p")
-                refused(BudgetExhausted, partial(ledger.release, request, charges, _never))
+                refused(BudgetExhausted, partial(ledger.release, request, charges, never))
             assert (ledger.balance(BOB).spent, ledger.balance(FILMS).spent) == (0, 0)
 
     def test_a_refused_key_is_free(self) -> None:
         """A refusal stores nothing: the key can still buy what the budget covers."""
         with self.opened() as ledger:
-            refused(BudgetExhausted, lambda: ask(ledger, "a", FILMS, steps=11, draw=_never))
+            refused(BudgetExhausted, lambda: ask(ledger, "a", FILMS, steps=11, draw=never))
             assert not ask(ledger, "a", FILMS, steps=10).repeated
 
     def test_units_never_mix(self) -> None:
@@ -153,7 +145,7 @@ class LedgerConformance:
             for cost in (Cost.zcdp("0.000001"), Cost.approximate("0.000001", 0)):
                 request = Request("shop", "x", "list", "k", b"p")
                 charge = Charge(FILMS, cost)
-                refused(UnitsDiffer, partial(ledger.release, request, [charge], _never))
+                refused(UnitsDiffer, partial(ledger.release, request, [charge], never))
             assert ledger.balance(FILMS).spent == 0
 
     def test_delta_has_its_own_cap(self) -> None:
@@ -164,7 +156,7 @@ class LedgerConformance:
 
             def spend(key: str, delta: str) -> Release:
                 charge = Charge(holder, Cost.approximate("0.1", delta))
-                return ledger.release(Request("shop", "x", "list", key, b"p"), [charge], _noise)
+                return ledger.release(Request("shop", "x", "list", key, b"p"), [charge], noise)
 
             spend("a", "6e-10")
             refused(BudgetExhausted, lambda: spend("b", "6e-10"))
@@ -180,7 +172,7 @@ class LedgerConformance:
 
             def spend(key: str, steps: int) -> Release:
                 charge = Charge(holder, Cost(Unit.PURE, steps))
-                return ledger.release(Request("shop", "x", "list", key, b"p"), [charge], _noise)
+                return ledger.release(Request("shop", "x", "list", key, b"p"), [charge], noise)
 
             spend("a", 10**18 - 3)
             for key in "bcd":
@@ -192,7 +184,7 @@ class LedgerConformance:
         """Nobody spends from a budget that was not opened."""
         with self.opened() as ledger:
             nobody = Holder.subject("shop", "nobody")
-            refused(UnknownBudget, lambda: ask(ledger, "a", nobody, draw=_never))
+            refused(UnknownBudget, lambda: ask(ledger, "a", nobody, draw=never))
             refused(UnknownBudget, lambda: ledger.balance(nobody))
 
     def test_a_cap_is_for_life(self) -> None:
@@ -207,7 +199,7 @@ class LedgerConformance:
     def test_a_failed_draw_is_paid_for(self) -> None:
         """What fails may depend on the data: the charge stands, and so does the failure."""
         with self.opened() as ledger:
-            draws: dict[str, Callable[[Source], object]] = {"a": _never, "b": lambda _: "no bytes"}
+            draws: dict[str, Callable[[Source], object]] = {"a": never, "b": lambda _: "no bytes"}
             for key, draw in [*draws.items(), *draws.items()]:
                 refused(DrawFailed, partial(ask, ledger, key, FILMS, draw=draw))
             assert ledger.balance(FILMS).spent == 2
@@ -219,7 +211,7 @@ class LedgerConformance:
             said = [
                 refused(BudgetExhausted, lambda: ask(ledger, "a", ANN, steps=11)),
                 refused(UnknownBudget, lambda: ask(ledger, "a", Holder.subject("shop", "eve"))),
-                refused(DrawFailed, lambda: ask(ledger, "b", ANN, draw=_never)),
+                refused(DrawFailed, lambda: ask(ledger, "b", ANN, draw=never)),
                 refused(KeyReused, lambda: ask(ledger, "b", ANN, payload=b"other")),
                 refused(CapChanged, lambda: ledger.open_budget(ANN, Cap.pure("1"))),
             ]
@@ -259,7 +251,7 @@ class LedgerConformance:
         """Nothing is released, or charged, where seeded randomness would work."""
         with self.opened() as ledger:
             with simulation():
-                refused(PrivacyError, lambda: ask(ledger, "a", FILMS, draw=_never))
+                refused(PrivacyError, lambda: ask(ledger, "a", FILMS, draw=never))
             assert ledger.balance(FILMS).spent == 0
 
     def test_a_charge_is_whole(self) -> None:
@@ -267,98 +259,29 @@ class LedgerConformance:
         with self.opened() as ledger:
             request = Request("shop", "x", "list", "k", b"p")
             other = Holder.dataset("bank", "films")
-            for charges in ([_one(FILMS), _one(FILMS)], [_one(FILMS), _one(other)]):
-                refused(ConfigError, partial(ledger.release, request, charges, _never))
+            for charges in ([one(FILMS), one(FILMS)], [one(FILMS), one(other)]):
+                refused(ConfigError, partial(ledger.release, request, charges, never))
 
     def test_what_costs_nothing_happens_once(self) -> None:
         """Without a charge the key still gives the same bytes, and nothing is drawn again."""
         with self.opened() as ledger:
             request = Request("shop", "x", "list", "k", b"p")
-            first = ledger.release(request, [], _noise)
-            assert ledger.release(request, [], _never).answer == first.answer
+            first = ledger.release(request, [], noise)
+            assert ledger.release(request, [], never).answer == first.answer
             assert ledger.balance(FILMS).spent == 0
             assert ledger.verify().sound
-
-    def test_a_state_is_kept(self) -> None:
-        """The next request, a reader and a restart find the state that the last answer left."""
-        with self.opened() as ledger:
-            assert ledger.state("rounds/a") is None
-            assert [count(ledger, key).answer for key in "ab"] == [b"1", b"2"]
-            assert ledger.state("rounds/a") == b"2"
-            assert ledger.state("rounds/b") is None
-        with self.reopened() as ledger:
-            assert ledger.state("rounds/a") == b"2"
-            assert count(ledger, "c").answer == b"3"
-            assert ledger.verify().sound
-
-    def test_a_repetition_leaves_the_state(self) -> None:
-        """A retry gives the first answer and does not count twice."""
-        with self.opened() as ledger:
-            assert [count(ledger, key).answer for key in "abba"] == [b"1", b"2", b"2", b"1"]
-            assert ledger.state("rounds/a") == b"2"
-
-    def test_a_state_can_be_left_alone(self) -> None:
-        """A draw that gives no new state reads the old one and keeps it."""
-        with self.opened() as ledger:
-            count(ledger, "a")
-            request = Request("shop", "x", "list", "k", b"p")
-            read = ledger.release(request, [], lambda _, at: (at or b"", None), state="rounds/a")
-            assert (read.answer, ledger.state("rounds/a")) == (b"1", b"1")
-            assert ledger.verify().sound
-
-    def test_a_refused_request_leaves_the_state(self) -> None:
-        """What is not paid for changes nothing."""
-        with self.opened() as ledger:
-            count(ledger, "a", FILMS, steps=10)
-            refused(BudgetExhausted, lambda: count(ledger, "b", FILMS))
-            refused(KeyReused, lambda: count(ledger, "a", FILMS, steps=10, payload=b"other"))
-            assert ledger.state("rounds/a") == b"1"
-
-    def test_a_failed_draw_leaves_the_state(self) -> None:
-        """It is paid for, and whatever it wanted to keep is not kept."""
-        with self.opened() as ledger:
-            count(ledger, "a")
-            draws: tuple[Callable[[Source, bytes | None], object], ...] = (
-                lambda *_: _never(_[0]),
-                lambda *_: ("no bytes", b"new"),
-                lambda *_: (b"answer", "no bytes"),
-                lambda *_: b"answer",
-                lambda *_: (b"answer", bytes(64 * 2**20 + 1)),
-            )
-            for n, draw in enumerate(draws):
-                refused(DrawFailed, partial(count, ledger, f"k{n}", FILMS, draw=draw))
-            assert ledger.state("rounds/a") == b"1"
-            assert ledger.balance(FILMS).spent == len(draws)
-            assert ledger.verify().sound
-
-    def test_many_callers_change_a_state_one_after_the_other(self) -> None:
-        """Twenty threads on two openings: each sees what the entry before it left."""
-        with self.opened() as one, self.reopened() as two:
-            found = _together(20, lambda n: count((one, two)[n % 2], f"k{n}"))
-            in_order = sorted(found, key=lambda release: release.sequence)
-            assert [int(release.answer) for release in in_order] == list(range(1, 21))
-            assert one.state("rounds/a") == two.state("rounds/a") == b"20"
-            assert one.verify().sound
-
-    def test_names_of_states(self) -> None:
-        """Small letters, digits and three signs; anything else is refused before it is asked."""
-        with self.opened() as ledger:
-            for name in ("", "A", "a b", "a.b", "é", "a\n", "a" * 129):
-                refused(ConfigError, partial(ledger.state, name))
-                refused(ConfigError, partial(count, ledger, "k", state=name))
-            assert count(ledger, "k", state="a" * 126 + "/_").answer == b"1"
 
     def test_twins_pay_once(self) -> None:
         """Concurrent requests with the same key get the same bytes for one charge."""
         with self.opened() as ledger:
-            answers = _together(8, lambda _: ask(ledger, "a", FILMS).answer)
+            answers = together(8, lambda _: ask(ledger, "a", FILMS).answer)
             assert len(set(answers)) == 1
             assert ledger.balance(FILMS).spent == 1
 
     def test_twins_in_two_connections_pay_once(self) -> None:
         """The same holds for two openings of the same store, as two processes have them."""
         with self.opened() as one, self.reopened() as two:
-            answers = _together(8, lambda n: ask((one, two)[n % 2], "a", FILMS).answer)
+            answers = together(8, lambda n: ask((one, two)[n % 2], "a", FILMS).answer)
             assert len(set(answers)) == 1
             assert one.balance(FILMS).spent == two.balance(FILMS).spent == 1
 
@@ -373,7 +296,7 @@ class LedgerConformance:
             return 1
 
         with self.opened() as one, self.reopened() as two:
-            granted = _together(20, lambda n: try_one((one, two)[n % 2], n))
+            granted = together(20, lambda n: try_one((one, two)[n % 2], n))
             assert sum(granted) == 10
             assert one.balance(FILMS).spent == 10
             assert one.verify().sound
@@ -401,91 +324,3 @@ class LedgerConformance:
             assert found.sound
             assert (found.entries, found.budgets, found.releases) == (5, 3, 1)
             assert ledger.balances()[0] == ledger.balance(FILMS)
-
-    @contextmanager
-    def opened(self) -> Iterator[Ledger]:
-        """A fresh ledger with three budgets of ten steps."""
-        with self.fresh() as ledger:
-            for holder in (FILMS, ANN, BOB):
-                ledger.open_budget(holder, Cap.pure("0.00001"))
-            yield ledger
-
-
-def ask(
-    ledger: Ledger,
-    key: str,
-    holder: Holder,
-    *,
-    steps: int = 1,
-    payload: bytes = b"p",
-    draw: Callable[[Source], object] | None = None,
-) -> Release:
-    """One release from one budget, for `steps` millionths of a nat."""
-    request = Request(holder.tenant, "x", "list", key, payload)
-    charge = Charge(holder, Cost.pure(f"0.{steps:06d}"))
-    return ledger.release(request, [charge], draw or _noise)  # type: ignore[arg-type]  # on purpose
-
-
-def count(
-    ledger: Ledger,
-    key: str,
-    *charged: Holder,
-    steps: int = 1,
-    payload: bytes = b"p",
-    draw: Callable[[Source, bytes | None], object] | None = None,
-    state: str = "rounds/a",
-) -> Release:
-    """Add one to a kept number; the answer is the new one."""
-    charges = [Charge(holder, Cost.pure(f"0.{steps:06d}")) for holder in charged]
-    request = Request("shop", "x", "count", key, payload)
-    return ledger.release(request, charges, draw or _next, state=state)  # type: ignore[arg-type]
-
-
-def refused(kind: type[TacitError], call: Callable[[], object]) -> str:
-    """What it says; an AssertionError if nothing or something else was raised."""
-    try:
-        call()
-    except kind as error:
-        return str(error)
-    raise AssertionError(f"expected {kind.__name__}")
-
-
-def fork() -> int:
-    """As `os.fork`. Python warns of locks that other threads may hold; a child opens its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
-
-
-def _one(holder: Holder) -> Charge:
-    return Charge(holder, Cost.pure("0.000001"))
-
-
-def _noise(_: Source) -> bytes:
-    return secrets.token_bytes(16)
-
-
-def _next(_: Source, before: bytes | None) -> tuple[bytes, bytes]:
-    after = b"%d" % (int(before or 0) + 1)
-    return after, after
-
-
-def _never(_: Source) -> bytes:
-    raise AssertionError("nothing may be drawn here")
-
-
-def _together(count: int, work: Callable[[int], T]) -> list[T]:
-    """`work(0)` to `work(count - 1)`, each in a thread of its own, started together."""
-    found: dict[int, T] = {}
-    start = threading.Barrier(count)
-
-    def run(number: int) -> None:
-        start.wait()
-        found[number] = work(number)
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [found[number] for number in range(count)]

@@ -16,6 +16,7 @@ from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Arrays
 from tacit.recommenders.baselines.likes import ListBaseline, like_matrix
 from tacit.recommenders.files import shaped
+from tacit.recommenders.inputs import checked_ratings
 
 
 class ALS(ListBaseline):
@@ -51,6 +52,7 @@ class ALS(ListBaseline):
         self.random_state = random_state
 
     def fit(self, ratings: Ratings) -> ALS:
+        checked_ratings(ratings)
         try:
             from implicit.als import AlternatingLeastSquares
         except ImportError:

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings
-from tacit.privacy import Guarantee
 from tacit.recommenders.base import Floats, History, ItemRecommender
 from tacit.recommenders.files import (
     ids_from_header,
@@ -21,6 +20,7 @@ from tacit.recommenders.files import (
     titles_from_header,
     titles_of,
 )
+from tacit.recommenders.inputs import checked_ratings
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -33,6 +33,7 @@ class Baseline(ItemRecommender):
     settings: ClassVar[tuple[str, ...]] = ()
 
     def _learn_items(self, ratings: Ratings) -> None:
+        checked_ratings(ratings)
         self.item_ids_, self.people_ = ratings.item_ids, ratings
         self.titles_ = titles_of(ratings)
 
@@ -46,9 +47,6 @@ class Baseline(ItemRecommender):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """The reverse of `_arrays` and `_header`; ValueError where one does not fit the items."""
         raise NotImplementedError
-
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        return ()
 
     def save(self, path: str | Path) -> None:
         self._fitted()

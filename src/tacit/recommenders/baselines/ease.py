@@ -12,12 +12,13 @@ from threadpoolctl import threadpool_limits
 
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
-from tacit.engine.item_weights import gram, item_weights
+from tacit.engine.ridge import gram, item_weights
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Arrays, as_row
 from tacit.recommenders.baselines.likes import ListBaseline, like_matrix, liked_rows
 from tacit.recommenders.files import shaped
+from tacit.recommenders.inputs import checked_ratings
 
 MOST_ITEMS = 30_000
 REST = 0.4
@@ -38,6 +39,7 @@ class EASE(ListBaseline):
         self.penalty = checked_penalty(penalty)
 
     def fit(self, ratings: Ratings) -> EASE:
+        checked_ratings(ratings)
         _refuse_many(ratings.n_items)
         self._learn_items(ratings)
         with threadpool_limits(1):

@@ -25,6 +25,7 @@ from tacit.recommenders.baselines.baseline import (
 from tacit.recommenders.baselines.item_mean import ItemMean
 from tacit.recommenders.baselines.most_alike import most_alike
 from tacit.recommenders.files import shaped
+from tacit.recommenders.inputs import checked_ratings
 
 
 class ItemKNN(Baseline):
@@ -59,6 +60,7 @@ class ItemKNN(Baseline):
         self.engine = engine
 
     def fit(self, ratings: Ratings) -> ItemKNN:
+        checked_ratings(ratings)
         chosen = ratings if self.domain is None else within(ratings, self.domain)
         self._learn_items(chosen)
         self.means_ = ItemMean(damping=0.0).fit(chosen).means_

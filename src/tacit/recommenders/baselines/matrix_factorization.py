@@ -8,8 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.engine.factorization import alternating_ridge
-from tacit.engine.ridge import solve
+from tacit.engine.ridge import alternating_ridge, solve
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Arrays, Baseline, as_row, with_values

@@ -21,9 +21,10 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
-from tacit.recommenders.base import Floats, History
+from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Arrays, Baseline
 from tacit.recommenders.files import shaped
+from tacit.recommenders.inputs import checked_ratings
 from tacit.recommenders.public import TAKEN, assumed, condition, taken_for_public
 
 
@@ -36,6 +37,7 @@ class PrivatePopularity(Baseline):
 
     kind = "private-popularity"
     settings = ("delta", "domain")
+    __getstate__ = without_people
 
     def __init__(self, *, epsilon: float, delta: float = 1e-6, domain: str | None = None) -> None:
         if not (epsilon > 0 and 0 < delta < 1):
@@ -48,6 +50,7 @@ class PrivatePopularity(Baseline):
         self.domain = domain
 
     def fit(self, ratings: Ratings) -> PrivatePopularity:
+        checked_ratings(ratings)
         chosen = ratings if self.domain is None else within(ratings, self.domain)
         self._learn_items(chosen)
         self.taken_ = taken_for_public(chosen)
@@ -56,6 +59,7 @@ class PrivatePopularity(Baseline):
         release = self._release(chosen.n_items)
         blocks = [Contributions(likes.users, likes.items, 1 / np.sqrt(own)[:, None])]
         self.counts_: Floats = release(blocks)[:, 0]
+        self.spent_ = self.epsilon, self.delta
         return self
 
     def event(self, items: int) -> Event:
@@ -78,17 +82,21 @@ class PrivatePopularity(Baseline):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         self._fitted()
-        return (_card(self.epsilon, self.delta, self.taken_),)
+        return (_card(*self.spent_, self.taken_),)
 
     def _header(self) -> dict[str, Any]:
-        epsilon = self.epsilon if math.isfinite(self.epsilon) else None
-        return {"epsilon": epsilon, "taken": list(self.taken_)}
+        epsilon, delta = self.spent_  # of the fit: parameters may have been set since
+        known = epsilon if math.isfinite(epsilon) else None
+        return {"epsilon": known, "delta": delta, "taken": list(self.taken_)}
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
         epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
-        settings = header["settings"] | {"epsilon": epsilon}
-        return super().from_parts(header | {"settings": settings}, arrays)
+        delta = header.get("delta", header["settings"]["delta"])  # files of before have no other
+        settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
+        model = super().from_parts(header | {"settings": settings}, arrays)
+        model.spent_ = model.epsilon, model.delta
+        return model
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"counts": self.counts_}

@@ -24,6 +24,7 @@ from tacit.recommenders.baselines.baseline import (
 )
 from tacit.recommenders.baselines.item_mean import ItemMean
 from tacit.recommenders.files import ids_from_header, shaped
+from tacit.recommenders.inputs import checked_ratings
 
 
 class RemoteUser(Baseline):
@@ -53,6 +54,7 @@ class RemoteUser(Baseline):
         self.k = k
 
     def fit(self, ratings: Ratings) -> RemoteUser:
+        checked_ratings(ratings)
         there, here = within(ratings, self.source), within(ratings, self.target)
         self._learn_items(here)
         self.people_ = ratings

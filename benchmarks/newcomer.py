@@ -1,0 +1,85 @@
+"""A newcomer's path, timed: from an empty folder and three messy files to a running service.
+
+    python benchmarks/newcomer.py [--users 2000] [--items 300] [--ratings 60000] [--json]
+
+Each file is imported, and the first of them goes on: fit, recommend, guarantee, evaluate, serve.
+Every step is one command, as the README has it, in a process of its own; `serve` is stopped when
+its interface has answered. Nothing is prepared between the steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "studies"))
+
+from messy import messy_files, own_ratings
+
+TACIT = (sys.executable, "-m", "tacit.cli.app")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--users", type=int, default=2000)
+    parser.add_argument("--items", type=int, default=300)
+    parser.add_argument("--ratings", type=int, default=60_000)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tacit-newcomer-") as made:
+        folder = Path(made)
+        files = messy_files(folder, users=asked.users, items=asked.items, ratings=asked.ratings)
+        own = own_ratings(folder)
+        steps = [f"data import {file.name} -o {file.name.split('.')[0]}" for file in files]
+        steps += [
+            "fit private bewertungen --epsilon 1 -o shop.tacit",
+            f"recommend shop.tacit --history {own.name} --at-device",
+            "guarantee shop.tacit",
+            "evaluate private bewertungen --epsilon 1 --seeds 2",
+        ]
+        times = {line: _timed(line, folder) for line in steps}
+        times["serve shop.tacit"] = _served(folder)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = used.ru_utime + used.ru_stime
+    if asked.json:
+        print(json.dumps({"seconds": times, "total": sum(times.values()), "processor": processor}))
+    else:
+        for line, seconds in times.items():
+            print(f"{seconds:7.1f} s  tacit {line}")
+        print(f"{sum(times.values()):7.1f} s  in all, {processor:.1f} s of a processor")
+    return 0
+
+
+def _timed(line: str, folder: Path) -> float:
+    begun = time.perf_counter()
+    subprocess.run([*TACIT, *line.split()], cwd=folder, check=True, capture_output=True)
+    return time.perf_counter() - begun
+
+
+def _served(folder: Path) -> float:
+    """Seconds until a service of the model has listed it."""
+    begun = time.perf_counter()
+    words = [*TACIT, "serve", "shop.tacit", "--port", "0", "--json"]
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        address = json.loads(process.stdout.readline())["address"]
+        with urllib.request.urlopen(f"{address}/api/models") as answer:
+            assert json.load(answer)["models"][0]["name"] == "shop"
+        return time.perf_counter() - begun
+    finally:
+        os.kill(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""What it costs that the decision to ask a neighbour does not follow from the visitor's context.
+
+chosen   the neighbour that the learner chose is asked, if it chose one: that one was asked, and
+         which, reveals the cell. Its vendor learns of the click and sends a noised report of it.
+all      every visit's request goes to all neighbours; home shows one of their offers or an own
+         video, and sees the click itself.
+drawn    a request is made with a fixed chance, to a neighbour drawn uniformly, and its offer is
+         shown; otherwise an own video is.
+
+Worlds, visitors and clicks are the same for all ways. Noise takes no seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import randomness
+from tacit.accounting import PureAccountant
+from tacit.data.synthetic_rewards import generate
+from tacit.designs.pdap.experiment.policies import Made, World
+from tacit.designs.pdap.experiment.simulation import Row, Run
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.policies.base import Host, answer_range
+from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.trust import NEVER, TrustSettings
+from tacit.designs.pdap.vendor import Vendor
+from tacit.designs.pdap.visit import Visit
+from tacit.evaluation.intervals import mean_interval
+from tacit.randomness import Source
+
+_SLICES = 2
+_CAUTION = 0.1
+"""Of epsilon, for what home learns about neighbours from their words."""
+
+
+class Drawing(Vendor):
+    """Asks with the chance `asks`, a neighbour drawn uniformly, whatever the context is."""
+
+    asks: float
+    generator: np.random.Generator
+
+    def choose(self, context: NDArray[np.float64], **_: Any) -> Visit:
+        if self.generator.random() >= self.asks:
+            return super().choose(context, peers=[])
+        peer = self.peers[int(self.generator.integers(len(self.peers)))]
+        return super().choose(context, videos=[], peers=[peer])
+
+
+def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]) -> Iterator[Row]:
+    """The last row of each run. ways: "chosen", "all", or a chance such as "0.5"."""
+    for way in ways:
+        for seed in seeds:
+            truth = generate(
+                vendors=world.vendors, videos=world.videos, dimension=world.dimension, seed=seed
+            )
+            with randomness.simulation():
+                made = [
+                    _made(way, world, epsilon, vendor, randomness.replay(f"{seed} {vendor}"))
+                    for vendor in range(world.vendors)
+                ]
+                run = Run(made, world, truth, seed, 0)
+                run.until(world.arrivals)
+                yield run.row(way, epsilon, seed)
+
+
+def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -> Made:
+    words = way == "chosen"
+    low, high = answer_range(epsilon) if words else (0.0, 1.0)
+    home = Joint(
+        JointSetting(
+            videos=world.videos,
+            neighbours=world.vendors - 1,
+            dimension=world.dimension,
+            horizon=world.arrivals,
+            epsilon=epsilon,
+            neighbour_range=(low, high),
+        ),
+        randomness=source,
+    )
+    kind = Vendor if way in ("chosen", "all") else Drawing
+    made = kind(
+        home,
+        world.videos_of(vendor),
+        guests=Host(home, epsilon=epsilon, randomness=source),
+        peers=tuple(name for number, name in enumerate(world.names) if number != vendor),
+        forwarder=Forwarder(Agreement(world.dimension, _SLICES, epsilon), randomness=source),
+        caution=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
+        if words
+        else TrustSettings(believed=False, share=1.0, failures=NEVER),
+        asks_all=way == "all",
+        shared=True,
+    )
+    if isinstance(made, Drawing):
+        made.asks, made.generator = float(way), np.random.default_rng(vendor)
+    spent = PureAccountant().add(home.event).epsilon() + made.caution_epsilon + epsilon
+    return Made(made, spent, seen=0.0 if words else 1.0, told=words)
+
+
+def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """For each way: regret with a 95 % interval over seeds, and its ratio to the first way's."""
+    ways = list(dict.fromkeys(row.policy for row in rows))
+    regret = {way: [row.regret or 0.0 for row in rows if row.policy == way] for way in ways}
+    return [
+        {
+            "way": way,
+            "regret": mean_interval(regret[way]),
+            "ratio": mean_interval(
+                [a / b for a, b in zip(regret[way], regret[ways[0]], strict=True)]
+            ),
+            "forwarded": float(np.mean([row.forwarded for row in rows if row.policy == way])),
+            "epsilon_spent_per_visit": next(
+                row.epsilon_spent_per_visit for row in rows if row.policy == way
+            ),
+        }
+        for way in ways
+    ]
+
+
+def main() -> None:
+    """Write a line of JSON for each way to standard output."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--ways", nargs="+", default=["chosen", "all", "0.25", "0.5", "0.75"])
+    parser.add_argument("--visits", type=int, default=5_000)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--seeds", type=int, default=4)
+    given = parser.parse_args()
+    world = World(vendors=4, videos=5, dimension=2, arrivals=given.visits)
+    rows = list(runs(given.ways, world, given.epsilon, range(given.seeds)))
+    for line in summary(rows):
+        sys.stdout.write(f"{json.dumps(line)}\n")
+
+
+if __name__ == "__main__":
+    main()

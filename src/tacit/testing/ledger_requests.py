@@ -1,0 +1,103 @@
+"""Requests to a ledger, as its conformance tests and those of its stores make them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
+
+from tacit.errors import TacitError
+from tacit.ledger import Charge, Cost, Holder, Ledger, Release, Request
+from tacit.randomness import Source
+
+T = TypeVar("T")
+
+KEY = bytes(range(32))
+"""The operator's key of the ledgers under test."""
+
+FILMS = Holder.dataset("shop", "films")
+ANN = Holder.subject("shop", "ann")
+BOB = Holder.subject("shop", "bob")
+
+
+def ask(
+    ledger: Ledger,
+    key: str,
+    holder: Holder,
+    *,
+    steps: int = 1,
+    payload: bytes = b"p",
+    draw: Callable[[Source], object] | None = None,
+) -> Release:
+    """One release from one budget, for `steps` millionths of a nat."""
+    request = Request(holder.tenant, "x", "list", key, payload)
+    charge = Charge(holder, Cost.pure(f"0.{steps:06d}"))
+    return ledger.release(request, [charge], draw or noise)  # type: ignore[arg-type]  # on purpose
+
+
+def count(
+    ledger: Ledger,
+    key: str,
+    *charged: Holder,
+    steps: int = 1,
+    payload: bytes = b"p",
+    draw: Callable[[Source, bytes | None], object] | None = None,
+    state: str = "rounds/a",
+) -> Release:
+    """Add one to a kept number; the answer is the new one."""
+    charges = [Charge(holder, Cost.pure(f"0.{steps:06d}")) for holder in charged]
+    request = Request("shop", "x", "count", key, payload)
+    return ledger.release(request, charges, draw or _next, state=state)  # type: ignore[arg-type]
+
+
+def refused(kind: type[TacitError], call: Callable[[], object]) -> str:
+    """What it says; an AssertionError if nothing or something else was raised."""
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"expected {kind.__name__}")
+
+
+def fork() -> int:
+    """As `os.fork`. Python warns of locks that other threads may hold; a child opens its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def one(holder: Holder) -> Charge:
+    return Charge(holder, Cost.pure("0.000001"))
+
+
+def noise(_: Source) -> bytes:
+    return secrets.token_bytes(16)
+
+
+def _next(_: Source, before: bytes | None) -> tuple[bytes, bytes]:
+    after = b"%d" % (int(before or 0) + 1)
+    return after, after
+
+
+def never(_: Source) -> bytes:
+    raise AssertionError("nothing may be drawn here")
+
+
+def together(count: int, work: Callable[[int], T]) -> list[T]:
+    """`work(0)` to `work(count - 1)`, each in a thread of its own, started together."""
+    found: dict[int, T] = {}
+    start = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        start.wait()
+        found[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [found[number] for number in range(count)]
