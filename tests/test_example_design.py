@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tacit.cli.app import main
 from tacit.design import design, names
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "a_design"
@@ -33,12 +34,20 @@ def _installed(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def answered(capsys):
-    """What a command prints with --json."""
+def answered(tmp_path):
+    """What a command prints with --json: in a process that starts after the design is installed."""
+    path = os.pathsep.join([str(EXAMPLE), str(tmp_path / "site"), *filter(None, sys.path)])
 
     def call(*words: object) -> dict:
-        assert main([*map(str, words), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
+        run = subprocess.run(
+            [sys.executable, "-m", "tacit.cli.app", *map(str, words), "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        assert run.returncode == 0, run.stderr
+        return json.loads(run.stdout)
 
     return call
 
