@@ -1,18 +1,16 @@
-"""One round of p-REC, the last answer taken in and the votes counted: compiled against NumPy.
+"""One round of p-REC for 64 clients, answers taken in and votes counted: compiled against NumPy.
 
-    python benchmarks/prec_round.py [--clients 1|64] [--voters N] [--objects M] [--alive SHARE]
-                                    [--rounds N] [--json]
+    python benchmarks/prec_round.py [--voters N] [--objects M] [--alive SHARE] [--rounds N] [--json]
 
 Everybody voted at random, a share of the voters counts (half of them), and each client disliked one
 object of the last round: its voters count no more, then this round's votes are counted. After a
 like hardly anybody would be left, and every way is faster.
 
-The peer is the best round that we could write in NumPy, in parts that stay in fast memory. One
-client: a comparison with the disliked object, then the fastest of three: `bincount` of
-(vote + 1) * alive in 16 bits ("product"), of the survivors' votes ("survivors"), and with weights
-("weights"). 64 clients: the same client by client, eight of them timed and taken eight times.
-Beside it NumPy for all 64 together ("together"): votes sorted, the counters of four clients in one
-word.
+The peer is the best round that we could write in NumPy, in parts that stay in fast memory. Client
+by client, eight of them timed and taken eight times: a comparison with the disliked object, then
+the fastest of three: `bincount` of (vote + 1) * alive in 16 bits ("product"), of the survivors'
+votes ("survivors"), and with weights ("weights"). Beside it NumPy for all 64 together ("together"):
+votes sorted, the counters of four clients in one word.
 
 All take turns in fresh processes on one thread; seconds are of the processor, for a round, medians.
 `read_share` is the rate at which ours reads votes and states, over that of a plain sum over 160 MB.
@@ -31,16 +29,14 @@ from typing import Any
 
 from turns import peak_mib, show, take_turns, turn
 
-GOALS = {1: 2.5, 64: 8.0}
-VOTERS = {1: 20_000_000, 64: 2_500_000}
+GOAL = 8.0
 PART, REPEATS, TIMED = 2**15, 3, 8
 BLOCK = 64
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clients", type=int, choices=GOALS, default=1)
-    parser.add_argument("--voters", type=int, help="default: 20 million, for 64 clients 2.5")
+    parser.add_argument("--voters", type=int, default=2_500_000, help="default: 2.5 million")
     parser.add_argument("--objects", type=int, default=1000, help="2 to 65534 (default: 1000)")
     parser.add_argument("--alive", type=float, default=0.5, help="share that counts (default: 0.5)")
     parser.add_argument("--rounds", type=int, default=5)
@@ -51,7 +47,6 @@ def main() -> None:
         parser.error(
             "--objects: 2 to 65534, as NumPy's way needs them in 16 bits with one to spare"
         )
-    arguments.voters = arguments.voters or VOTERS[arguments.clients]
     if arguments.work:
         work = {"compare": compare, "read": read}.get(arguments.work, timed)
         print(json.dumps(work(arguments)))
@@ -60,35 +55,27 @@ def main() -> None:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    ways = WAYS[arguments.clients]
-
     def worker(name: str) -> tuple[str, ...]:
-        given = ("clients", "voters", "objects", "alive")
+        given = ("voters", "objects", "alive")
         options = [part for key in given for part in (f"--{key}", str(getattr(arguments, key)))]
         return (sys.executable, "--work", name, *options)
 
-    medians = take_turns({name: worker(name) for name in (*ways, "read")}, arguments.rounds)
+    medians = take_turns({name: worker(name) for name in (*WAYS, "read")}, arguments.rounds)
     seconds = {name: found["seconds"] for name, found in medians.items()}
     best = min(ONE_BY_ONE, key=lambda name: seconds[name])
     ratio = seconds[best] / seconds["ours"]
-    state = 1 if arguments.clients == 1 else 8
-    rate = arguments.voters * (2 + 2 + state) / seconds["ours"]
-    beside = {
-        f"ratio_{name}": round(seconds[name] / seconds["ours"], 2)
-        for name in ways
-        if name == "together"
-    }
+    rate = arguments.voters * (2 + 2 + 8) / seconds["ours"]
     return {
         "name": "p-REC round",
         "peer": f"NumPy {version('numpy')}, {best}",
-        "clients": arguments.clients,
+        "clients": BLOCK,
         "voters": arguments.voters,
         "objects": arguments.objects,
         "alive": arguments.alive,
         "ratio": round(ratio, 2),
-        **beside,
-        "goal": GOALS[arguments.clients],
-        "goals_met": ratio >= GOALS[arguments.clients],
+        "ratio_together": round(seconds["together"] / seconds["ours"], 2),
+        "goal": GOAL,
+        "goals_met": ratio >= GOAL,
         "agree": turn(*worker("compare"))["agree"],
         "voters_per_second": round(arguments.voters / seconds["ours"]),
         "read_share": round(rate * seconds["read"] / 160e6, 3),
@@ -102,7 +89,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def timed(arguments: argparse.Namespace) -> dict[str, Any]:
     """The second and later runs do the same work: who is out stays out."""
-    way = WAYS[arguments.clients][arguments.work]
+    way = WAYS[arguments.work]
     small = argparse.Namespace(**(vars(arguments) | {"voters": 1000}))
     way(small, inputs(small))()  # compiles
     run, times = way(arguments, inputs(arguments)), []
@@ -110,7 +97,7 @@ def timed(arguments: argparse.Namespace) -> dict[str, Any]:
         start = time.process_time()
         run()
         times.append(time.process_time() - start)
-    share = BLOCK / TIMED if arguments.clients > 1 and arguments.work in ONE_BY_ONE else 1
+    share = BLOCK / TIMED if arguments.work in ONE_BY_ONE else 1
     return {"seconds": statistics.median(times) * share, "peak_mib": peak_mib()}
 
 
@@ -129,9 +116,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
     """Whether all ways count the same for all clients that each of them serves."""
     import numpy as np
 
-    ours, *others = (
-        way(arguments, inputs(arguments))() for way in WAYS[arguments.clients].values()
-    )
+    ours, *others = (way(arguments, inputs(arguments))() for way in WAYS.values())
     return {"agree": all(np.array_equal(ours[: len(found)], found) for found in others)}
 
 
@@ -145,12 +130,7 @@ def inputs(arguments: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
         return generator.integers(0, arguments.objects, arguments.voters, dtype=np.uint16)
 
     last, now = votes(), votes()
-    disliked = generator.integers(0, arguments.objects, arguments.clients, dtype=np.uint16)
-    if arguments.clients == 1:
-        state = np.empty(arguments.voters, np.uint8)
-        for part in parts(arguments.voters):
-            state[part] = generator.random(len(state[part])) < arguments.alive
-        return last, now, disliked, state
+    disliked = generator.integers(0, arguments.objects, BLOCK, dtype=np.uint16)
     # A random word for each of the first four binary places of the share: it is a sixteenth.
     state = np.zeros(arguments.voters, np.uint64)
     for place in range(4):
@@ -167,18 +147,7 @@ def parts(voters: int) -> list[slice]:
     return [slice(begin, min(voters, begin + PART)) for begin in range(0, voters, PART)]
 
 
-def ours_one(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
-    import numpy as np
-
-    from tacit.engine.votes_compiled import keep_and_tally_one
-
-    last, now, disliked, alive = given
-    kept = np.ones(arguments.objects, bool)
-    kept[disliked] = False
-    return lambda: keep_and_tally_one(last, kept, now, alive, arguments.objects)[None]
-
-
-def ours_block(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
+def ours(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
     from tacit.engine.votes_compiled import keep_and_tally
 
     last, now, disliked, alive = given
@@ -200,10 +169,8 @@ def one_by_one(count: str) -> Any:
         import numpy as np
 
         last, now, disliked, state = given
-        states = [state]
-        if arguments.clients > 1:
-            one = np.uint64(1)
-            states = [(state >> np.uint64(c) & one).astype(np.uint8) for c in range(TIMED)]
+        one = np.uint64(1)
+        states = [(state >> np.uint64(c) & one).astype(np.uint8) for c in range(TIMED)]
         if count == "survivors":
             states = [state.view(bool) for state in states]
 
@@ -263,10 +230,7 @@ def together(arguments: argparse.Namespace, given: Any) -> Callable[[], Any]:
 
 
 ONE_BY_ONE = {name: one_by_one(name) for name in ("product", "survivors", "weights")}
-WAYS: dict[int, dict[str, Any]] = {
-    1: {"ours": ours_one, **ONE_BY_ONE},
-    64: {"ours": ours_block, **ONE_BY_ONE, "together": together},
-}
+WAYS: dict[str, Any] = {"ours": ours, **ONE_BY_ONE, "together": together}
 
 if __name__ == "__main__":
     main()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import votes_reference as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.engine import votes as reference
+from tacit.engine.votes import Credits, enrol, no_credits
 from tacit.errors import ConfigError, DataError
 
 ONE = np.uint64(1)
@@ -29,11 +30,11 @@ def bit(client):
 def test_credits_are_the_papers(voters, objects, diversity, radius, clients, seed):
     """Counts, totals of credit and who counts are those of integer credits kept one by one."""
     generator = np.random.default_rng(seed)
-    block = reference.no_credits(voters, diversity=diversity, radius=radius)
+    block = no_credits(voters, diversity=diversity, radius=radius)
     electorates = np.zeros((64, voters), bool)
     for client in range(clients):
         electorates[client] = generator.random(voters) < 0.8
-        reference.enrol(block, client, electorates[client])
+        enrol(block, client, electorates[client])
     credit_d = np.full((64, voters), 2 * diversity)
     credit_r = np.full((64, voters), 2 * radius + 1)
     for _ in range(2 * (diversity + radius) + 3):
@@ -58,10 +59,10 @@ def test_credits_are_the_papers(voters, objects, diversity, radius, clients, see
 def test_without_credits_charging_is_the_kick_out_rule():
     """At D = R = 0 whoever is charged is out, as by `keep`."""
     generator = np.random.default_rng(1)
-    chosen = generator.integers(0, 5, 40).astype(np.int32)
-    block = reference.no_credits(40, diversity=0, radius=0)
+    chosen = generator.integers(0, 5, 40).astype(np.uint16)
+    block = no_credits(40, diversity=0, radius=0)
     for client in range(64):
-        reference.enrol(block, client, generator.random(40) < 0.7)
+        enrol(block, client, generator.random(40) < 0.7)
     diverse = generator.integers(0, 2**64, 5, dtype=np.uint64)
     near = generator.integers(0, 2**64, 5, dtype=np.uint64) & ~diverse
     alive = block.alive.copy()
@@ -72,30 +73,30 @@ def test_without_credits_charging_is_the_kick_out_rule():
 
 def test_a_place_can_be_given_to_another_client():
     """Who is enrolled at a used place starts with full credits, and the neighbours keep theirs."""
-    block = reference.no_credits(3, diversity=1, radius=1)
+    block = no_credits(3, diversity=1, radius=1)
     everybody = np.ones(3, bool)
     for client in (0, 1):
-        reference.enrol(block, client, everybody)
+        enrol(block, client, everybody)
     near = np.full(1, 3, np.uint64)
     reference.charge(np.zeros(3, np.uint16), block, np.zeros(1, np.uint64), near)
-    reference.enrol(block, 0, np.array([True, False, True]))
+    enrol(block, 0, np.array([True, False, True]))
     assert reference.total_credit(block)[:2].tolist() == [10, 12]
 
 
 def test_block_has_64_places():
     """A 65th client is refused in a sentence."""
     with pytest.raises(ConfigError, match="0 to 63; got 64"):
-        reference.enrol(reference.no_credits(2, diversity=0, radius=0), 64, np.ones(2, bool))
+        enrol(no_credits(2, diversity=0, radius=0), 64, np.ones(2, bool))
 
 
 def test_credits_of_another_setting_are_refused():
     """Arrays that were made for other D and R do not become credits."""
-    block = reference.no_credits(2, diversity=0, radius=3)
+    block = no_credits(2, diversity=0, radius=3)
     with pytest.raises(DataError, match="'radius' does not fit"):
-        reference.Credits(2, 1, block.alive, block.both, block.radius)
+        Credits(2, 1, block.alive, block.both, block.radius)
 
 
 def test_credits_below_zero_are_refused():
     """D and R are numbers of rounds."""
     with pytest.raises(ConfigError, match="at least 0; got D = -1"):
-        reference.no_credits(2, diversity=-1, radius=3)
+        no_credits(2, diversity=-1, radius=3)

@@ -1,108 +1,308 @@
-"""The functions of `votes`, compiled: the same answers in one pass over the voters.
+"""Votes counted for blocks of 64 clients and charged after the feedback, in one compiled pass.
 
 Voters come in chunks that stay in fast memory while each step passes over them; nothing of the size
-of all voters is allocated.
+of all voters is allocated. Shapes and rules are in `votes`; tests hold every count and every bit
+equal to a readable version. A vote for no object raises; in the votes of a round that was never
+tallied it may be met late, and the states of the voters are then good for nothing.
 
-A vote for no object raises as in `votes`. In the votes of a round that was never tallied it may be
-met late: the states of the voters are then good for nothing.
+Counting   Each object has 64 counters of a byte, a cache line that a voter's word is added to at
+           once, and is emptied into wide counters every 255 voters. Where few words have a bit,
+           they are sorted out first. 64 bits are added to 64 counters in a few instructions: the
+           compiler learns that a word is a row of single bits and finds the vector instructions of
+           the machine (three per 32 counters on AVX2); written as a loop it does not. Bit c of the
+           word goes to counter c, as every processor that Numba runs on has it (all store the low
+           byte first).
+Charging   Credits are planes of words, a binary digit each. One is taken from 64 of them by a
+           borrow that runs through the planes, mostly not far; where it leaves the last one the
+           voter is out.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tacit.engine import votes_block, votes_single
-from tacit.engine.votes import (
-    CLIENTS,
-    Counts,
-    Credits,
-    Votes,
-    Words,
-    check,
-    check_charges,
-    outside,
-)
+from tacit.engine.votes import CLIENTS, Counts, Credits, Votes, Words, check, check_charges, outside
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
+    """In a kernel `add_bits(counters, position, word)`: bit c of the uint64 word is added to
+    counters[position + c], uint8, without a check of the bounds."""
+    del typing, word  # Numba hands them over; the signature does not depend on them
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        row = ir.VectorType(ir.IntType(8), 64)
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.PointerType(row))
+        bits = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), 64))
+        # A set bit, extended with its sign, is -1.
+        sums = builder.sub(builder.load(place, align=1), builder.sext(bits, row))
+        builder.store(sums, place, align=1)
+        return context.get_dummy_value()
+
+    return types.void(counters, position, types.uint64), generate
+
+
+add_bits: Any = _add_bits
+
+_CHUNK = 1024
+"""Voters that all steps of a pass are done for before the next ones: what is held of them stays in
+the fastest memory. A multiple of 8, and at most 8 * 255."""
+_FEW = 16
+"""Where fewer than one in so many counts for anybody, it pays to ask before adding."""
+_NOBODY = np.uint64(0)
+
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_ONE, _FULL = np.uint8(1), np.uint8(255)
+_LINE = np.uint64(6)
+
+
+@_compiled
+def _below(votes: Any, objects: int) -> bool:
+    largest = votes[0]
+    for i in range(len(votes)):
+        largest = max(largest, votes[i])
+    within: bool = largest < objects
+    return within
+
+
+@_compiled
+def _are_few(alive: Any) -> bool:
+    living = 0
+    for i in range(len(alive)):
+        living += alive[i] != 0
+    return living * _FEW < len(alive)
+
+
+@_compiled
+def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
+    for i in range(len(votes)):
+        line = np.uint64(votes[i])
+        add_bits(small, line << _LINE, alive[i])
+        level = np.uint8(filled[line] + _ONE)
+        filled[line] = level
+        if level == _FULL:  # a call here, or a part of an array, would slow all voters down
+            for c in range(CLIENTS):
+                at = (line << _LINE) + np.uint64(c)
+                wide[line, c] += small[at]
+                small[at] = 0
+            filled[line] = 0
+
+
+@_compiled
+def _living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
+    """Copy the votes and words of those who count for anybody; how many they are."""
+    found = np.uint64(0)
+    for i in range(len(votes)):
+        some_votes[found], some_words[found] = votes[i], alive[i]
+        found += np.uint64(alive[i] != _NOBODY)
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@_compiled
+def _count_chunk(
+    votes: Any, alive: Any, some_votes: Any, some_words: Any, small: Any, filled: Any, wide: Any
+) -> None:
+    if _are_few(alive):
+        found = _living(votes, alive, some_votes, some_words)
+        _count(some_votes[:found], some_words[:found], small, filled, wide)
+    else:
+        _count(votes, alive, small, filled, wide)
+
+
+@_compiled
+def _tally(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> bool:
+    some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
+    for begin in range(0, len(votes), _CHUNK):
+        chosen = votes[begin : begin + _CHUNK]
+        if not _below(chosen, len(wide)):
+            return False
+        words = alive[begin : begin + _CHUNK]
+        _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
+    return True
+
+
+@_compiled
+def _keep_chunk(votes: Any, kept: Any, alive: Any) -> None:
+    for i in range(len(votes)):
+        alive[i] &= kept[np.uint64(votes[i])]
+
+
+@_compiled
+def _keep_and_tally(
+    last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
+) -> Any:
+    counted = True
+    some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
+    for begin in range(0, len(votes), _CHUNK):
+        before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
+        words = alive[begin : begin + _CHUNK]
+        if not _below(before, len(kept)):
+            return False, False
+        _keep_chunk(before, kept, words)
+        counted = counted and _below(chosen, len(wide))
+        if counted:
+            _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
+    return True, counted
+
+
+_inline = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+@_compiled
+def _decrease(planes: Any, begin: int, hit: Any) -> None:
+    """Take one from the counters that are hit; what is left in `hit` are those that were at 0."""
+    for k in range(len(planes)):
+        words = planes[k, begin : begin + len(hit)]
+        some = _NOBODY
+        for i in range(len(words)):
+            word = words[i]
+            words[i] = word ^ hit[i]
+            hit[i] &= ~word
+            some |= hit[i]
+        if some == _NOBODY:
+            return
+
+
+@_compiled
+def _charge_chunk(
+    votes: Any, diverse: Any, radius: Any, both: Any, near: Any, alive: Any, begin: int,
+    one: Any, other: Any,
+) -> None:  # fmt: skip
+    """one, other: (_CHUNK,) words to work in."""
+    one, other = one[: len(votes)], other[: len(votes)]
+    words = alive[begin : begin + len(votes)]
+    for i in range(len(votes)):
+        vote = np.uint64(votes[i])
+        disliked = radius[vote] & words[i]
+        one[i] = disliked
+        other[i] = disliked | (diverse[vote] & words[i])
+    _decrease(near, begin, one)
+    _decrease(both, begin, other)
+    for i in range(len(words)):
+        words[i] &= ~(one[i] | other[i])
+
+
+@_compiled
+def _charge_and_tally(
+    last: Any, diverse: Any, radius: Any, both: Any, near: Any, alive: Any, votes: Any,
+    small: Any, filled: Any, wide: Any, total: Any,
+) -> Any:  # fmt: skip
+    """total: (64,), where the credit beyond the first is added."""
+    counted = True
+    one, other = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
+    some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
+    for begin in range(0, len(votes), _CHUNK):
+        before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
+        if not _below(before, len(radius)):
+            return False, False
+        _charge_chunk(before, diverse, radius, both, near, alive, begin, one, other)
+        counted = counted and _below(chosen, len(wide))
+        if counted:
+            words = alive[begin : begin + _CHUNK]
+            _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
+            _total_credit(both[:, begin : begin + _CHUNK], words, False, total)
+    return True, counted
+
+
+@_inline
+def _full_add(one: Any, other: Any, third: Any) -> Any:
+    """64 sums of three bits each: the twos and the ones."""
+    odd = one ^ other
+    return (one & other) | (odd & third), odd ^ third
+
+
+@_compiled
+def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) -> None:
+    """For each bit, how many of a chunk's living words have it, times the weight; small: (128,)."""
+    small[:] = 0
+    ones, twos, fours = _NOBODY, _NOBODY, _NOBODY
+    until = len(words) // 8 * 8
+    for i in range(0, until, 8):
+        a, ones = _full_add(ones, words[i] & alive[i], words[i + 1] & alive[i + 1])
+        b, ones = _full_add(ones, words[i + 2] & alive[i + 2], words[i + 3] & alive[i + 3])
+        c, twos = _full_add(twos, a, b)
+        a, ones = _full_add(ones, words[i + 4] & alive[i + 4], words[i + 5] & alive[i + 5])
+        b, ones = _full_add(ones, words[i + 6] & alive[i + 6], words[i + 7] & alive[i + 7])
+        d, twos = _full_add(twos, a, b)
+        eights, fours = _full_add(fours, c, d)
+        add_bits(small, np.uint64(0), eights)
+    rest = np.uint64(CLIENTS)
+    for i in range(until, len(words)):
+        add_bits(small, rest, words[i] & alive[i])
+    add_bits(small, rest, ones)
+    for _ in range(2):
+        add_bits(small, rest, twos)
+    for _ in range(4):
+        add_bits(small, rest, fours)
+    for c in range(CLIENTS):
+        total[c] += weight * (8 * np.int64(small[c]) + np.int64(small[CLIENTS + c]))
+
+
+@_compiled
+def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
+    """The credit of the living, added to total; without the first of each unless it is wanted."""
+    small = np.empty(2 * CLIENTS, np.uint8)
+    for begin in range(0, len(alive), _CHUNK):
+        words = alive[begin : begin + _CHUNK]
+        if first:
+            _add_columns(words, words, 1, small, total)
+        for k in range(len(planes)):
+            _add_columns(planes[k, begin : begin + _CHUNK], words, 1 << k, small, total)
 
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
-    check(votes, alive, np.uint64)
+    """(64, objects): for each client, how many of those who count for them vote for each object."""
+    check(votes, alive)
     counters = _counters(objects)
-    if not votes_block.tally(_unsigned(votes), alive, *counters):
+    if not _tally(_row(votes), alive, *counters):
         raise outside(objects)
     return _by_client(counters)
-
-
-def keep(votes: Votes, alive: Words, kept: Words) -> None:
-    check(votes, alive, np.uint64)
-    if not votes_block.keep(_unsigned(votes), kept, alive):
-        raise outside(len(kept))
 
 
 def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
-    check(last, alive, np.uint64)
-    check(votes, alive, np.uint64)
+    """Without credits: only voters of kept objects of the last round go on counting, then `tally`
+    with this round's. kept: (objects of the last round,), a bit per client."""
+    check(last, alive)
+    check(votes, alive)
     counters = _counters(objects)
-    known, counted = votes_block.keep_and_tally(
-        _unsigned(last), kept, _unsigned(votes), alive, *counters
-    )
+    known, counted = _keep_and_tally(_row(last), kept, _row(votes), alive, *counters)
     if not (known and counted):
         raise outside(objects if known else len(kept))
     return _by_client(counters)
 
 
-def tally_one(votes: Votes, alive: NDArray[np.uint8], objects: int) -> Counts:
-    check(votes, alive, np.uint8)
-    lanes = _lanes(objects)
-    if not votes_single.tally(_unsigned(votes), alive, lanes):
-        raise outside(objects)
-    return _of_lanes(lanes)
-
-
-def keep_one(votes: Votes, alive: NDArray[np.uint8], kept: NDArray[np.bool_]) -> None:
-    check(votes, alive, np.uint8)
-    if not votes_single.keep(_unsigned(votes), kept.view(np.uint8), *_single(kept, votes), alive):
-        raise outside(len(kept))
-
-
-def keep_and_tally_one(
-    last: Votes, kept: NDArray[np.bool_], votes: Votes, alive: NDArray[np.uint8], objects: int
-) -> Counts:
-    check(last, alive, np.uint8)
-    check(votes, alive, np.uint8)
-    lanes = _lanes(objects)
-    known, counted = votes_single.keep_and_tally(
-        _unsigned(last), kept.view(np.uint8), *_single(kept, last), _unsigned(votes), alive, lanes
-    )
-    if not (known and counted):
-        raise outside(objects if known else len(kept))
-    return _of_lanes(lanes)
-
-
-def charge(votes: Votes, credit: Credits, diverse: Words, radius: Words) -> None:
-    check(votes, credit.alive, np.uint64)
-    check_charges(diverse, radius)
-    if not votes_block.charge(_unsigned(votes), diverse, radius, *_state(credit)):
-        raise outside(len(radius))
-
-
 def total_credit(credit: Credits) -> Counts:
+    """(64,): for each client the sum of creditD + creditR over the voters who count for them."""
     total = np.zeros(CLIENTS, np.int64)
-    votes_block.total_credit(credit.both, credit.alive, True, total)
+    _total_credit(credit.both, credit.alive, True, total)
     return total
 
 
 def charge_and_tally(
     last: Votes, diverse: Words, radius: Words, votes: Votes, credit: Credits, objects: int
 ) -> tuple[Counts, Counts]:
-    check(last, credit.alive, np.uint64)
-    check(votes, credit.alive, np.uint64)
+    """Take one creditD from the last round's voters of the objects in `diverse` and one creditR
+    from those in `radius`; who has run out counts no more. Then `tally` with this round's votes,
+    and `total_credit`.
+
+    diverse, radius: (objects of the last round,), a bit per client. After a like of j `diverse` has
+    all objects but j, after a dislike `radius` has j alone. No object costs both at once.
+    """
+    check(last, credit.alive)
+    check(votes, credit.alive)
     check_charges(diverse, radius)
     counters, total = _counters(objects), np.zeros(CLIENTS, np.int64)
-    known, counted = votes_block.charge_and_tally(
-        _unsigned(last), diverse, radius, *_state(credit), _unsigned(votes), *counters, total
+    state = credit.both, credit.radius, credit.alive
+    known, counted = _charge_and_tally(
+        _row(last), diverse, radius, *state, _row(votes), *counters, total
     )
     if not (known and counted):
         raise outside(objects if known else len(radius))
@@ -110,10 +310,7 @@ def charge_and_tally(
     return counts, total + counts.sum(axis=1)
 
 
-def _unsigned(votes: Votes) -> NDArray[Any]:
-    """A negative number becomes one that is too large."""
-    row: NDArray[Any] = np.ascontiguousarray(votes)
-    return row if row.dtype == np.uint16 else row.view(np.uint32)
+_row = np.ascontiguousarray
 
 
 def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:
@@ -121,42 +318,11 @@ def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Count
     can hold (objects,), and wide counters (objects, 64)."""
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
     begin = -room.ctypes.data % CLIENTS
-    return (
-        room[begin : begin + objects * CLIENTS],
-        np.zeros(objects, np.uint8),
-        np.zeros((objects, CLIENTS), np.int64),
-    )
+    small = room[begin : begin + objects * CLIENTS]
+    return small, np.zeros(objects, np.uint8), np.zeros((objects, CLIENTS), np.int64)
 
 
 def _by_client(counters: tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]) -> Counts:
     small, _, wide = counters
     wide += small.reshape(wide.shape)
     return np.ascontiguousarray(wide.T)
-
-
-def _lanes(objects: int) -> NDArray[np.uint32]:
-    """Each counts one voter in four, so that it takes 2^34 of them to overflow."""
-    return np.zeros((4, objects), np.uint32)
-
-
-def _of_lanes(lanes: NDArray[np.uint32]) -> Counts:
-    counts: Counts = lanes.sum(axis=0, dtype=np.int64)
-    return counts
-
-
-def _single(kept: NDArray[np.bool_], votes: Votes) -> tuple[Any, np.uint8]:
-    """Where all objects but one fare alike: which one, and whether the others are kept (0 or 1).
-
-    A comparison is then enough, and many fit into one instruction. Else the 0 means nothing.
-    """
-    number = np.uint16 if votes.dtype == np.uint16 else np.uint32
-    many = int(np.count_nonzero(kept))
-    if many == 1:
-        return number(np.argmax(kept)), np.uint8(0)
-    if many == len(kept) - 1:
-        return number(np.argmin(kept)), np.uint8(1)
-    return number(0), votes_single.MIXED
-
-
-def _state(credit: Credits) -> tuple[Words, Words, Words]:
-    return credit.both, credit.radius, credit.alive
