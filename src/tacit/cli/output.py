@@ -30,8 +30,8 @@ JSON = Annotated[
 """The type of every command's `as_json` parameter: `as_json: JSON = False`."""
 
 _PIPED = 100  # columns of a table that goes to a file or a program
-console = Console(highlight=False)
-_errors = Console(stderr=True, highlight=False)
+console = Console(highlight=False, emoji=False)
+_errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:

@@ -35,7 +35,8 @@ DROP = (
 _NOTHING = ("", "null", "NULL", "Null", "nan", "NaN", "NAN", "none", "None", "n/a", "N/A", "#N/A",
             "\\N", "<NA>", "NaT")  # fmt: skip
 _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
-_ANSWERS = {"true": "1", "True": "1", "yes": "1", "false": "0", "False": "0", "no": "0"}
+ANSWERS = {"true": "1", "yes": "1", "like": "1", "liked": "1", "up": "1", "false": "0", "no": "0",
+           "dislike": "0", "disliked": "0", "down": "0"}  # fmt: skip
 _SAID: dict[Role, str] = {"plays": "number of plays"}
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
@@ -191,7 +192,11 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> tuple[pl.Series, pl.Series,
         return numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64), numbers.is_null(), (
             "an integer or a string"
         )  # fmt: skip
-    raise DataError("an id is an integer or a string", found=str(kind))
+    raise DataError(
+        "an id is an integer or a string",
+        found="nested values" if kind.is_nested() else str(kind),
+        fix="Write one plain value a cell." if kind.is_nested() else None,
+    )
 
 
 def _texts(column: pl.Series, text: bool) -> tuple[pl.Series, pl.Series]:
@@ -203,7 +208,7 @@ def _texts(column: pl.Series, text: bool) -> tuple[pl.Series, pl.Series]:
 
 
 def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
-    """Finite floats of texts, also of `4/5`, `80%`, `4 stars`, signs of stars, yes and no."""
+    """Finite floats of texts, also of `4/5`, `80%`, `4 stars`, drawn stars, yes, no, like."""
     numbers = column.cast(pl.Float64, strict=False)
     if decimal is None and numbers.null_count() == column.null_count():
         return numbers.set(~numbers.is_finite(), None)
@@ -211,7 +216,9 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
     if drawn.any():
         column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
-    column = column.replace(_ANSWERS)
+    lowered = column.str.to_lowercase()
+    column = column.zip_with(~lowered.is_in([*ANSWERS]).fill_null(value=False),
+                             lowered.replace(ANSWERS))  # fmt: skip
     if decimal != ".":
         pointed = column.str.contains(".", literal=True).fill_null(value=False)
         if decimal == ",":

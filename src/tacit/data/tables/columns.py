@@ -31,7 +31,7 @@ MORE_HEADERS: dict[Role, str] = {
     "benutzer_id nutzer nutzer_id nutzername utilisateur id_utilisateur client_no usuario "
     "id_usuario cliente id_cliente utente id_utente gebruiker gebruikers_id klant "
     "klant_id uzytkownik klient kayttaja anvandare kund_id bruker",
-    "item": "product_id product sku asin article_id article film_id film book_id book isbn "
+    "item": "vid product_id product sku asin article_id article film_id film book_id book isbn "
     "track_id track song_id song artist_id artist album_id video_id show_id title_id "
     "anime_id game_id app_id business_id recipe_id news_id beer_id item_no stock_code "
     "listing_id content_id document_id parent_asin place_id course_id artikel artikel_id "
@@ -55,6 +55,7 @@ MORE_HEADERS: dict[Role, str] = {
 """Names in use elsewhere, in several languages; believed only where the content fits."""
 
 _OPTION: dict[Role, str] = {"domain": "domain-column"}
+_WIDE = 8  # columns of a table that may have one for each item
 
 
 def plain(header: str) -> str:
@@ -119,12 +120,18 @@ def choose(
 
 def missing(role: Role, headers: Sequence[str], asked: str | None, path: object) -> DataError:
     """What to say where a role has no column."""
+    name = f"Name it with --{_OPTION.get(role, role)} (from Python: {role}=...)."
+    if role == "item" and asked is None and len(headers) >= _WIDE:
+        name += (
+            " If each item has a column of its own, write one row a rating first, such as with"
+            " DataFrame.melt of pandas."
+        )
     return DataError(
         f"no {role} column",
         path=path,
         found=", ".join(headers),
         expected=f"a column '{asked}'" if asked else "one of " + ", ".join(KNOWN_HEADERS[role]),
-        fix=f"Name it with --{_OPTION.get(role, role)} (from Python: {role}=...).",
+        fix=name,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from tacit.data.scales import RatingScale
-from tacit.data.tables.cleaning import to_numbers
+from tacit.data.tables.cleaning import ANSWERS, to_numbers
 from tacit.data.tables.columns import Role, find, missing, named, names_of, settled, squeezed
 from tacit.data.tables.table import Table
 from tacit.data.tables.times import is_date
@@ -53,6 +53,15 @@ class _Look:
     def share(self, hits: int) -> bool:
         return len(self.cells) > 0 and hits >= _FITS * len(self.cells)
 
+    @cached_property
+    def answers(self) -> bool:
+        """Nothing but yes and no, or words like them."""
+        if self.kind == pl.Boolean:
+            return True
+        if self.kind != pl.String or len(self.cells) == 0:
+            return False
+        return bool(self.cells.str.strip_chars().str.to_lowercase().is_in([*ANSWERS]).all())
+
     @property
     def numeric(self) -> bool:
         return not self.kind.is_nested() and self.share(len(self.numbers))
@@ -73,7 +82,7 @@ class _Look:
     @property
     def starred(self) -> bool:
         """Few numbers, repeated, on a common scale."""
-        if not self.numeric or self.dated:
+        if not self.numeric or self.dated or self.answers:
             return False
         distinct = self.numbers.n_unique()
         return distinct <= _MOST_STARS and 2 * distinct <= len(self.numbers) and self.scaled
@@ -87,7 +96,7 @@ class _Look:
     @property
     def naming(self) -> bool:
         """Ids: whole numbers, or short texts, some of them several times."""
-        if self.kind.is_nested() or self.dated or len(self.cells) == 0:
+        if self.kind.is_nested() or self.dated or self.answers or len(self.cells) == 0:
             return False
         if self.numeric:
             return bool((self.numbers == self.numbers.round()).all())
@@ -175,3 +184,6 @@ def _by_content(
     if "rating" in asked and not events and "rating" not in places and "plays" not in places:
         left = [at for at in starred if at not in places.values()]
         take("rating", left[0] if len(left) == 1 else None, "content")
+    said = [at for at, look in enumerate(looks) if look.answers and at not in places.values()]
+    if "plays" in asked and not {"rating", "plays"} & set(places) and len(said) == 1:
+        take("plays", said[0], "content")

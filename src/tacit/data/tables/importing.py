@@ -32,6 +32,7 @@ from tacit.errors import ConfigError, DataError
 _TITLES = ("title", "name", "item_name", "product_name", "movie_title", "book_title", "description",
            "titel", "bezeichnung", "titre", "titulo", "titolo")  # fmt: skip
 _MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
+_FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 
 @dataclass
@@ -206,6 +207,7 @@ def carry_out(
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
         )
+    _check_guesses(made, ratings)
     for each in made.users if users is None else [open_table(users)]:
         found = matched(each, "user", None, ratings)
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
@@ -220,6 +222,25 @@ def carry_out(
     if public_items:
         ratings = replace(ratings, catalogue_given=True)
     return Imported(ratings, reading, dropped)
+
+
+def _check_guesses(made: Plan, ratings: Ratings) -> None:
+    """DataError where a guessed column of people or items never repeats: it is another column."""
+    roles: tuple[tuple[Role, int, str], ...] = (
+        ("item", ratings.n_items, "every item has one row"),
+        ("user", ratings.n_users, "every person has one row"),
+    )
+    for role, distinct, what in roles:
+        guessed = any(found.why.get(role) != "asked" for found in made.guesses)
+        if guessed and len(ratings) >= _FEW and distinct == len(ratings):
+            names = [table.headers[found.places[role]]
+                     for table, found in zip(made.tables, made.guesses, strict=True)]  # fmt: skip
+            raise DataError(
+                f"{what}, so no list can be learned",
+                path=made.files[0], column=names[0],
+                fix=f"Name the right column with --{role}, or this one if it is right. A cell "
+                "holds one person or one item.",
+            )  # fmt: skip
 
 
 def _titles(made: Plan) -> dict[str, dict[Any, Any]]:

@@ -141,7 +141,7 @@ def _dialect(
         chosen = _checked(delimiter, path)
     else:
         chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, wanted))
-        if len(_split(texts[0], chosen)) == 1 and _merit(texts, " ", wanted)[1]:
+        if not _merit(texts, chosen, wanted)[1] and _merit(texts, " ", wanted)[1]:
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
     usual = max(set(widths), key=widths.count)
