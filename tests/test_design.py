@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from tacit import design as registry
+from tacit import extensions
 from tacit.cli.app import main
 from tacit.data import generate
 from tacit.design import Design, design, design_of, model_class, names, option, usefulness
@@ -34,8 +34,8 @@ def entry_points(monkeypatch):
     """Entry points of other packages, as they would be installed."""
 
     def install(**values: str) -> None:
-        found = [EntryPoint(name, value, registry.GROUP) for name, value in values.items()]
-        monkeypatch.setattr(registry, "entry_points", lambda *, group: found)
+        found = [EntryPoint(name, value, extensions.DESIGNS) for name, value in values.items()]
+        monkeypatch.setattr(extensions, "entry_points", lambda *, group: found)
 
     return install
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, field, fields
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import ConfigError
+from tacit.extensions import DESIGNS, installed
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tacit.privacy import Guarantee
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
-GROUP = "tacit.designs"
 
 
 @dataclass(frozen=True)
@@ -213,7 +212,7 @@ def options_of(settings: type[Any]) -> dict[str, Field[Any]]:
 
 def names() -> tuple[str, ...]:
     """All designs: those of tacit, then those of other packages."""
-    return (*BUILT_IN, *(name for name in _elsewhere() if name not in BUILT_IN))
+    return (*BUILT_IN, *(name for name in installed(DESIGNS) if name not in BUILT_IN))
 
 
 def _package(name: str) -> str:
@@ -226,13 +225,13 @@ def design(name: str) -> Design:
         module = import_module(f"{_package(name)}.design")
         found: Design = module.DESIGN
         return found
-    elsewhere = _elsewhere()
+    elsewhere = installed(DESIGNS)
     if name not in elsewhere:
         raise ConfigError(f"No design '{name}'. Known: {', '.join(names())}.")
     loaded = elsewhere[name].load()
     if not isinstance(loaded, Design):
         raise ConfigError(
-            f"The entry point {name} of {GROUP} names no Design but a {type(loaded).__name__}. "
+            f"The entry point {name} of {DESIGNS} names no Design but a {type(loaded).__name__}. "
             "Correct it in the package that has it."
         )
     return loaded
@@ -269,7 +268,3 @@ def usefulness(model: object) -> str | None:
         return None if found is None else found.works_from
     said: str = found.part("useful")(model)
     return said
-
-
-def _elsewhere() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}

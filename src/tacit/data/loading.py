@@ -1,7 +1,8 @@
-"""One door for ratings on disk: an imported folder, a MovieLens folder or a file."""
+"""Ratings by name: an imported folder, a MovieLens folder, a file, or an installed data set."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tacit.data.tables.by_id import matched
 from tacit.data.tables.folder import is_folder, read_folder
 from tacit.data.tabular import read_ratings, with_items
 from tacit.errors import DataError
+from tacit.extensions import DATASETS, installed
 
 _OPTIONS = (
     "--user, --item, --rating, --plays, --least-plays, --time, --domain-column, --delimiter, "
@@ -29,9 +31,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
     if not path.exists():
-        raise DataError(
-            "no such file or folder", path=path, fix="Check the path, or see  tacit data --help"
-        )
+        return _installed(str(path), given)
     if not path.is_dir():
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             raise DataError(
@@ -65,6 +65,23 @@ def load(path: str | Path, **options: Any) -> Ratings:
         return _imported(path, scale, users, items, events=events)
     ratings = read_movielens(path)
     return ratings.as_events() if events else ratings
+
+
+def _installed(name: str, given: Mapping[str, Any]) -> Ratings:
+    """The data set that another package registers by this name."""
+    known = installed(DATASETS)
+    if name not in known:
+        raise DataError(
+            "no such file or folder", path=name, fix="Check the path, or see  tacit data --help"
+        )
+    ratings = known[name].load()()
+    if not isinstance(ratings, Ratings):
+        raise DataError("this data set gives no ratings", path=name, found=type(ratings).__name__,
+                        expected="tacit.Ratings", fix="Ask its author.")  # fmt: skip
+    if given:
+        raise DataError("an installed data set has its own columns", path=name,
+                        found=", ".join(sorted(given)), fix=f"Leave out {_OPTIONS}.")  # fmt: skip
+    return ratings
 
 
 def _imported(path: Path, scale: Any, users: Any, items: Any, *, events: bool) -> Ratings:

@@ -27,6 +27,7 @@ from tacit.evaluation.list_runs import PENALTIES
 from tacit.evaluation.lists import LIST_LENGTH, list_trial
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.evaluation.result import Result
+from tacit.extensions import METRICS, installed
 
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
 ATTACK = -1
@@ -207,13 +208,16 @@ def _piece(
 
 def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = []
+    outside = installed(METRICS)
     for metric in dict.fromkeys(name for piece in pieces for name in piece):
         values = [piece[metric] for piece in pieces if metric in piece]
         if isinstance(values[0], list):
             middle, low, high = values[0]
         else:
-            most = math.inf if metric in ("novelty", "rmse") else 1.0
-            middle, low, high = mean_interval(values, bounds=(0.0, most))
+            bounds = (-math.inf, math.inf) if metric in outside else (0.0, 1.0)
+            if metric in ("novelty", "rmse"):
+                bounds = (0.0, math.inf)
+            middle, low, high = mean_interval(values, bounds=bounds)
         ends = [each if math.isfinite(each) else None for each in (low, high)]
         row = (entry.design, entry.variant, entry.epsilon, entry.unit, entry.against)
         rows.append(dict(zip(COLUMNS, (*row, metric, middle, *ends), strict=True)))

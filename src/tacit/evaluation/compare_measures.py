@@ -16,6 +16,7 @@ from tacit.design import Entry
 from tacit.evaluation.accuracy import rmse
 from tacit.evaluation.lists import LIST_LENGTH, SHARE, ListTrial, lists_of
 from tacit.evaluation.ranking import coverage, ndcg_by_person, ranking_metrics
+from tacit.extensions import METRICS, installed
 
 _ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
 
@@ -37,6 +38,8 @@ def judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[
     }
     if entry.stars:
         values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
+    for name, entry_point in installed(METRICS, values).items():
+        values[name] = float(entry_point.load()(lists, relevant, trial.train))
     each = ndcg_by_person(lists, relevant)
     for name, members in _groups(trial).items():
         if members.any():

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from tacit.auditing.attacks import Panel, Seen, panel_names, registry
+from tacit import extensions
+from tacit.auditing.attacks import Panel, Seen, panel_names
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "an_attacker"
 
@@ -18,10 +19,10 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "an_attacker"
 def test_the_example_attacker_joins_the_full_panel(monkeypatch):
     """As its pyproject.toml registers it; it tells people who show many items from others."""
     declared = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
-    ((name, value),) = declared[registry.GROUP].items()
+    ((name, value),) = declared[extensions.ATTACKERS].items()
     monkeypatch.setattr(sys, "path", [str(EXAMPLE), *sys.path])
-    entry = EntryPoint(name, value, registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    entry = EntryPoint(name, value, extensions.ATTACKERS)
+    monkeypatch.setattr(extensions, "entry_points", lambda group: [entry])
     assert name in panel_names("full")
     labels = np.arange(40) % 2
     shown = np.zeros((40, 10))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tacit import extensions
 from tacit.auditing.attacks import (
     ATTACKS,
     FULL,
@@ -21,7 +22,6 @@ from tacit.auditing.attacks import (
     panel_names,
     permuted,
     readers_of_epochs,
-    registry,
     simultaneous,
     stacked,
 )
@@ -132,8 +132,8 @@ class CountsItems:
 
 
 def registered(monkeypatch, name):
-    entry = EntryPoint(name, f"{__name__}:CountsItems", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    entry = EntryPoint(name, f"{__name__}:CountsItems", extensions.ATTACKERS)
+    monkeypatch.setattr(extensions, "entry_points", lambda group: [entry])
 
 
 def test_packages_add_attackers(monkeypatch, stars):

@@ -16,7 +16,6 @@ from tacit.auditing.attacks.panel import Panel, readers_of_epochs
 from tacit.auditing.attacks.registry import (
     ATTACKS,
     FULL,
-    GROUP,
     QUICK,
     STACKS,
     attackers,
@@ -27,7 +26,6 @@ from tacit.auditing.attacks.seen import Public, Seen, stacked
 __all__ = [
     "ATTACKS",
     "FULL",
-    "GROUP",
     "QUICK",
     "STACKS",
     "Attacker",

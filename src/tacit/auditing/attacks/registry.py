@@ -6,7 +6,6 @@ An entry point's object is called without arguments and gives a new `Attacker`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from tacit.auditing.attacks.base import AttributeAttack
@@ -24,8 +23,7 @@ from tacit.auditing.attacks.modern import (
     quadratic,
 )
 from tacit.errors import ConfigError
-
-GROUP = "tacit.attackers"
+from tacit.extensions import ATTACKERS, installed
 
 ATTACKS: Mapping[str, Callable[[], AttributeAttack]] = MappingProxyType(
     {
@@ -66,13 +64,8 @@ FULL = (*SHIPPED, "stack")
 def attackers() -> dict[str, Callable[[], Attacker]]:
     """Every attacker that is fitted: the shipped ones and those of installed packages."""
     found = dict(SHIPPED)
-    for entry in entry_points(group=GROUP):
-        if entry.name in found or entry.name in STACKS:
-            raise ConfigError(
-                f"The package of '{entry.value}' registers an attacker '{entry.name}', a name "
-                "that is taken: rename its entry point."
-            )
-        found[entry.name] = entry.load()
+    for name, entry in installed(ATTACKERS, (*SHIPPED, *STACKS)).items():
+        found[name] = entry.load()
     return found
 
 
