@@ -38,9 +38,8 @@ from tacit.designs.standard_scheme.training import (
     to_levels,
     train_profiles,
 )
-from tacit.evaluation.intervals import mean_interval
-from tacit.evaluation.manifest import manifest
-from tacit.evaluation.ranking import ndcg
+from tacit.evaluation.metrics import ranking_metrics
+from tacit.evaluation.result import manifest, mean_interval
 from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]
@@ -140,7 +139,8 @@ def _fold(
         stars = profiles.of_everything(shown)
         found[name, "item-item weights"] = weights.preferences(shown, stars)
         found[name, "predicted stars"] = stars
-    return {name: ndcg(_lists(scores, seen), relevant) for name, scores in found.items()}, seconds
+    metrics = {n: ranking_metrics(_lists(each, seen), relevant) for n, each in found.items()}
+    return {name: each.ndcg for name, each in metrics.items()}, seconds
 
 
 def _split(

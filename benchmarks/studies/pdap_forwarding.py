@@ -33,7 +33,7 @@ from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.designs.pdap.visit import Visit
-from tacit.evaluation.intervals import mean_interval
+from tacit.evaluation.result import mean_interval
 from tacit.randomness import Source
 
 _SLICES = 2

@@ -40,7 +40,7 @@ from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.policies.published.own_users import Dap
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
-from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.evaluation.result import Interval, mean_interval
 
 HONEST = "honest"
 LIES = ("1", "0", "flipped", "worst", "absent")

@@ -30,7 +30,7 @@ from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
 from tacit.designs.pdap.policies.local.context import Context, ContextSetting, Sees
-from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.evaluation.result import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB
 

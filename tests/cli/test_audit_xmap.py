@@ -7,9 +7,9 @@ import pytest
 
 from tacit.auditing.verdicts import Audit
 from tacit.cli.app import main
-from tacit.designs.xmap.audit import bench, sums
+from tacit.designs.xmap.audit import bench
 from tacit.designs.xmap.audit import membership as xmap_membership
-from tacit.designs.xmap.audit.draws import constant_noise, published_selection
+from tacit.designs.xmap.audit.bench import constant_noise, published_selection
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def small(monkeypatch):
     """One published line, one that holds, the control alone, one bug."""
     monkeypatch.setattr(bench, "BENCH", (published_selection, constant_noise))
     monkeypatch.setattr(xmap_membership, "GAMES", xmap_membership.GAMES[:1])
-    monkeypatch.setattr(sums, "BUGS", sums.BUGS[:1])
+    monkeypatch.setattr(bench, "BUGS", bench.BUGS[:1])
 
 
 @pytest.mark.usefixtures("small")

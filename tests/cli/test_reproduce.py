@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli import app as cli
-from tacit.cli.reproduce import QUICK, index, page
+from tacit.cli.demo import QUICK, index, page
 
 ROOT = Path(__file__).resolve().parents[2]
 STATUSES = {"exact", "bound", "measured", "refuted", "not reproduced", "no figure"}

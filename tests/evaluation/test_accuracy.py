@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import mean_absolute_error, mean_squared_error
 
 from tacit.errors import DataError
-from tacit.evaluation.accuracy import mae, rmse
+from tacit.evaluation.metrics import mae, rmse
 
 STARS = st.floats(-100, 100)
 PAIRS = st.integers(1, 30).flatmap(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from tacit.errors import DataError
-from tacit.evaluation.clustering import adjusted_rand, label_accuracy
+from tacit.evaluation.metrics import adjusted_rand, label_accuracy
 
 labels = st.integers(2, 40).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(0, 4), min_size=n, max_size=n) for _ in range(2)))

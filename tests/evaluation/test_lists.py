@@ -11,8 +11,7 @@ from tacit.data import Ratings, generate, on_catalogue
 from tacit.data.synthetic_domains import generate_domains
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import lists as module
-from tacit.evaluation.list_runs import Contender, evaluate_lists
-from tacit.evaluation.lists import ListTrial, judge_lists, list_trial
+from tacit.evaluation.lists import Contender, ListTrial, evaluate_lists, judge_lists, list_trial
 from tacit.recommenders.base import Recommendation, Recommendations
 
 
@@ -161,7 +160,7 @@ def test_rows(two: Ratings) -> None:
 
 def test_the_rival_is_the_best_of_its_settings(one: Ratings) -> None:
     """Its mean is that of the penalty with the best mean over the seeds, not of each seed alone."""
-    from tacit.evaluation.list_runs import PENALTIES
+    from tacit.evaluation.lists import PENALTIES
     from tacit.recommenders.baselines import EASE
 
     seeds = (0, 1, 2)

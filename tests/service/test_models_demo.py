@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.designs.xmap import XMap
-from tacit.designs.xmap.experiment.judge import judge_target
-from tacit.designs.xmap.serve import demo as demo_models
+from tacit.designs.xmap import serve as demo_models
+from tacit.designs.xmap.experiment.judging import judge_target
 from tacit.service.demo_data import book_titles, film_titles
 
 

@@ -1,7 +1,7 @@
 """The command `tacit`: one table of commands, and the one place where errors meet the person.
 
-A command NAME lives in the module `tacit.cli.NAME`, which holds `app`, a `typer.Typer`; it is
-imported only when it is called, so that `tacit --help` answers at once.
+A command NAME is `app`, a `typer.Typer`, of the module `tacit.cli.NAME`, or what `PLACES` says; it
+is imported only when it is called, so that `tacit --help` answers at once.
 """
 
 from __future__ import annotations
@@ -42,6 +42,17 @@ COMMANDS = {
     "doctor": "Check that everything tacit needs works on this machine.",
 }
 
+PLACES = {
+    "fit": "commands:fit",
+    "evaluate": "commands:evaluate",
+    "reproduce": "demo:reproducing",
+    "plan": "commands:plan",
+    "simulate": "commands:simulate",
+    "replay": "commands:replay",
+    "keys": "serve:keys",
+}
+"""Modules of commands that do not lie in one of their own name."""
+
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
     "5 refused to protect privacy, 6 optional package missing, 7 download failed, "
@@ -66,7 +77,8 @@ class LazyGroup(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, listed, rest
-        command = get_command(import_module(f"tacit.cli.{name}").app)
+        module, _, attribute = PLACES.get(name, f"{name}:app").partition(":")
+        command = get_command(getattr(import_module(f"tacit.cli.{module}"), attribute))
         command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
         return name, plain_help(command), rest
 
@@ -181,7 +193,7 @@ def _report(error: Exception, *, as_json: bool) -> int:
         body = {**named, "type": type(error).__name__, "message": message, "exit_code": code}
         typer.echo(json.dumps({"error": body}), err=True)
     elif message:
-        from tacit.cli.output import complain
+        from tacit.cli.terminal import complain
 
         complain(message)
     return code

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 from tacit.evaluation.result import Result, Table
 
@@ -60,11 +60,11 @@ def audit(
     if everything:
         if what is not None or variant is not None or samples is not None:
             raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-        output.show(_all(planted=planted, as_json=as_json), as_json=as_json)
+        terminal.show(_all(planted=planted, as_json=as_json), as_json=as_json)
         return
     if what is None:
         raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
-    output.show(_audit(what, samples, variant, planted=planted, quiet=as_json), as_json=as_json)
+    terminal.show(_audit(what, samples, variant, planted=planted, quiet=as_json), as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:
@@ -85,8 +85,8 @@ def _all(*, planted: bool, as_json: bool) -> Result:
         if one.failed:
             failed.append(what)
         if not as_json:
-            output.console.rule(what)
-            output.render(one)
+            terminal.console.rule(what)
+            terminal.render(one)
     seconds = time.perf_counter() - began
     rows = [
         (name, one["seconds"], "FAILED" if name in failed else "as it should be")
@@ -115,7 +115,7 @@ def _audit(
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
     short = drawn < bench.samples
     steps = bench.steps(variant, short=short, planted=planted)
-    with output.progress("Auditing", steps, quiet=quiet) as advance:
+    with terminal.progress("Auditing", steps, quiet=quiet) as advance:
         found, wrong = audited(bench, variant, drawn, advance, planted=planted)
     weak = sum(one.verdict == "weak audit" for one in found["audits"])
     shown: list[Table | str] = [*_tables(bench, found)]
@@ -203,7 +203,7 @@ def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:
         raise ConfigError(f"--samples of sizes is a number of cases, at least 1; got {cases}.")
     seed, faults = secrets.randbits(32), FAULTS if planted else ()
     found, bugs = [], []
-    with output.progress("Auditing", len(BENCH) + len(faults), quiet=quiet) as advance:
+    with terminal.progress("Auditing", len(BENCH) + len(faults), quiet=quiet) as advance:
         for profile in BENCH:
             found.append(asdict(one := examine(profile, seed=seed, cases=cases)))
             found[-1]["violation"] = one.violation

@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from tacit.design import Command, Run, option
-from tacit.evaluation.fitted import OUT, private_summary, promised, summary
-from tacit.evaluation.manifest import SEED, manifest
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation.result import (
+    OUT,
+    SEED,
+    Result,
+    Table,
+    manifest,
+    private_summary,
+    promised,
+    summary,
+)
 
 _K = (int, option("How many neighbours.", default=50, least=1))
 _ALL = "Only this domain; all items if left out."
@@ -80,7 +87,7 @@ def _private_popularity(asked: Any, run: Run) -> Result:
     return Result(data, (said,), f"tacit guarantee {asked.out}")
 
 
-BASELINES = {
+FITS = {
     "ease": _baseline(
         "ease",
         "EASE",
@@ -182,7 +189,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
     They are popularity, item means and matrix factorisation.
     """
-    from tacit.evaluation.holdout import evaluate_baselines
+    from tacit.evaluation.lists import evaluate_baselines
 
     ratings = run.read()
     with run.progress("Evaluating", 3) as advance:
@@ -199,4 +206,4 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     )
 
 
-EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
+EVALUATIONS = {"baselines": Command(EvaluateSettings, evaluate, ratings=True)}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -14,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tacit.cli import numbers, options, output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON, Source, reads_ratings
 from tacit.design import Command, Design, design, names, options_of
 
 if TYPE_CHECKING:
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _LISTS: dict[type, Callable[[str, str], tuple[Any, ...]]] = {
-    int: numbers.integers,
-    float: numbers.decimals,
+    int: terminal.integers,
+    float: terminal.decimals,
 }
 
 
 class Terminal:
     """`tacit.design.Run` on this terminal."""
 
-    def __init__(self, source: options.Source | None, *, quiet: bool) -> None:
-        self.command = output.command_line()
+    def __init__(self, source: Source | None, *, quiet: bool) -> None:
+        self.command = terminal.command_line()
         self.per_item = 1 if source is None else source.per_item
         self._source, self._quiet = source, quiet
 
@@ -43,31 +44,14 @@ class Terminal:
     def progress(
         self, description: str, total: int | None
     ) -> AbstractContextManager[Callable[[int], None]]:
-        return output.progress(description, total, quiet=self._quiet)
-
-
-def group(
-    part: str, about: str, more: Mapping[str, Command] | None = None, *, otherwise: str = ""
-) -> typer.Typer:
-    """`tacit PART`: a sub-command for each design that has this part, and for each of `more`.
-
-    otherwise: the sub-command that is meant where none is named.
-    """
-    kind = type(part, (_Group,), {"part": part, "more": more or {}, "otherwise": otherwise})
-    app = typer.Typer(help=about, no_args_is_help=True, cls=kind)
-    app.callback()(_no_options)
-    return app
-
-
-def _no_options() -> None:
-    """Without it, typer makes no group of fewer than two commands."""
+        return terminal.progress(description, total, quiet=self._quiet)
 
 
 class _Group(TyperGroup):
     """Imports a design's command only when it is called, or listed."""
 
     part: str
-    more: Mapping[str, Command]
+    more: str
     otherwise: str
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -78,15 +62,45 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         own = (name for name in names() if _has(design(name), self.part))
-        return list(dict.fromkeys([*own, *self.more, *super().list_commands(ctx)]))
+        return list(dict.fromkeys([*own, *self._others(), *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in self.more:
-            return _made(cmd_name, self.more[cmd_name])
-        own = super().get_command(ctx, cmd_name)
-        if own is None and cmd_name in names() and _has(found := design(cmd_name), self.part):
+        if cmd_name in names() and _has(found := design(cmd_name), self.part):
             return _made(cmd_name, _command_of(found, self.part))
-        return own
+        if cmd_name in self._others():
+            return _made(cmd_name, self._others()[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+    def _others(self) -> Mapping[str, Command]:
+        """What baselines have, imported when a design was not meant."""
+        found: dict[str, Command] = {}
+        if self.more:
+            found = getattr(import_module("tacit.cli.baselines"), self.more)
+        return found
+
+
+def group(part: str, about: str, *, more: str = "", otherwise: str = "") -> typer.Typer:
+    """`tacit PART`: a sub-command for each design that has this part.
+
+    more: the name of further ones in `baselines`. otherwise: what is meant where none is named.
+    """
+    kind = type(part, (_Group,), {"part": part, "more": more, "otherwise": otherwise})
+    app = typer.Typer(help=about, no_args_is_help=True, cls=kind)
+    app.callback()(_no_options)
+    return app
+
+
+def _no_options() -> None:
+    """Without it, typer makes no group of fewer than two commands."""
+
+
+fit = group("fit", "Fit a recommender to ratings and write its model file.", more="FITS")
+evaluate = group(
+    "evaluate", "Measure accuracy and attacks, release by release.", more="EVALUATIONS"
+)
+plan = group("plan", "Compute how many people a design needs.")
+simulate = group("simulate", "Try a design on generated people.")
+replay = group("replay", "Run a design on recorded data.")
 
 
 def _has(found: Design, part: str) -> bool:
@@ -118,16 +132,16 @@ def declared(command: Command) -> Callable[..., None]:
     run: Callable[..., None] = partial(_perform, command)
     own = [_parameter(name, field, kind) for name, field, kind in _fields(command.settings)]
     json = inspect.Parameter("as_json", _KEYWORD, default=False, annotation=JSON)
-    source = inspect.Parameter("source", _KEYWORD, annotation=options.Source)
+    source = inspect.Parameter("source", _KEYWORD, annotation=Source)
     parameters = [*([source] if command.ratings else []), *own, json]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__doc__ = command.run.__doc__
-    return options.reads_ratings(run) if command.ratings else run
+    return reads_ratings(run) if command.ratings else run
 
 
 def _perform(
-    command: Command, *, as_json: bool, source: options.Source | None = None, **given: Any
+    command: Command, *, as_json: bool, source: Source | None = None, **given: Any
 ) -> None:
     from tacit.writing import check_writable
 
@@ -142,7 +156,7 @@ def _perform(
         for name, field, _ in _fields(command.settings)
         if field.metadata["writes"] and given[name] is not None
     ]
-    output.show(replace(result, shown=[*result.shown, *wrote]), as_json=as_json)
+    terminal.show(replace(result, shown=[*result.shown, *wrote]), as_json=as_json)
 
 
 def _fields(settings: type[Any]) -> list[tuple[str, Field[Any], Any]]:
@@ -197,5 +211,5 @@ def _read(value: Any, field: Field[Any], flag: str, kind: Any) -> Any:
     if field.metadata["repeat"]:
         return tuple(value)
     if entries is str:
-        return tuple(dict.fromkeys(options.names_in(value)))
+        return tuple(dict.fromkeys(terminal.names_in(value)))
     return _LISTS[entries](value, flag) if value else ()

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import numbers, options, output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 
 app = typer.Typer()
 SHOWN = {
@@ -22,9 +22,9 @@ SHOWN = {
 
 
 @app.command()
-@options.reads_ratings
+@terminal.reads_ratings
 def compare(
-    source: options.Source,
+    source: terminal.Source,
     epsilon: Annotated[
         str, typer.Option(help="Each in the design's own unit, with commas; inf: no noise.")
     ] = "0.5,1,3,inf",
@@ -46,8 +46,8 @@ def compare(
     resume: Annotated[
         Path | None, typer.Option(help="Add finished pieces to this file, and go on from it.")
     ] = None,
-    seed: options.Seed = 0,
-    workers: options.Workers = 0,
+    seed: terminal.Seed = 0,
+    workers: terminal.Workers = 0,
     as_json: JSON = False,
 ) -> None:
     """Compare all designs on the same people, splits, metrics and seeds.
@@ -59,12 +59,12 @@ def compare(
     from tacit.design import design as design_of
     from tacit.errors import ConfigError
     from tacit.evaluation import compare as comparing
-    from tacit.evaluation.manifest import manifest
+    from tacit.evaluation.result import manifest
     from tacit.writing import check_writable, write_whole
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
-    epsilons = numbers.decimals(epsilon, "--epsilon")
+    epsilons = terminal.decimals(epsilon, "--epsilon")
     for path in (report, csv, latex, resume):
         if path is not None:
             check_writable(path)
@@ -82,7 +82,7 @@ def compare(
         else:
             entries += found
     total = comparing.steps(entries, seeds, attacks)
-    with output.progress("Comparing", total, quiet=as_json) as advance:
+    with terminal.progress("Comparing", total, quiet=as_json) as advance:
         table = comparing.compare(
             ratings,
             entries,
@@ -96,7 +96,7 @@ def compare(
             progress=advance,
         )
     made_with = manifest(
-        ratings, seed=seed, command=output.command_line(), epsilon=epsilon, delta=delta,
+        ratings, seed=seed, command=terminal.command_line(), epsilon=epsilon, delta=delta,
         seeds=seeds, source=from_domain, target=to_domain, attacks=attacks,
     )  # fmt: skip
     for path, text in ((csv, table.to_csv()), (latex, table.to_latex())):
@@ -109,18 +109,18 @@ def compare(
     def show(_: dict[str, Any]) -> None:
         for unit, against, metrics, lines in table.tables():
             shown = [place for place, name in enumerate(metrics) if name in SHOWN]
-            output.table(
+            terminal.table(
                 f"{unit}; against {against}" if against != "–" else unit,
                 ("design", "variant", "epsilon", *(SHOWN[metrics[place]] for place in shown)),
                 [[*line[:3], *(line[3 + p].split(" ")[0] for p in shown)] for line in lines],
             )
         for name, reason in table.left_out.items():
-            output.console.print(f"{name}: {reason.rstrip(chr(46))}.", markup=False, soft_wrap=True)
-        output.next_step(
+            terminal.say(f"{name}: {reason.rstrip(chr(46))}.")
+        terminal.next_step(
             "Next:  --report out.html draws one page;  --json has intervals and groups."
         )
 
-    output.emit(
+    terminal.emit(
         {"rows": rows, "left_out": table.left_out, "manifest": made_with},
         as_json=as_json,
         render=show,

@@ -1,4 +1,4 @@
-"""`tacit data`: describe ratings, download an official MovieLens archive, generate a population."""
+"""`tacit data`: describe ratings, cut them into domains, download MovieLens, generate people."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import generating, importing, options, output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.data_files import beside, check_files, films, generate, import_
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,20 +21,23 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Column, Ratings
 
 app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
+app.command("import")(import_)
+app.command()(generate)
+app.command()(films)
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
 _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 
 
 @app.command()
-@options.reads_ratings
-def describe(source: options.Source, as_json: JSON = False) -> None:
+@terminal.reads_ratings
+def describe(source: terminal.Source, as_json: JSON = False) -> None:
     """Summarise a set of ratings, without showing a single one."""
     ratings = source.read()
     result = {"path": str(source.path), **summary(ratings)}
     if source.columns["domain"] is not None:
         result["domains"] = _domains(ratings)
-    output.emit(result, as_json=as_json, render=_show)
+    terminal.emit(result, as_json=as_json, render=_show)
 
 
 @app.command()
@@ -47,27 +51,22 @@ def get(
 
     archive = download.ARCHIVES.get(name)
     size = archive.size if archive else None
-    with output.progress(f"Downloading {name}", size, quiet=as_json) as advance:
+    with terminal.progress(f"Downloading {name}", size, quiet=as_json) as advance:
         folder = download.get(name, to, advance=advance)
-    result = {
-        "name": name,
-        "folder": str(folder),
-        "sha256": archive.sha256 if archive else None,
-        "licence": download.LICENCE,
-    }
-
-    output.emit(result, as_json=as_json, render=_show_download)
-
-
-app.command("import")(importing.import_)
-app.command()(generating.generate)
-app.command()(generating.films)
+    sha256 = archive.sha256 if archive else None
+    terminal.answer(
+        {"name": name, "folder": str(folder), "sha256": sha256, "licence": download.LICENCE},
+        f"{name} lies in {folder}",
+        download.LICENCE,
+        after=f"Next:  tacit data describe {folder}",
+        as_json=as_json,
+    )
 
 
 @app.command()
-@options.reads_ratings
+@terminal.reads_ratings
 def domains(
-    source: options.Source,
+    source: terminal.Source,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File to write: .csv, .tsv or .parquet.")
     ],
@@ -84,8 +83,8 @@ def domains(
     """
     from tacit.data import split_by_genre, write_items, write_ratings
 
-    catalogue = generating.beside(out, "items")
-    generating.check_files(out, catalogue)
+    catalogue = beside(out, "items")
+    check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))
     if not comma:
         raise ConfigError(f"--names is written FIRST,SECOND; got {names!r}.")
@@ -93,17 +92,15 @@ def domains(
     made = split_by_genre(ratings, column=genres, names=(first, second))
     write_ratings(made, out)
     write_items(made, catalogue)
+    left = {"items": ratings.n_items - made.n_items, "ratings": len(ratings) - len(made)}
     result = {
         "ratings_file": str(out),
         "items_file": str(catalogue),
         "domains": _domains(made),
-        "left_out": {
-            "items": ratings.n_items - made.n_items,
-            "ratings": len(ratings) - len(made),
-        },
+        "left_out": left,
         "digest": made.digest,
     }
-    output.emit(result, as_json=as_json, render=_show_cut)
+    terminal.emit(result, as_json=as_json, render=_show_cut)
 
 
 def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
@@ -180,12 +177,14 @@ def _show(found: dict[str, Any]) -> None:
         ("to", found["last"] or "no times"),
         ("item metadata", ", ".join(found["item_metadata"]) or "none"),
     ]
-    output.table(found["path"], ("", ""), facts)
-    output.console.print(f"digest {found['digest']}", soft_wrap=True)
-    output.table("Stars", ("stars", "ratings", "share"), _shares(found["stars"], found["ratings"]))
+    terminal.table(found["path"], ("", ""), facts)
+    terminal.say(f"digest {found['digest']}")
+    terminal.table(
+        "Stars", ("stars", "ratings", "share"), _shares(found["stars"], found["ratings"])
+    )
     spreads = (("person", found["ratings_per_user"]), ("item", found["ratings_per_item"]))
     columns = list(found["ratings_per_user"])
-    output.table(
+    terminal.table(
         "Ratings per",
         ("", *columns),
         [(name, *(f"{spread[column]:g}" for column in columns)) for name, spread in spreads],
@@ -193,38 +192,28 @@ def _show(found: dict[str, Any]) -> None:
     if "domains" in found:
         _show_domains(found["domains"])
     for name, values in found["user_attributes"].items():
-        output.table(name, ("value", "people", "share"), _shares(values, found["users"]))
+        terminal.table(name, ("value", "people", "share"), _shares(values, found["users"]))
     if not found["user_attributes"]:
-        output.next_step("No user attributes: name a file of them with --users FILE.")
+        terminal.next_step("No user attributes: name a file of them with --users FILE.")
 
 
 def _show_domains(found: dict[str, dict[str, int]]) -> None:
     rows = [(name, *(f"{count:,}" for count in counts.values())) for name, counts in found.items()]
-    output.table("Domains", ("domain", "items", "ratings", "people"), rows)
+    terminal.table("Domains", ("domain", "items", "ratings", "people"), rows)
 
 
 def _show_cut(result: dict[str, Any]) -> None:
     _show_domains(result["domains"])
     left, out = result["left_out"], result["ratings_file"]
-    output.console.print(
+    terminal.say(
         f"Written to {out}, the items to {result['items_file']}; "
-        f"{left['items']:,} items of unknown genre with {left['ratings']:,} ratings are left out.",
-        soft_wrap=True,
-        markup=False,
+        f"{left['items']:,} items of unknown genre with {left['ratings']:,} ratings are left out."
     )
     first, second = map(shlex.quote, result["domains"])
-    output.next_step(
+    terminal.next_step(
         f"Next:  tacit fit xmap {out} --domain-column domain --source {first} "
         f"--target {second} --epsilon 1 --delta 1e-6 -o model.tacit"
     )
-
-
-def _show_download(result: dict[str, Any]) -> None:
-    output.console.print(
-        f"{result['name']} lies in {result['folder']}", soft_wrap=True, markup=False
-    )
-    output.console.print(result["licence"], markup=False)
-    output.next_step(f"Next:  tacit data describe {result['folder']}")
 
 
 def _shares(counts: dict[str, int], total: int) -> list[tuple[str, int, str]]:

@@ -1,18 +1,33 @@
-"""`tacit demo`: a tour of all designs on generated data, one screen each, offline."""
+"""`tacit demo`: a tour of all designs on generated data, one screen each, offline.
+
+`tacit reproduce`: every table, figure and bound of the papers, and the command that makes it.
+"""
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from tacit.cli import output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
-app = typer.Typer()
+app, reproducing = typer.Typer(), typer.Typer()
+HEAD = """`tacit reproduce --list` prints this index, `tacit reproduce PAPER ITEM` runs the command,
+and `tacit reproduce --all --quick` those that take minutes at most. Figures of both sides are in
+[results](results.md). This page is generated: a test compares it with the index.
+
+*exact*: computed without sampling. *bound*: a bound with its constants. *measured*: our figure
+beside the paper's, on other data where the paper's are not public. *refuted*: a claim that is
+false. FOLDER is where MovieLens lies."""
+QUICK = ("audit", "guarantee", "plan")
+"""Commands that take seconds or a few minutes."""
 _WIDEST = 78  # letters of a line: a screen of 80 columns never breaks one by itself
 _HEADINGS = {
     "asked": "What was asked",
@@ -45,34 +60,118 @@ def run(
     started = time.monotonic()
     tours = []
     for number, each in enumerate(chosen, 1):
-        with output.progress(design(each).title, 1, quiet=as_json) as advance:
+        with terminal.progress(design(each).title, 1, quiet=as_json) as advance:
             tours.append(_made(each))
             advance(1)
         if not as_json:
             _show(tours[-1], f"{number} of {len(chosen)}")
     seconds = round(time.monotonic() - started, 1)
-    output.emit({"tours": tours, "seconds": seconds}, as_json=as_json, render=_end)
+    terminal.emit({"tours": tours, "seconds": seconds}, as_json=as_json, render=_end)
 
 
 def _made(name: str) -> dict[str, Any]:
     from tacit.design import design
 
     found = design(name)
-    shown = output.plain(found.part("tour")())
+    shown = terminal.plain(found.part("tour")())
     return {"design": name, "title": found.title, "works_from": found.works_from, **shown}
 
 
 def _show(tour: dict[str, Any], place: str) -> None:
-    say = output.console.print
-    say(Text(f"{tour['title']} ({tour['design']}), {place}", style="bold"))
+    write = terminal.console.print
+    write(Text(f"{tour['title']} ({tour['design']}), {place}", style="bold"))
     for key, heading in _HEADINGS.items():
-        say(Text(f"\n{heading}", style="cyan"))
-        say(Text(tour[key]), width=min(_WIDEST, output.console.width))
-    say()
+        write(Text(f"\n{heading}", style="cyan"))
+        write(Text(tour[key]), width=min(_WIDEST, terminal.console.width))
+    write()
 
 
 def _end(result: dict[str, Any]) -> None:
-    output.console.print(
-        Text(f"{len(result['tours'])} designs in {result['seconds']:g} seconds.", style="dim")
-    )
-    output.next_step("Next:  tacit fit private ratings.csv --epsilon 1 -o m.tacit")
+    terminal.next_step(f"{len(result['tours'])} designs in {result['seconds']:g} seconds.")
+    terminal.next_step("Next:  tacit fit private ratings.csv --epsilon 1 -o m.tacit")
+
+
+@reproducing.command()
+def reproduce(
+    paper: Annotated[str | None, typer.Argument(help="A design, such as prec.")] = None,
+    item: Annotated[str | None, typer.Argument(help="As --list has it.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Show all items, run nothing.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run all commands.")] = False,
+    quick: Annotated[bool, typer.Option(help="Of --all, those that take minutes at most.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where ml-100k lies; default: TACIT_DATA.")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Make a figure of a paper again.
+
+    Every table, figure and bound that the papers print: what became of it, the command that makes
+    our figure, and the reason where there is none. docs/results.md has both figures.
+    """
+    rows = [row for row in index() if paper is None or row["paper"] == paper]
+    if not rows:
+        known = ", ".join(dict.fromkeys(row["paper"] for row in index()))
+        raise ConfigError(f"No paper '{paper}'. Known: {known}.")
+    if item is not None:
+        rows = [row for row in rows if row["item"] == item]
+        if not rows:
+            raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
+    if listed or not (everything or item):
+        terminal.emit({"rows": rows}, as_json=as_json, render=_listed)
+        return
+    commands = [row["command"] for row in rows if row["command"]]
+    if item is not None and not commands:
+        raise ConfigError(f"{item} cannot be made here: {rows[0]['reason']}.")
+    for command in dict.fromkeys(commands):
+        if everything and quick and shlex.split(command)[1] not in QUICK:
+            continue
+        _run(command, folder)
+
+
+def index() -> list[dict[str, str]]:
+    """Rows of all designs that have a paper."""
+    from tacit.design import design, names
+
+    found = [(name, design(name)) for name in names()]
+    return [
+        {"paper": name, **vars(printed)}
+        for name, each in found
+        if "reproduce" in each.parts
+        for printed in each.part("reproduce")
+    ]
+
+
+def page() -> str:
+    """The index as a page of the docs."""
+    lines = ["# Reproduce the papers", "", HEAD, ""]
+    for paper in dict.fromkeys(row["paper"] for row in index()):
+        lines += [f"## {paper}", "", "| item | status | command | reason |", "|---|---|---|---|"]
+        for row in index():
+            if row["paper"] == paper:
+                command = f"`{row['command']}`" if row["command"] else "–"
+                lines.append(f"| {row['item']} | {row['status']} | {command} | {row['reason']} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _run(command: str, folder: Path | None) -> None:
+    from tacit.cli.app import main
+
+    data = str(folder or os.environ.get("TACIT_DATA", ""))
+    if "FOLDER" in command and not data:
+        raise ConfigError("This needs MovieLens: name its folder with --folder, or set TACIT_DATA.")
+    if "two.csv" in command and not Path("two.csv").exists():
+        raise ConfigError(
+            "This needs two.csv here: tacit data domains FOLDER/ml-latest-small -o two.csv"
+        )
+    typer.echo(f"$ {command}", err=True)
+    code = main(shlex.split(command.replace("FOLDER", data))[1:])
+    if code:
+        raise typer.Exit(code)
+
+
+def _listed(result: dict[str, Any]) -> None:
+    columns = ("paper", "item", "status", "reason")
+    rows = [[row[name] for name in columns] for row in result["rows"]]
+    terminal.table("", columns, rows)
+    terminal.next_step("Next:  tacit reproduce PAPER ITEM  runs the command;  --json shows it.")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import options, output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError, DataError, PrivacyError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def explain(
             {"bytes": data, "meaning": meaning} for data, meaning in explained(asked, report, items)
         ],
     }
-    output.emit(result, as_json=as_json, render=partial(_show, own=own))
+    terminal.emit(result, as_json=as_json, render=partial(_show, own=own))
 
 
 def _campaign(
@@ -104,7 +104,7 @@ def _items(asked: Campaign, catalogue: Path) -> list[Any]:
     """The ids as the campaign has them: texts, or the integers they are written like."""
     from tacit.designs.sketches.messages import catalogue_digest
 
-    texts: list[Any] = options.ids_in([f"@{catalogue}"])
+    texts: list[Any] = terminal.ids_in([f"@{catalogue}"])
     try:
         whole: list[Any] = [int(text) for text in texts]
     except ValueError:
@@ -142,7 +142,7 @@ def _fields(asked: Campaign) -> dict[str, Any]:
 
 def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
     asked = result["campaign"]
-    output.table(
+    terminal.table(
         "What the recommender asks everybody",
         ("", "", ""),
         [
@@ -156,14 +156,12 @@ def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
 
     rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
     more = f" and {len(own) - 8} more" if len(own) > 8 else ""
-    output.console.print(
-        f"On the device, and never sent: {rated}{more}.", soft_wrap=True, markup=False
-    )
-    output.table(
+    terminal.say(f"On the device, and never sent: {rated}{more}.")
+    terminal.table(
         f"All that leaves the device: {result['size']} bytes",
         ("bytes", "what they mean"),
         [(row["bytes"], row["meaning"]) for row in result["bytes"]],
     )
-    output.next_step(
+    terminal.next_step(
         f"Next:  tacit guarantee sketches --epsilon {asked['epsilon']:g}  says what that promises."
     )

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import typer
 
-from tacit.cli.output import JSON, console, emit, progress, table
+from tacit.cli.terminal import JSON, console, emit, progress, say, table
 
 DISTRIBUTION = "tacit-rec"
 DATA_FOLDERS = ("ml-100k", "ml-latest-small")
@@ -179,4 +179,4 @@ def _show(result: dict[str, Any]) -> None:
         for check in result["checks"]
     ]
     table("", ("check", "state", "found"), rows)
-    console.print("All is well." if result["healthy"] else "Something has to be put right first.")
+    say("All is well." if result["healthy"] else "Something has to be put right first.")

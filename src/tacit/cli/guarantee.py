@@ -13,8 +13,8 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from tacit.cli import output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
         cards, following, useful = _of_design(what, given)
     else:
         cards, following, useful = _of_file(Path(what), given)
-    output.emit(
+    terminal.emit(
         {"guarantees": [card.to_dict() for card in refuted_first(cards)], "useful": useful},
         as_json=as_json,
         render=partial(_show, following=following),
@@ -163,13 +163,13 @@ def _show(result: dict[str, Any], *, following: str) -> None:
     for card in result["guarantees"]:
         frame = "bold red" if card["basis"] == "refuted" else "none"
         panel = Panel(_text(card), title=card["name"], title_align="left", border_style=frame)
-        output.console.print(panel)
+        terminal.console.print(panel)
     if not result["guarantees"]:
-        output.console.print("This model promises no privacy. It is there for comparison.")
+        terminal.say("This model promises no privacy. It is there for comparison.")
     if result["useful"]:
-        output.next_step(result["useful"])
+        terminal.next_step(result["useful"])
     if result["guarantees"] and following:
-        output.next_step(f"Next:  {following}")
+        terminal.next_step(f"Next:  {following}")
 
 
 def _text(card: dict[str, Any]) -> Text:

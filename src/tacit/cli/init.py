@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import options, output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ file = "{model}"
 
 
 @app.command()
-@options.reads_ratings
+@terminal.reads_ratings
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: options.Source,
+    source: terminal.Source,
     epsilon: Annotated[
         float, typer.Option(help="Nats for a person's whole profile; inf: no privacy.")
     ] = 1.0,
@@ -66,7 +66,7 @@ def init(
     _ = model.settings  # refuses bad ones before the file is read
     _check_free(folder)
     ratings = source.read(catalogue=catalogue, domains=False)
-    with output.progress("Fitting", None, quiet=as_json):
+    with terminal.progress("Fitting", None, quiet=as_json):
         model.fit(ratings)
     keys = _write(folder, tenant, model)
     (card,) = model.guarantees()
@@ -82,7 +82,7 @@ def init(
         "keys": keys,
         "first_list": _first_list(model, keys[PERSON]),
     }
-    output.emit(result, as_json=as_json, render=_show)
+    terminal.emit(result, as_json=as_json, render=_show)
 
 
 def _tenant(folder: Path) -> str:
@@ -135,18 +135,14 @@ def _first_list(model: Private, key: str) -> str:
 
 
 def _show(result: dict[str, Any]) -> None:
-    output.console.print(
+    terminal.say(
         f"Wrote {result['folder']}: tacit.toml, keys, and private lists of {result['items']:,} "
-        f"items. {result['first_line']}",
-        soft_wrap=True,
-        markup=False,
+        f"items. {result['first_line']}"
     )
     for name, key in result["keys"].items():
-        output.console.print(f"  key of {name}: {key}", soft_wrap=True, markup=False)
-    output.console.print(
+        terminal.say(f"  key of {name}: {key}")
+    terminal.say(
         "The keys are not shown again. In another terminal, the first list, from two items rated "
-        f"with the most stars:\n  {result['first_list']}",
-        soft_wrap=True,
-        markup=False,
+        f"with the most stars:\n  {result['first_list']}"
     )
-    output.next_step(f"Next:  tacit serve {shlex.quote(str(result['folder']))}")
+    terminal.next_step(f"Next:  tacit serve {shlex.quote(str(result['folder']))}")

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output
-from tacit.cli.ledger_changes import advance, backup, create, open_budget, restore, token
-from tacit.cli.ledger_rows import Second, Where, budget_row, emit, show_budgets
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.ledger_changes import (
+    Second,
+    Where,
+    advance,
+    backup,
+    budget_row,
+    create,
+    emit,
+    open_budget,
+    restore,
+    show_budgets,
+    token,
+)
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError, PrivacyError
 
 if TYPE_CHECKING:
@@ -38,7 +49,7 @@ def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
     found = _inspected(where, second)
     budgets = [budget_row(balance) for balance in found.balances]
     result = {**_summary(found), "budgets": budgets, "states": found.states}
-    emit(result, where, second, as_json=as_json, render=_show)
+    emit(result, where, second, as_json, lambda: _show(result))
 
 
 @app.command()
@@ -49,7 +60,7 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     Exit code 5 if anything is wrong.
     """
     result = _summary(_inspected(where, second))
-    emit(result, where, second, as_json=as_json, render=_report)
+    emit(result, where, second, as_json, lambda: _report(result))
     if not result["sound"]:
         raise typer.Exit(PrivacyError.exit_code)
 
@@ -72,9 +83,9 @@ def export(
     if to is not None:
         from tacit.writing import write_whole
 
-        write_whole(to, (json.dumps(output.plain(document), indent=1) + "\n").encode())
+        write_whole(to, (json.dumps(terminal.plain(document), indent=1) + "\n").encode())
         document = {**_summary(found), "written": to}
-    emit(document, where, second, as_json=as_json, render=_wrote)
+    emit(document, where, second, as_json, lambda: _wrote(document))
 
 
 def _inspected(where: str, second: str | None) -> Inspection:
@@ -100,22 +111,22 @@ def _show(result: dict[str, Any]) -> None:
     show_budgets(f"Budgets, epoch {result['epoch']}", result["budgets"])
     if result["states"]:
         rows = [(kept.name, kept.size, kept.sequence) for kept in result["states"]]
-        output.table("Kept states", ("name", "bytes", "of entry"), rows)
+        terminal.table("Kept states", ("name", "bytes", "of entry"), rows)
     _report(result)
 
 
 def _report(result: dict[str, Any]) -> None:
     if result["sound"]:
-        output.console.print(
+        terminal.say(
             f"Sound: {result['entries_read']} entries replayed, {result['releases']} releases, and "
             "the second place agrees."
         )
         return
-    output.console.print("Not sound: this ledger must not be spent from.", style="bold red")
+    terminal.console.print("Not sound: this ledger must not be spent from.", style="bold red")
     for problem in result["problems"]:
-        output.console.print(f"  - {problem}", soft_wrap=True)
+        terminal.say(f"  - {problem}")
 
 
 def _wrote(result: dict[str, Any]) -> None:
     _report(result)
-    output.console.print(f"The log is in {result['written']}.", soft_wrap=True)
+    terminal.say(f"The log is in {result['written']}.")

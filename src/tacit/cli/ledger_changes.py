@@ -1,26 +1,104 @@
-"""`tacit ledger create`, `open-budget`, `advance`, `token`: what an operator does to a ledger."""
+"""`tacit ledger create`, `open-budget`, `advance`, `token`: what an operator does to a ledger.
+
+Also where a ledger is, and a budget as a row, as its commands share them.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output
-from tacit.cli.ledger_rows import Second, Where, again, budget_row, emit, show_budgets
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError, OutputError
 
 if TYPE_CHECKING:
-    from tacit.ledger import Cap, Holder
+    from tacit.ledger import Balance, Cap, Holder
 
+Where = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://HOST/DATABASE.")
+]
+Second = Annotated[
+    str | None,
+    typer.Option(
+        help="The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by "
+        "default LEDGER.head for a file."
+    ),
+]
 KeyFile = Annotated[
     Path | None,
     typer.Option("--operator-key", help="The file with the operator's key, which makes epochs."),
 ]
+
+
+def budget_row(balance: Balance) -> dict[str, Any]:
+    """Amounts in millionths, deltas in steps of 1e-18."""
+    return {
+        "number": balance.number,
+        "tenant": balance.holder.tenant,
+        "kind": balance.holder.kind,
+        "name": balance.holder.name,
+        "unit": balance.cap.unit.value,
+        "cap": balance.cap.amount,
+        "spent": balance.spent,
+        "delta_cap": balance.cap.delta,
+        "delta_spent": balance.delta_spent,
+        "epoch_cap": balance.cap.per_epoch,
+        "epoch_spent": balance.epoch_spent,
+    }
+
+
+def show_budgets(title: str, budgets: Iterable[dict[str, Any]]) -> None:
+    """A table with exact decimals."""
+    columns = ("tenant", "kind", "name", "unit", "cap", "spent", "in this epoch", "of at most")
+    rows = [
+        (
+            *(row[name] for name in ("tenant", "kind", "name", "unit")),
+            *(_amount(row["cap"], row["delta_cap"]), _amount(row["spent"], row["delta_spent"])),
+            *(_amount(row["epoch_spent"]), _amount(row["epoch_cap"])),
+        )
+        for row in budgets
+    ]
+    terminal.table(title, columns, rows)
+
+
+def again(where: str, second: str | None) -> str:
+    """The ledger as it is typed in the next command; an address may hold a password."""
+    shown = where if "://" not in where else "LEDGER"
+    if second is None:
+        return shown
+    return f"{shown} --second {second if '://' not in second else 'SECOND'}"
+
+
+def emit(
+    result: dict[str, Any],
+    where: str,
+    second: str | None,
+    as_json: bool,
+    show: Callable[[], None],
+) -> None:
+    """A command's result, with a warning where one restore moves store and second place back."""
+    from tacit.ledger.opening import TOGETHER, together
+
+    warnings = [TOGETHER] if together(where, second) else []
+    for warning in () if as_json else warnings:  # with --json they stand in the object
+        typer.echo(f"Warning: {warning}", err=True)
+    terminal.emit({**result, "warnings": warnings}, as_json=as_json, render=lambda _: show())
+
+
+def _amount(steps: int | None, delta: int = 0) -> str | None:
+    """Exact decimals; a delta to three digits: "1 (delta 1e-06)"."""
+    if steps is None:
+        return None
+    from decimal import Decimal
+
+    text = f"{Decimal(steps).scaleb(-6).normalize():f}"
+    return f"{text} (delta {delta / 1e18:.3g})" if delta else text
 
 
 def create(
@@ -38,13 +116,18 @@ def create(
     operator = None if key is None else anchor_of(key)
     with open_ledger(where, second=second, operator=operator) as ledger:
         result = {"ledger": ledger.head.ledger, "head": ledger.head.hash, "epochs": key is not None}
-    emit(
-        {**result, "operator_key": operator_key, "new_key": new},
-        where,
-        second,
-        as_json=as_json,
-        render=lambda found: _show_created(found, again(where, second)),
-    )
+
+    def show() -> None:
+        terminal.say(f"A new ledger: {result['ledger']}.")
+        if new:
+            terminal.say(
+                f"The operator's key is in {operator_key}. Keep a copy away from this machine: "
+                "without it no epoch can begin, and anyone who has it can begin one."
+            )
+        open_one = f"tacit ledger open-budget {again(where, second)} --tenant T --dataset NAME"
+        terminal.next_step(f"Next:  {open_one} --epsilon 2")
+
+    emit({**result, "operator_key": operator_key, "new_key": new}, where, second, as_json, show)
 
 
 def open_budget(
@@ -75,13 +158,12 @@ def open_budget(
         for holder in holders:
             ledger.open_budget(holder, cap)
         budgets = [budget_row(ledger.balance(holder)) for holder in holders]
-    emit(
-        {"budgets": budgets},
-        where,
-        second,
-        as_json=as_json,
-        render=lambda found: _show_opened(found, again(where, second)),
-    )
+
+    def show() -> None:
+        show_budgets("Open", budgets)
+        terminal.next_step(f"Next:  tacit ledger show {again(where, second)}")
+
+    emit({"budgets": budgets}, where, second, as_json, show)
 
 
 def advance(
@@ -105,13 +187,8 @@ def advance(
         if operator_key is not None:
             token = token_of(_key(operator_key), ledger.epoch + 1)
         result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
-    emit(
-        result,
-        where,
-        second,
-        as_json=as_json,
-        render=lambda found: output.console.print(f"Epoch {found['epoch']} has begun."),
-    )
+    said = f"Epoch {result['epoch']} has begun."
+    emit(result, where, second, as_json, lambda: terminal.say(said))
 
 
 def backup(
@@ -126,14 +203,8 @@ def backup(
     from tacit.ledger.backup import backup as copy
 
     copy(where, to)
-    output.emit(
-        {"ledger": where, "written": to},
-        as_json=as_json,
-        render=lambda found: output.next_step(
-            f"Wrote {found['written']}. If the ledger is lost:  tacit ledger restore {where} "
-            f"--source {found['written']}"
-        ),
-    )
+    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
+    terminal.answer({"ledger": where, "written": to}, after=f"Wrote {to}. {lost}", as_json=as_json)
 
 
 def restore(
@@ -150,16 +221,10 @@ def restore(
     from tacit.ledger.backup import restore as put
 
     checked = put(source, where, second=second).verification
-    emit(
-        {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries},
-        where,
-        second,
-        as_json=as_json,
-        render=lambda found: output.next_step(
-            f"Restored {found['entries']} entries. Next:  tacit ledger verify "
-            f"{again(where, second)}"
-        ),
-    )
+    result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
+    verify = f"tacit ledger verify {again(where, second)}"
+    said = f"Restored {checked.entries} entries. Next:  {verify}"
+    emit(result, where, second, as_json, lambda: terminal.next_step(said))
 
 
 def token(
@@ -174,7 +239,7 @@ def token(
     from tacit.ledger import token_of
 
     result = {"epoch": epoch, "token": token_of(_key(operator_key), epoch)}
-    output.emit(result, as_json=as_json, render=lambda found: typer.echo(found["token"]))
+    terminal.emit(result, as_json=as_json, render=lambda found: typer.echo(found["token"]))
 
 
 def _exists(where: str, second: str | None) -> bool:
@@ -237,21 +302,3 @@ def _holders(tenant: str, datasets: list[str], subjects: list[str]) -> list[Hold
     if not holders:
         raise ConfigError("Say whose budget:  --dataset NAME  or  --subject NAME.")
     return list(dict.fromkeys(holders))
-
-
-def _show_created(result: dict[str, Any], where: str) -> None:
-    output.console.print(f"A new ledger: {result['ledger']}.", soft_wrap=True)
-    if result["new_key"]:
-        output.console.print(
-            f"The operator's key is in {result['operator_key']}. Keep a copy away from this "
-            "machine: without it no epoch can begin, and anyone who has it can begin one.",
-            soft_wrap=True,
-        )
-    output.next_step(
-        f"Next:  tacit ledger open-budget {where} --tenant T --dataset NAME --epsilon 2"
-    )
-
-
-def _show_opened(result: dict[str, Any], where: str) -> None:
-    show_budgets("Open", result["budgets"])
-    output.next_step(f"Next:  tacit ledger show {where}")

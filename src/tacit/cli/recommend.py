@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import options, output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError, DataError
 
 app = typer.Typer()
@@ -57,11 +57,9 @@ def recommend(
     show_release: Annotated[
         bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")
     ] = False,
-    item: Annotated[str | None, typer.Option(help="Column of the item's id.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of the stars.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
-    ] = None,
+    item: terminal.Item = None,
+    rating: terminal.Stars = None,
+    delimiter: terminal.Delimiter = None,
     as_json: JSON = False,
 ) -> None:
     """Recommend items to a person who need not have been in training; rated items are left out.
@@ -90,13 +88,13 @@ def recommend(
     own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
     wanted: dict[str, Any] = {
         "n": n,
-        "exclude": _known(fitted, options.ids_in(exclude or [])),
-        "candidates": _known(fitted, options.ids_in(candidates)) if candidates else None,
+        "exclude": _known(fitted, terminal.ids_in(exclude or [])),
+        "candidates": _known(fitted, terminal.ids_in(candidates)) if candidates else None,
         **({} if target is None else {"target": target}),
     }
     sent: dict[str, Any] = {"computed": "here"}
     if about:
-        values = options.pairs(about, "--about")
+        values = terminal.pairs(about, "--about")
         found, sent = _from_letter(fitted, own, values, memory or _beside(history), at, wanted)
     elif isinstance(lists, Private):  # its file is public: wherever it is, nothing is sent
         found = fitted.recommend(history=own, **wanted)
@@ -130,7 +128,7 @@ def recommend(
     }
     if not (show_release or as_json):
         result["release"] = None
-    output.emit(result, as_json=as_json, render=_show)
+    terminal.emit(result, as_json=as_json, render=_show)
 
 
 def _from_letter(
@@ -247,65 +245,65 @@ def _show(result: dict[str, Any]) -> None:
     names = ["rank", "item_id", *(["title"] if titled else [])]
     names += ["stars"] if explained else ["score"]
     names += ["because you liked"] if reasons else []
-    output.table(
+    terminal.table(
         "",
         ["item" if name == "item_id" else name for name in names],
         [[_entry_of(row, name) for name in names] for row in rows],
     )
     if explained and any(a["stars"] < b["stars"] for a, b in pairwise(rows)):
-        output.console.print(
+        terminal.say(
             "The order is not that of stars: it also depends on how many people rate an "
             "item at all."
         )
     if result["useful"]:
-        output.console.print(result["useful"], style="dim", markup=False)
+        terminal.console.print(result["useful"], style="dim", markup=False)
     if not result["personal"]:
-        output.console.print(
+        terminal.say(
             "Everyone gets this list: the model was fitted to too few people for personal lists."
         )
     if explained and not all(entry["because"] for entry in rows):
-        output.console.print(
+        terminal.say(
             "Where a reason is empty, nothing you liked adds to the predicted stars: "
             "they come from "
             "the item's own mean and from what you disliked."
         )
     if result["unknown_items"]:
-        output.console.print(f"{result['unknown_items']} rated items are not in the model.")
+        terminal.say(f"{result['unknown_items']} rated items are not in the model.")
     if result.get("notice"):
-        output.console.print(result["notice"])
+        terminal.say(result["notice"])
     if result.get("memory"):
-        output.console.print(
+        terminal.say(
             f"What this device decided is kept in {result['memory']}, and its secret in "
-            f"{result['memory']}.account: keep both, and as private as the ratings.",
-            soft_wrap=True,
-            markup=False,
+            f"{result['memory']}.account: keep both, and as private as the ratings."
         )
     if result["computed"] == "before the first letter":
-        output.console.print(
+        terminal.say(
             "This is what most people like: this device has sent no letter yet. The "
             "first one is due at "
             f"{result['due']}, whatever is rated until then."
         )
-        output.next_step(f"Next:  --as-of {result['due'][:19]} --show-release  shows it now.")
+        terminal.next_step(f"Next:  --as-of {result['due'][:19]} --show-release  shows it now.")
         return
     if result["shown"] is None:
-        output.console.print(
+        terminal.say(
             f"Computed {result['computed']} from {result['rated']} ratings; nothing was sent "
             "anywhere."
         )
         if any("because" in entry for entry in result["items"]):
-            output.next_step(f"Next:  tacit guarantee {result['model']}  shows who is protected.")
+            terminal.next_step(f"Next:  tacit guarantee {result['model']}  shows who is protected.")
         if result["item_table"] and result["computed"] == "here":
-            output.next_step("Next:  --at-device makes the list as a device does: nothing leaves.")
+            terminal.next_step(
+                "Next:  --at-device makes the list as a device does: nothing leaves."
+            )
         elif result["hides"]:
-            output.next_step("Next:  --about NAME=VALUE makes the list from an obfuscated release.")
+            terminal.next_step(
+                "Next:  --about NAME=VALUE makes the list from an obfuscated release."
+            )
         return
-    output.console.print(
-        f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings."
-    )
+    terminal.say(f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings.")
     if result["release"] is None:
-        output.next_step("Next:  --show-release prints the bytes that would leave the device.")
+        terminal.next_step("Next:  --show-release prints the bytes that would leave the device.")
         return
-    output.console.print("The letter, byte for byte:")
-    output.console.print(result["release"], soft_wrap=True, markup=False)
-    output.next_step(f"Next:  tacit guarantee {result['model']}  shows what they hide.")
+    terminal.say("The letter, byte for byte:")
+    terminal.say(result["release"])
+    terminal.next_step(f"Next:  tacit guarantee {result['model']}  shows what they hide.")

@@ -1,4 +1,7 @@
-"""`tacit serve`: the HTTP service, from a folder or on generated data."""
+"""`tacit serve`: the HTTP service, from a folder or generated data; `tacit keys`: who may ask it.
+
+The keys are those of staff: the service makes the keys of people itself.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,25 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.service.settings import Settings
 
 app = typer.Typer(help="Serve recommendations over HTTP, with budgets that survive.")
+keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
+Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
+FILE = "keys.json"
 
 
 @app.command()
@@ -66,6 +75,7 @@ def serve(
     in tacit.toml. The log is written to standard error, as JSON, without names or contents.
     """
     from tacit.service.serving import serve as run
+    from tacit.service.settings import Settings
 
     given = {
         "host": host,
@@ -76,18 +86,12 @@ def serve(
         "visitors": visitors if visitors is not None or not demo else True,
         "behind_tls": behind_tls,
     }
-    with _folder(folder, demo=demo) as (found, keys):
-        settings = _gathered(found, given)
+    with _folder(folder, demo=demo) as (found, made):
+        settings = Settings.gather(found.absolute(), given, os.environ)
         warnings = list(_warnings(settings))
         for warning in () if as_json else warnings:  # with --json they stand in the object
             typer.echo(f"Warning: {warning}", err=True)
-        run(settings, lambda address: _tell(settings, address, keys, warnings, as_json=as_json))
-
-
-def _gathered(folder: Path, given: dict[str, Any]) -> Settings:
-    from tacit.service.settings import Settings
-
-    return Settings.gather(folder.absolute(), given, os.environ)
+        run(settings, lambda address: _tell(settings, address, made, warnings, as_json=as_json))
 
 
 @contextmanager
@@ -154,7 +158,7 @@ def _tell(
     }
     if as_json:
         # One line, so that a program that started the service knows where the object ends.
-        sys.stdout.write(json.dumps(output.plain(result)) + "\n")
+        sys.stdout.write(json.dumps(terminal.plain(result)) + "\n")
     else:
         _show(result)
     sys.stdout.flush()
@@ -163,13 +167,106 @@ def _tell(
 def _show(result: dict[str, Any]) -> None:
     lines = [("page", f"{result['address']}/"), ("interface", result["openapi"])]
     lines += [(f"key of the {role}", key) for role, key in result["keys"].items()]
-    output.console.print(f"Serving {result['folder']}", soft_wrap=True)
+    terminal.say(f"Serving {result['folder']}")
     for name, value in lines:
-        output.console.print(f"  {name + ':':<21} {value}", soft_wrap=True)
+        terminal.say(f"  {name + ':':<21} {value}")
     if result["keys"]:
-        output.next_step(
+        terminal.next_step(
             "Open the page. Or as the operator:  "
             f'curl -H "Authorization: Bearer KEY" {result["address"]}/api/privacy/budgets'
         )
     else:
-        output.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
+        terminal.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
+
+
+class Staff(StrEnum):
+    """The roles that have keys in the file."""
+
+    OPERATOR = "operator"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+    VENDOR = "vendor"
+
+
+@keys.callback()
+def _commands() -> None:
+    """A running service notices a changed file at the next request."""
+
+
+@keys.command()
+def add(
+    folder: Folder,
+    name: Name,
+    role: Annotated[Staff, typer.Option(help="What the key may do; see docs/service.md.")],
+    as_json: JSON = False,
+) -> None:
+    """Make a key and show it once: the file stores only its hash."""
+    from tacit.service.deployment import tenant_of
+    from tacit.service.keys import Role, add_key
+
+    tenant = tenant_of(folder)
+    key = add_key(folder / FILE, name, Role(role.value), tenant)
+    terminal.answer(
+        {"name": name, "role": role.value, "tenant": tenant, "key": key},
+        key,
+        after=f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
+        "Authorization: Bearer KEY",
+        as_json=as_json,
+    )
+
+
+@keys.command("list")
+def list_keys(folder: Folder, as_json: JSON = False) -> None:
+    """List the names of the keys, never the keys."""
+    from tacit.service.deployment import tenant_of
+    from tacit.service.keys import read_keys
+
+    tenant_of(folder)
+    columns = ("name", "role", "tenant", "revoked")
+    rows = [{name: getattr(key, name) for name in columns} for key in read_keys(folder / FILE)]
+    terminal.emit({"folder": folder, "keys": rows}, as_json=as_json, render=_listed)
+
+
+@keys.command()
+def revoke(folder: Folder, name: Name, as_json: JSON = False) -> None:
+    """Revoke a key. Its name cannot be used again, so that logs stay unambiguous."""
+    from tacit.service.deployment import tenant_of
+    from tacit.service.keys import revoke_key
+
+    tenant_of(folder)
+    revoke_key(folder / FILE, name)
+    said = f"The key of '{name}' is not known any more, from the next request on."
+    terminal.answer({"name": name, "revoked": True}, said, as_json=as_json)
+
+
+@keys.command()
+def vendor(
+    folder: Folder,
+    file: Annotated[str, typer.Option(help="Where the private key goes.")] = "vendor.pem",
+    as_json: JSON = False,
+) -> None:
+    """Make the key a vendor signs with, and show its public half."""
+    from tacit.designs.pdap.serve.signatures import new_vendor_key
+    from tacit.service.deployment import tenant_of
+
+    tenant_of(folder)
+    public = new_vendor_key(folder / file)
+    terminal.answer(
+        {"file": folder / file, "public_key": public},
+        public,
+        after="Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, "
+        "which stays here, as key in  [vendors.YOURS].",
+        as_json=as_json,
+    )
+
+
+def _listed(result: dict[str, Any]) -> None:
+    if not result["keys"]:
+        terminal.say("There is no key yet.")
+        terminal.next_step(f"tacit keys add {result['folder']} NAME --role operator")
+        return
+    rows = [
+        (key["name"], key["role"], key["tenant"], "revoked" if key["revoked"] else "in use")
+        for key in result["keys"]
+    ]
+    terminal.table("Keys", ("name", "role", "tenant", "state"), rows)

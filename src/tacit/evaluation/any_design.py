@@ -11,12 +11,20 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tacit.design import Command, Design, Run, model_class, option, options_of, usefulness
-from tacit.evaluation.fitted import OUT, private_summary, promised
-from tacit.evaluation.list_runs import LEAST_SEEDS, Contender, ListRow, evaluate_lists
-from tacit.evaluation.manifest import REPORT, SEED, WORKERS, manifest
+from tacit.evaluation.lists import LEAST_SEEDS, Contender, ListRow, evaluate_lists
 from tacit.evaluation.page import write_result
-from tacit.evaluation.result import Result, Table
-from tacit.evaluation.verdict import Verdict
+from tacit.evaluation.result import (
+    OUT,
+    REPORT,
+    SEED,
+    WORKERS,
+    Result,
+    Table,
+    Verdict,
+    manifest,
+    private_summary,
+    promised,
+)
 
 
 def commands(design: Design) -> dict[str, Command]:

@@ -22,11 +22,9 @@ from tacit.data.ratings import Ratings
 from tacit.design import Entry
 from tacit.errors import ConfigError, TacitError
 from tacit.evaluation.compare_measures import attacked, judged
-from tacit.evaluation.intervals import mean_interval
-from tacit.evaluation.list_runs import PENALTIES
-from tacit.evaluation.lists import LIST_LENGTH, list_trial
+from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, list_trial
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import Result
+from tacit.evaluation.result import Result, mean_interval
 from tacit.extensions import METRICS, installed
 
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")

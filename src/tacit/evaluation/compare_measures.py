@@ -13,9 +13,8 @@ from tacit.auditing.attacks.any_model.game import membership
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import Entry
-from tacit.evaluation.accuracy import rmse
-from tacit.evaluation.lists import LIST_LENGTH, SHARE, ListTrial, lists_of
-from tacit.evaluation.ranking import coverage, ndcg_by_person, ranking_metrics
+from tacit.evaluation.lists import LIST_LENGTH, SHARE, ListTrial, lists_of, stars_of
+from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
 from tacit.extensions import METRICS, installed
 
 _ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
@@ -76,15 +75,7 @@ def _rmse(entry: Entry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: i
         train, test, people = split.train, split.test, np.unique(split.test.users).astype(np.int64)
         fitted = _made(entry)
         fitted.fit(train)
-    predicted, truth = [], []
-    for person in people.tolist():
-        rows = slice(test.offsets[person], test.offsets[person + 1])
-        items = test.item_ids[test.items[rows]].tolist()
-        predicted.append(fitted.predict(items, test.user_ids[[person]].tolist()[0]))
-        truth.append(test.values[rows])
-    stars = np.concatenate(predicted)
-    stars = np.where(np.isnan(stars), train.values.mean(), stars)
-    return rmse(np.concatenate(truth), np.clip(stars, test.scale.minimum, test.scale.maximum))
+    return rmse(*stars_of(fitted, train, test, people))
 
 
 def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:

@@ -5,12 +5,20 @@ One domain     a random 20 % of each person's likes are held out, at least one, 
                At most `MOST_PEOPLE` test people, drawn at random.
 Two domains    20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
                target domain; candidates are all its items. No other person loses a rating.
+
+Several recommenders on the same splits are told by what each keeps of a rival's gain.
+
+Gain    NDCG@10 above popularity, which counts likes.
+Rival   the strongest plain method without privacy, its penalty the best of `PENALTIES` on the test
+        people themselves: EASE in one domain, a ridge regression from the source to the target
+        domain in two. A contender's own settings are never chosen so.
+Kept    a contender's gain as a share of the rival's; below 0 for lists worse than popularity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,17 +27,24 @@ from scipy import sparse
 
 from tacit.data.domains import cross_domain_split, items_in, straddlers
 from tacit.data.ratings import Ratings
-from tacit.data.splits import Split, random_per_user
-from tacit.errors import DataError
-from tacit.evaluation.accuracy import rmse
-from tacit.evaluation.ranking import ranking_metrics
+from tacit.data.splits import Split, default_split, random_per_user
+from tacit.errors import ConfigError, DataError
+from tacit.evaluation.metrics import mae, ranking_metrics, rmse
+from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.result import mean_interval
 from tacit.recommenders.base import Recommender
+from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
+from tacit.recommenders.files import model_kinds, model_reader
 
 SHARE = 0.2
 MOST_PEOPLE = 1500
 LIST_LENGTH = 10
+PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
+LEAST_SEEDS = 6
+"""Seeds to ask for where an interval is to say much."""
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,24 +125,190 @@ def lists_of(
     return lists
 
 
-def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = False) -> ListFigures:
-    """Fit on `trial.train`; lists of ten, and the error of predictions if they are stars.
+def top_quarter(test: Ratings, people: Ints) -> sparse.csr_array:
+    """(people, items) 1 for each held-out rating in the top quarter of the scale."""
+    matrix = test.matrix[people]
+    liked = (matrix.data >= test.scale.minimum + 0.75 * test.scale.span).astype(float)
+    return sparse.csr_array((liked, matrix.indices, matrix.indptr), shape=matrix.shape)
 
-    Predictions are clipped to the scale; the mean star of training stands in where there is none.
-    """
+
+def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = False) -> ListFigures:
+    """Fit on `trial.train`; lists of ten, and the error of predictions if they are stars."""
     recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     found = ranking_metrics(lists, trial.relevant)
-    return ListFigures(found.ndcg, found.recall, _error(recommender, trial) if stars else None)
+    predicted = (recommender, trial.train, trial.test, trial.people)
+    return ListFigures(found.ndcg, found.recall, rmse(*stars_of(*predicted)) if stars else None)
 
 
-def _error(recommender: Recommender, trial: ListTrial) -> float:
-    test, predicted, truth = trial.test, [], []
-    for person in trial.people:
+def stars_of(
+    recommender: Recommender, train: Ratings, test: Ratings, people: Ints
+) -> tuple[Floats, Floats]:
+    """True stars of all held-out ratings of these people, and what was predicted for them.
+
+    Predictions are clipped to the scale; the mean star of training stands in where there is none.
+    """
+    predicted, truth = [], []
+    for person in people:
         rows = slice(test.offsets[person], test.offsets[person + 1])
         items = test.item_ids[test.items[rows]].tolist()
         predicted.append(recommender.predict(items, test.user_ids[[person]].tolist()[0]))
         truth.append(test.values[rows])
     stars = np.concatenate(predicted)
-    stars = np.where(np.isnan(stars), trial.train.values.mean(), stars)
-    return rmse(np.concatenate(truth), np.clip(stars, test.scale.minimum, test.scale.maximum))
+    stars = np.where(np.isnan(stars), train.values.mean(), stars)
+    return np.concatenate(truth), np.clip(stars, test.scale.minimum, test.scale.maximum)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A recommender by its name in a model file, with its settings.
+
+    epsilon: None without noise. several: settings of which the best counts, chosen on the test
+    people. stars: whether its predictions are stars.
+    """
+
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: float | None = None
+    several: tuple[Mapping[str, Any], ...] = ({},)
+    stars: bool = False
+
+    def variants(self) -> tuple[Recommender, ...]:
+        """One unfitted recommender for each of `several`."""
+        kind = model_reader(self.model)
+        if kind is None:
+            raise ConfigError(f"No recommender '{self.model}'. Known: {', '.join(model_kinds())}.")
+        return tuple(kind(**{**self.settings, **each}) for each in self.several)
+
+
+POPULARITY = Contender("popularity", {"likes": True})
+
+
+@dataclass(frozen=True)
+class ListRow:
+    """Means over the seeds. low, high: a 95 % interval of NDCG@10. rmse: None for scores that are
+    no stars. kept: None of popularity, and where the rival gains nothing."""
+
+    model: str
+    epsilon: float | None
+    ndcg: float
+    recall: float
+    rmse: float | None
+    low: float
+    high: float
+    kept: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def rival(source: str | None = None, target: str | None = None) -> Contender:
+    """EASE in one domain, a ridge regression between two."""
+    several = tuple({"penalty": penalty} for penalty in PENALTIES)
+    if source is None or target is None:
+        return Contender("ease", several=several)
+    return Contender("ridge", {"source": source, "target": target}, several=several)
+
+
+def evaluate_lists(
+    ratings: Ratings,
+    contenders: Iterable[Contender],
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    seeds: Sequence[int] = range(LEAST_SEEDS),
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[ListRow, ...]:
+    """Popularity, the rival, and the contenders, each on every split; one step for each of them.
+
+    source, target: both or neither. seeds: of the splits; noise takes none. A contender that is
+    popularity or of the rival's name stands in its place in the rows and is not run again.
+    """
+    if (source is None) != (target is None):
+        raise ConfigError("Name both --source and --target, or neither.")
+    if not seeds:
+        raise ConfigError("The evaluation needs at least one seed.")
+    best = rival(source, target)
+    others = [each for each in contenders if each.model not in (POPULARITY.model, best.model)]
+    running = (POPULARITY, best, *others)
+    tasks = [(seed, contender) for contender in running for seed in seeds]
+    with Pool((ratings, source, target), workers=workers) as pool:
+        found = pool.run(_judge, tasks, progress or (lambda _: None))
+    by_contender = [_best(found[at : at + len(seeds)]) for at in range(0, len(found), len(seeds))]
+    floor, top = (float(np.mean([each.ndcg for each in by_contender[at]])) for at in (0, 1))
+    return tuple(
+        _row(contender, figures, floor, top)
+        for contender, figures in zip(running, by_contender, strict=True)
+    )
+
+
+def _judge(
+    experiment: tuple[Ratings, str | None, str | None], seed: int, contender: Contender
+) -> list[ListFigures]:
+    ratings, source, target = experiment
+    trial = list_trial(ratings, source=source, target=target, seed=seed)
+    return [judge_lists(each, trial, stars=contender.stars) for each in contender.variants()]
+
+
+def _best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
+    """The figures, one for each seed, of the settings with the best mean NDCG."""
+    variants = [list(each) for each in zip(*by_seed, strict=True)]
+    return max(variants, key=lambda figures: float(np.mean([each.ndcg for each in figures])))
+
+
+def _row(contender: Contender, figures: Sequence[ListFigures], floor: float, top: float) -> ListRow:
+    interval = mean_interval([each.ndcg for each in figures], bounds=(0.0, 1.0))
+    gain = None if contender is POPULARITY or top <= floor else interval.mean - floor
+    errors = [each.rmse for each in figures if each.rmse is not None]
+    return ListRow(
+        contender.model,
+        contender.epsilon,
+        interval.mean,
+        float(np.mean([each.recall for each in figures])),
+        float(np.mean(errors)) if errors else None,
+        interval.low,
+        interval.high,
+        None if gain is None else gain / (top - floor),
+    )
+
+
+def judge(recommender: Recommender, split: Split, *, n: int = 10) -> dict[str, float | None]:
+    """Fit on `split.train`; errors on the held-out ratings and metrics of lists of n.
+
+    Relevant is a held-out rating in the top quarter of the scale. RMSE and MAE are of scores in
+    stars; for a recommender whose scores are not stars (popularity) they are left out.
+    """
+    train, test = split.train, split.test
+    people = np.flatnonzero((np.diff(test.offsets) > 0) & (np.diff(train.offsets) > 0))
+    if not len(people):
+        raise DataError("nobody has ratings on both sides of the split", fix="Use more ratings.")
+    recommender.fit(train)
+    lists = lists_of(recommender, train, people, n=n)
+    found = ranking_metrics(lists, top_quarter(test, people))
+    in_stars = not isinstance(recommender, Popularity)
+    stars = stars_of(recommender, train, test, people) if in_stars else None
+    return {
+        "rmse": None if stars is None else rmse(*stars),
+        "mae": None if stars is None else mae(*stars),
+        **{name: getattr(found, name) for name in ("ndcg", "recall", "mrr", "coverage")},
+    }
+
+
+def evaluate_baselines(
+    ratings: Ratings, *, n: int, seed: int, progress: Progress
+) -> tuple[str, list[dict[str, Any]]]:
+    """The split that was used, and a row per baseline."""
+    split = default_split(ratings, seed=seed)
+    rows = []
+    recommenders: dict[str, Recommender] = {
+        "popularity": Popularity(),
+        "item-mean": ItemMean(),
+        "matrix-factorization": MatrixFactorization(random_state=seed),
+    }
+    for name, recommender in recommenders.items():
+        rows.append({"recommender": name, **judge(recommender, split, n=n)})
+        progress(1)
+    timed = ratings.timestamps is not None
+    return ("the last 20 % in time" if timed else "a random 20 % of each person's ratings"), rows

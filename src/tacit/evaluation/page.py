@@ -1,13 +1,16 @@
-"""One self-contained page of an experiment: a template of its design, filled and written whole."""
+"""One self-contained page of an experiment: a template of its design, filled and written whole.
+
+At the end the rows of numbers that experiments hand to `plots`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.evaluation.result import Table
-from tacit.evaluation.verdict import Verdict
+from tacit.evaluation.result import Table, Verdict
 from tacit.writing import check_writable, write_whole
 
 
@@ -63,3 +66,30 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield from flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+@dataclass(frozen=True)
+class MixPoint:
+    """Frozen attacks and error when a share of the ratings is obfuscated.
+
+    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
+    """
+
+    mix: float
+    aucs: dict[str, float]
+    rmse: float
+    auc_ranges: dict[str, tuple[float, float]]
+    rmse_range: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What is varied, and people by method; lower bounds are NOBODY_BELOW and FIXED_QUESTIONS.
+
+    Bounds are known for the unit 'user' alone; for others there is no such line. at: the value
+    that was planned for. lines: name to (value, people) pairs, infinite ones left out.
+    """
+
+    varied: str
+    at: float
+    lines: dict[str, tuple[tuple[float, float], ...]]

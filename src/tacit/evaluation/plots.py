@@ -17,7 +17,7 @@ import vl_convert
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from tacit.evaluation.plotted import MixPoint, Needs
+from tacit.evaluation.page import MixPoint, Needs
 
 ATTACK_COLOURS = ("var(--a1)", "var(--a2)", "var(--a3)", "var(--a4)")
 ATTACK_SHAPES = ("circle", "square", "triangle-up", "diamond")

@@ -1,15 +1,89 @@
-"""What a command found: rows for programs, tables and sentences for people."""
+"""What a command found: rows for programs, tables and sentences for people, and how sure it is.
+
+Beside the result stand the manifest, by which it can be made again, and what every `tacit fit`
+says of its model.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
+import platform
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tacit.evaluation.intervals import Interval
+from tacit.errors import ConfigError, DataError
 from tacit.views import table as view
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tacit.data.ratings import Ratings
+    from tacit.privacy import Guarantee
+
+OUT = "Model file to write."
+SEED = "The same seed gives the same splits, people and draws."
+WORKERS = "Processes; 0 for all cores."
+REPORT = "Write one self-contained page here."
+"""Help of the options that fits and experiments have."""
+PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies inside, ends included."""
+        return self.low <= value <= self.high
+
+
+def mean_interval(
+    values: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval:
+    """Student's t interval of the mean of one figure per fold, cut to `bounds`.
+
+    One fold says nothing about the spread, so its interval is the whole of `bounds`: (0, 1) for an
+    AUC, infinite ends where no bounds are given. Folds share training people, so their figures are
+    not quite independent and the interval is somewhat narrow (Bengio and Grandvalet, 2004).
+    """
+    import numpy as np
+    from scipy.stats import t as student  # takes long to import; a command may never come here
+
+    figures = np.asarray(values, dtype=np.float64).ravel()
+    if figures.size == 0:
+        raise DataError("there is no figure to average", expected="one per fold")
+    if not np.isfinite(figures).all():
+        raise DataError("a fold's figure is not a finite number", expected="one per fold")
+    if not 0 < confidence < 1:
+        raise ConfigError(f"A confidence lies between 0 and 1, for example 0.95; got {confidence}.")
+    low, high = bounds
+    if not (low <= figures).all() or not (figures <= high).all():
+        raise DataError("a fold's figure lies out of bounds", expected=f"{low:g} to {high:g}")
+    mean = float(np.clip(figures.mean(), figures.min(), figures.max()))  # rounding of equal figures
+    if figures.size == 1:
+        return Interval(mean, low, high)
+    variance = float(np.sum((figures - mean) ** 2)) / (figures.size - 1)
+    error = math.sqrt(variance / figures.size)
+    half = float(student.ppf((1 + confidence) / 2, figures.size - 1)) * error
+    return Interval(mean, max(low, mean - half), min(high, mean + half))
+
+
+def auc_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """`mean_interval` of one AUC per fold, kept within 0 and 1."""
+    return mean_interval(values, confidence, bounds=(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -93,11 +167,8 @@ class Result:
 
 
 def _flat(row: Any) -> dict[str, Any]:
-    given = (
-        {field.name: getattr(row, field.name) for field in fields(row)}
-        if is_dataclass(row) and not isinstance(row, type)
-        else row
-    )
+    named = is_dataclass(row) and not isinstance(row, type)
+    given = {field.name: getattr(row, field.name) for field in fields(row)} if named else row
     flat: dict[str, Any] = {}
     for name, value in given.items():
         if isinstance(value, Interval):
@@ -116,3 +187,63 @@ def _cell(value: object) -> str:
 def _latex(cells: Iterable[object]) -> str:
     escaped = (_cell(each).replace("_", "\\_").replace("%", "\\%") for each in cells)
     return " & ".join(escaped) + " \\\\"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a page says first. state: a word of the design, for its colour."""
+
+    state: str
+    headline: str
+    sentence: str
+
+
+def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> dict[str, Any]:
+    """Seed, versions, hash and size of the data, command, settings and date."""
+    data = {
+        "sha256": ratings.digest,
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": len(ratings),
+        "scale": str(ratings.scale),
+    }
+    return generated(seed=seed, command=command, **settings) | {"data": data}
+
+
+def generated(*, seed: int, command: str, **settings: Any) -> dict[str, Any]:
+    """The same where the data were generated."""
+    return {"seed": seed} | made_with(command, settings)
+
+
+def made_with(
+    command: str, settings: Mapping[str, Any], packages: Sequence[str] = PACKAGES
+) -> dict[str, Any]:
+    """The same without a seed. packages: those whose versions count."""
+    return {
+        "command": command,
+        "settings": dict(settings),
+        "versions": {"python": platform.python_version()}
+        | {package: version(package) for package in packages},
+        "platform": f"{sys.platform} {platform.machine()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
+    """Of a model that promises nothing: exact numbers of people and ratings, and the digest."""
+    return private_summary(name, out, ratings.n_items) | {
+        "people": ratings.n_users,
+        "ratings": len(ratings),
+        "data": ratings.digest,
+    }
+
+
+def private_summary(name: str, out: Path, items: int) -> dict[str, Any]:
+    """Of a private model: exact numbers of people and ratings are in no private release."""
+    return {"recommender": name, "model": str(out), "items": items}
+
+
+def promised(card: Guarantee) -> dict[str, Any]:
+    """What the answer of a private fit says of its card."""
+    said = {"first_line": card.first_line, "sentence": card.sentence}
+    return {"basis": card.basis.value, **said}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.extender import baseline
 from tacit.engine.local import LocalEngine
 
 

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.accounting.events import NonPrivate
-from tacit.designs.xmap.constant import Plan, constant_neighbours
 from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.private_neighbours import Plan, constant_neighbours
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 
@@ -46,7 +46,7 @@ def test_infinity_is_no_noise():
 
 def test_shipped_mechanisms_cost_what_is_planned():
     """The running mechanisms' events are within the plan's for one table."""
-    from tacit.designs.xmap.constant import _mechanisms
+    from tacit.designs.xmap.private_neighbours import _mechanisms
 
     plan = Plan(images=0, tables=1, k=5, epsilon=1.0, delta=0.0)
     select, noise = _mechanisms(40, 5, plan.each)

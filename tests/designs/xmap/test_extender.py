@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.baseliner import baseline
-from tacit.designs.xmap.extender import blocks_of_similarities, extend, similarities
+from tacit.designs.xmap.extender import baseline, blocks_of_similarities, extend, similarities
 from tacit.engine.local import LocalEngine
 
 ENGINE = LocalEngine()

@@ -71,7 +71,7 @@ def test_published_support_tells():
             assert set(drawn_from_catalogue(1.0, replay(4))(np.tile(row, (50, 1)))) == {0, 1}
 
 
-def ego(rows, images, own, means=(3.0, 3.0, 3.0, 3.0, 3.0), times=None):
+def ego(rows, images, means=(3.0, 3.0, 3.0, 3.0, 3.0), times=None):
     """AlterEgos over five items, of which the last two are the target."""
     entries = [(p, i, v) for p, row in enumerate(rows) for i, v in sorted(row.items())]
     people, items, values = map(list, zip(*entries, strict=True))
@@ -81,43 +81,39 @@ def ego(rows, images, own, means=(3.0, 3.0, 3.0, 3.0, 3.0), times=None):
         times,
         item_means=np.array(means),
         images=np.array(images, dtype=np.int32),
-        own=np.array(own, dtype=np.int32),
-        width=2,
+        targets=np.array([3, 4], dtype=np.int32),
     )
-
-
-OWN = (-1, -1, -1, 0, 1)
 
 
 def test_image_keeps_rating_and_time():
     """A source rating moves to its image as it is; a source item without one is left out."""
-    made = ego([{0: 5, 2: 1}], (1, -1, -1, -1, -1), OWN, times=np.array([70, 80]))
+    made = ego([{0: 5, 2: 1}], (1, -1, -1, -1, -1), times=np.array([70, 80]))
     assert made.stars.toarray().tolist() == [[0, 5]]
     assert made.times.tolist() == [70]
 
 
 def test_duplicates_are_averaged():
     """Two source items with one image: the mean of both ratings, the later time."""
-    made = ego([{0: 5, 1: 2}], (0, 0, -1, -1, -1), OWN, times=np.array([90, 20]))
+    made = ego([{0: 5, 1: 2}], (0, 0, -1, -1, -1), times=np.array([90, 20]))
     assert made.stars.toarray().tolist() == [[3.5, 0]]
     assert made.times.tolist() == [90]
 
 
 def test_own_ratings_are_appended_and_stand():
     """Target ratings are kept beside images, and an image never overwrites one."""
-    made = ego([{0: 5, 1: 1, 3: 2}], (0, 1, -1, -1, -1), OWN)
+    made = ego([{0: 5, 1: 1, 3: 2}], (0, 1, -1, -1, -1))
     assert made.stars.toarray().tolist() == [[2, 1]]
 
 
 def test_image_keeps_the_mean_of_what_was_rated():
     """A 4 for a source item of mean 4.5 is half a star below, whatever the image's mean."""
-    made = ego([{0: 4, 4: 5}], (0, -1, -1, -1, -1), OWN, means=(4.5, 3, 3, 2.0, 3.0))
+    made = ego([{0: 4, 4: 5}], (0, -1, -1, -1, -1), means=(4.5, 3, 3, 2.0, 3.0))
     assert made.deviations.tolist() == [-0.5, 2.0]
 
 
 def test_people_stay_apart():
     """Each person's profile holds her own ratings alone, and may be empty."""
-    made = ego([{0: 5}, {1: 3}, {4: 2}], (0, -1, -1, -1, -1), OWN)
+    made = ego([{0: 5}, {1: 3}, {4: 2}], (0, -1, -1, -1, -1))
     assert made.stars.toarray().tolist() == [[5, 0], [0, 0], [0, 2]]
     assert made.of(2).stars.toarray().tolist() == [[0, 2]]
 

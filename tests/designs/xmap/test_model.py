@@ -83,8 +83,7 @@ def test_infinity_is_nx_map(world, kind):
 
 def test_infinity_is_the_argmax(world, model):
     """NX-Map's image of every book is the film of the largest X-SIM, computed apart."""
-    from tacit.designs.xmap.baseliner import baseline
-    from tacit.designs.xmap.extender import extend, similarities
+    from tacit.designs.xmap.extender import baseline, extend, similarities
 
     domain = world.item_ids % 2
     books, films = (np.flatnonzero(domain == side).astype(np.int32) for side in (0, 1))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tacit.auditing.output_distributions import law
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import (
     Budget,

@@ -10,7 +10,7 @@ from tacit import ItemMean, Popularity, XMap
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.genres import split_by_genre
 from tacit.data.movielens import read_movielens
-from tacit.designs.xmap.experiment.judge import judge_target
+from tacit.designs.xmap.experiment.judging import judge_target
 
 
 def test_cold_start_beats_means_and_popularity(ml_latest_small):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation.any_design import lists
-from tacit.evaluation.fitted import OUT, private_summary, promised
-from tacit.evaluation.manifest import SEED, WORKERS, manifest
-from tacit.evaluation.result import Result
+from tacit.evaluation.result import OUT, SEED, WORKERS, Result, manifest, private_summary, promised
 
 if TYPE_CHECKING:
     from tacit.designs.private import Private
-    from tacit.evaluation.list_runs import Contender
+    from tacit.evaluation.lists import Contender
 
 EPSILON = "Nats for a person's whole profile; inf: no privacy."
 DELTA = "A chance, such as 1e-6."
@@ -178,7 +176,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     'kept' is a contender's share of the gain over popularity that the best plain method has: EASE
     in one domain, a ridge regression between two, its penalty chosen on the test people.
     """
-    from tacit.evaluation.list_runs import evaluate_lists
+    from tacit.evaluation.lists import evaluate_lists
 
     given: dict[str, Any] = {
         "delta": settings.delta,
@@ -219,7 +217,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Contender]:
     """Private lists and private popularity at each epsilon, and the usual methods without."""
     from tacit.designs.private import Private
-    from tacit.evaluation.list_runs import Contender
+    from tacit.evaluation.lists import Contender
 
     for epsilon in epsilons:
         _ = Private(epsilon, **given).settings  # refuses bad ones before anything is read

@@ -19,7 +19,7 @@ from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
 from tacit.designs.private.audit.worlds import DELTA, answers
 from tacit.designs.standard_scheme.training import Consenting, estimate_privately
-from tacit.designs.xmap.audit.sums import fit
+from tacit.designs.xmap.audit.bench import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease

@@ -12,9 +12,7 @@ from tacit.design import Command, Run, option, usefulness
 from tacit.designs.standard_scheme.experiment import commands as experiment
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
 from tacit.errors import ConfigError, TacitError
-from tacit.evaluation.fitted import OUT, summary
-from tacit.evaluation.manifest import SEED, WORKERS
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation.result import OUT, SEED, WORKERS, Result, Table, summary
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings

@@ -4,7 +4,7 @@ Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after wat
          (PVLDB 2017), and its technical report.
 
 paper                 here                                   where
-Baseliner             baseline                               baseliner.py
+Baseliner             baseline                               extender.py
 s_ac(i, j)            Engine.neighbours                      engine
 BB, NB, NN            Layers.bridge, near, far               extender.py
 S_ij, F_ij            agreements, shares                     extender.py
@@ -17,8 +17,8 @@ SS, PNSA, PNCF        candidates, drawn_neighbours           private_neighbours.
 w                     truncation                             theory.py
 
 The sound variant (sound.py) is the design `private` and shares no mechanism with the paper: the
-published claims are refuted, with numbers, on the card of variant="published". constant.py has the
-paper's mechanisms with a sensitivity that holds. Deviations are named at the top of each file.
+published claims are refuted, with numbers, on the card of variant="published". The constant variant
+has the paper's mechanisms with a sensitivity that holds. Each file's top names its deviations.
 """
 
 from tacit.designs.xmap.model import Reason, XMap

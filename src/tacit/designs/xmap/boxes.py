@@ -17,12 +17,10 @@ from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.xmap import guarantees
-from tacit.designs.xmap.bridge import Because, Bridge, Times
-from tacit.designs.xmap.catalogue import Catalogue
-from tacit.designs.xmap.constant import Plan
-from tacit.designs.xmap.fitting import fit_bridge, means_by_domain
+from tacit.designs.xmap.bridge import Because, Bridge, Times, fit_bridge, means_by_domain
+from tacit.designs.xmap.private_neighbours import Plan
 from tacit.designs.xmap.recommender import ItemNeighbours, RatedTogether
-from tacit.designs.xmap.settings import Settings
+from tacit.designs.xmap.settings import Catalogue, Settings
 from tacit.engine.base import Engine, Numbers
 from tacit.errors import DataError
 from tacit.privacy import Guarantee

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.generator import Profiles, alter_egos
-from tacit.designs.xmap.recommender import ItemNeighbours, RatedTogether, liked, recency
+from tacit.data.ratings import Ratings
+from tacit.designs.xmap.extender import baseline, extend, means_of_items
+from tacit.designs.xmap.generator import (
+    Profiles,
+    alter_egos,
+    drawn_as_published,
+    drawn_from_catalogue,
+    images,
+    places_of,
+)
+from tacit.designs.xmap.private_neighbours import (
+    DrawnPeople,
+    constant_neighbours,
+    published_neighbours,
+)
+from tacit.designs.xmap.recommender import (
+    ItemNeighbours,
+    PeopleNeighbours,
+    RatedTogether,
+    item_neighbours,
+    liked,
+    rated_together,
+    recency,
+)
+from tacit.designs.xmap.settings import Catalogue, Settings
 from tacit.engine.base import Engine, Numbers
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
+from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.int64] | None
-
-
-class People(Protocol):
-    """Neighbours among people, taken or drawn."""
-
-    def chosen(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]: ...
-
-    def predict(
-        self, mine: Profiles, chosen: Numbers, weights: Floats
-    ) -> tuple[Floats, Floats]: ...
+People = PeopleNeighbours | DrawnPeople
 
 
 class Because(NamedTuple):
@@ -60,19 +75,12 @@ class Bridge:
     @cached_property
     def own(self) -> Numbers:
         """(n_items,) each target item's place in the target."""
-        own = np.full(len(self.images), -1, dtype=np.int32)
-        own[self.targets] = np.arange(len(self.targets))
-        return own
+        return places_of(self.targets, len(self.images))
 
     def profiles(self, stars: sparse.csr_array, times: Times) -> Profiles:
         """AlterEgos of (people, n_items) stars."""
         return alter_egos(
-            stars,
-            times,
-            item_means=self.item_means,
-            images=self.images,
-            own=self.own,
-            width=len(self.targets),
+            stars, times, item_means=self.item_means, images=self.images, targets=self.targets
         )
 
     def predict(self, stars: sparse.csr_array, times: Times) -> Floats:
@@ -136,3 +144,88 @@ class Bridge:
             mine = profiles.of(person)
             predicted[person], support[person] = people.predict(mine, *people.chosen(mine, self.k))
         return predicted, support
+
+
+def means_by_domain(ratings: Ratings, catalogue: Catalogue) -> Floats:
+    """(n_items,) mean stars; an item that nobody rated has the mean of its domain."""
+    means = np.zeros(ratings.n_items)
+    for name in np.unique(catalogue.domains.astype(str)):
+        items = catalogue.targets(name)
+        means[items] = means_of_items(ratings.matrix[:, items])
+    return means
+
+
+def fit_bridge(
+    ratings: Ratings,
+    catalogue: Catalogue,
+    target: str,
+    item_means: Floats,
+    settings: Settings,
+    *,
+    each: float,
+    engine: Engine,
+    draws: Source,
+) -> Bridge:
+    """Learn one target by the four boxes. each: nats for an image or table of the constant variant.
+
+    Lists of who is rated together are only made without noise: their table has none.
+    """
+    sources, targets = catalogue.sources(target), catalogue.targets(target)
+    used = np.concatenate([sources, targets])
+    here = ratings.where(np.isin(ratings.items, used))
+    constant = settings.variant == "constant"
+    # The constant variant pays for everything it learns, so it may not look.
+    if not constant and not np.isin(here.items, targets).any():
+        raise DataError("nobody rated anything in the target domain", found=target)
+    extension = extend(
+        baseline(here.matrix),
+        sources,
+        targets,
+        k=settings.extender_k,
+        most_edges=settings.most_edges,
+        significance=settings.significance,
+        engine=engine,
+    )
+    if constant:
+        draw = drawn_from_catalogue(each, draws)
+    else:
+        draw = drawn_as_published(settings.epsilon, draws)
+    places = np.full(ratings.n_items, -1, dtype=np.int32)
+    places[sources] = images(extension, sources, draw, engine)
+    profiles = alter_egos(
+        here.matrix, here.timestamps, item_means=item_means, images=places, targets=targets
+    )
+    lists = None
+    if settings.noiseless and not constant and settings.recommender == "item-based":
+        lists = rated_together(here.matrix, targets, np.sort(used), engine)
+    return Bridge(
+        targets=targets,
+        images=places,
+        item_means=item_means,
+        neighbours=_neighbours(profiles, item_means[targets], settings, each, engine, draws),
+        k=settings.k,
+        alpha=settings.alpha,
+        lowest=ratings.scale.minimum,
+        engine=engine,
+        lists=lists,
+    )
+
+
+def _neighbours(
+    profiles: Profiles,
+    means: Floats,
+    settings: Settings,
+    each: float,
+    engine: Engine,
+    draws: Source,
+) -> ItemNeighbours | People:
+    budget = settings.budget
+    if settings.recommender == "user-based":
+        people = PeopleNeighbours(means, profiles)
+        return people if budget is None else DrawnPeople(people, budget, 0, draws)
+    how = {"k": settings.k, "significance": settings.significance}
+    if settings.variant == "constant":
+        return constant_neighbours(profiles, means, **how, epsilon=each, source=draws)
+    if budget is None:
+        return item_neighbours(profiles, means, **how, engine=engine)
+    return published_neighbours(profiles, means, **how, budget=budget, source=draws)

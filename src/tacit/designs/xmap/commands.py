@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tacit.design import Command, Run, option, usefulness
 from tacit.errors import PrivacyError
-from tacit.evaluation.fitted import OUT, private_summary, promised, summary
-from tacit.evaluation.result import Result
+from tacit.evaluation.result import OUT, Result, private_summary, promised, summary
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "

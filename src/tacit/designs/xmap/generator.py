@@ -112,21 +112,28 @@ def _selection(epsilon: float, candidates: int) -> Selection:
     )
 
 
+def places_of(targets: Numbers, items: int) -> Numbers:
+    """(items,) each target item's place in the target domain, -1: none."""
+    own = np.full(items, -1, dtype=np.int32)
+    own[targets] = np.arange(len(targets))
+    return own
+
+
 def alter_egos(
     stars: sparse.csr_array,
     times: NDArray[np.int64] | None,
     *,
     item_means: Floats,
     images: Numbers,
-    own: Numbers,
-    width: int,
+    targets: Numbers,
 ) -> Profiles:
     """Everybody's target profile: images of source ratings, and ratings of their own.
 
-    stars: (people, items) with `times` beside its data. item_means: (items,) stars. images, own:
-    (items,) the place in the target domain that a source item's image, or a target item itself, has
-    there; -1: none.
+    stars: (people, items) with `times` beside its data. item_means: (items,) stars. images:
+    (items,) the place in the target domain of a source item's image, -1: none. targets: sorted
+    numbers of that domain's items.
     """
+    own, width = places_of(targets, stars.shape[1]), len(targets)
     people = np.repeat(np.arange(stars.shape[0], dtype=np.int64), np.diff(stars.indptr))
     deviations = stars.data - item_means[stars.indices]
     moments = np.zeros(len(people), dtype=np.int64) if times is None else times

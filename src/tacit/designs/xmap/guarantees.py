@@ -1,30 +1,27 @@
-"""What each variant of X-Map guarantees, to whom, on what evidence. Figures are computed here."""
+"""What the constant and the published variant guarantee, to whom, on what evidence.
+
+Figures are computed here.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit.designs.xmap import theory
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.designs.xmap.sound import LIFETIME, PAPER, UNIT
+from tacit.privacy import Basis, Claim, Guarantee, Trust
 from tacit.recommenders.public import assumed, condition
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.constant import Plan
+    from tacit.designs.xmap.private_neighbours import Plan
 
-_PAPER = (
-    "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
-    "(PVLDB 2017), and its technical report, Theorems 1 to 4"
-)
-_UNIT = Adjacency("user", "add or remove")
 _EXAMPLE = 0.8
 """epsilon' of the counter-examples: the paper's for the item-based recommender."""
-_LIFETIME = "per fit: fitting again on the same people spends again"
 _DRAWN = (
     "the noise came from the operating system's generator and not from a seed, which would protect "
     "nobody; this model's file says that a seed was used, or does not say"
@@ -35,38 +32,6 @@ _NOT_COVERED = (
     "which items and domains there are, and the scale of stars: they are assumed public",
     "what others' ratings say about a person without that person's own",
 )
-
-
-def without_noise(variant: str) -> Guarantee:
-    """Any variant at epsilon = inf; the published one is then NX-Map."""
-    name = "NX-Map" if variant == "published" else f"X-Map ({variant})"
-    return Guarantee(
-        name=f"{name} without noise",
-        sentence="Nobody is protected: lists depend on everybody's ratings without any noise.",
-        protects="nobody",
-        adjacency=_UNIT,
-        against="other people, who see their lists",
-        trust=Trust.PLATFORM,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
-        lifetime=_LIFETIME,
-        assumptions=(),
-        not_covered=("everything: this is the non-private variant, for comparison",),
-        sources=(_PAPER,),
-    )
-
-
-def sound(lists: Guarantee, epsilon: float) -> Guarantee:
-    """lists: the card of the design `private` that the variant is. epsilon: what was asked for,
-    which the events that were spent come to within rounding; never less than they come to."""
-    assert lists.epsilon is not None
-    return replace(
-        lists,
-        name="X-Map (sound): noisy sums over people",
-        epsilon=max(epsilon, lists.epsilon),
-        sources=(_PAPER, *lists.sources),
-    )
 
 
 def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
@@ -82,13 +47,13 @@ def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> 
             "for one image or neighbour list, so draws are close to uniform." + condition(taken)
         ),
         protects="one person's whole profile, present or absent, from other people",
-        adjacency=_UNIT,
+        adjacency=UNIT,
         against="all other people together, with their lists, explanations and the model file",
         trust=Trust.PLATFORM,
         basis=Basis.PROVED if private and not taken else Basis.CONDITIONAL,
         epsilon=plan.epsilon,
         delta=plan.delta,
-        lifetime=_LIFETIME,
+        lifetime=LIFETIME,
         assumptions=(
             *assumed("the catalogue, its domains and the scale of stars", taken),
             *(() if private else (_DRAWN,)),
@@ -97,7 +62,7 @@ def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> 
             "an item's mean is the middle of the scale, not the mean of its ratings",
         ),
         not_covered=_NOT_COVERED,
-        sources=(_PAPER, "McSherry, Talwar: Mechanism design via differential privacy (2007)"),
+        sources=(PAPER, "McSherry, Talwar: Mechanism design via differential privacy (2007)"),
     )
 
 
@@ -110,20 +75,20 @@ def published(*, epsilon: float, epsilon_prime: float, k: int, images: int) -> G
             "reproduction, not for use."
         ),
         protects="nobody reliably: noise is scaled by the private data themselves",
-        adjacency=_UNIT,
+        adjacency=UNIT,
         against="other people, who see their lists",
         trust=Trust.PLATFORM,
         basis=Basis.REFUTED,
         epsilon=None,
         delta=None,
-        lifetime=_LIFETIME,
+        lifetime=LIFETIME,
         assumptions=(),
         not_covered=(
             "means of items, used without noise",
             "AlterEgos hold a person's stars, times and number of ratings unchanged",
             *_NOT_COVERED,
         ),
-        sources=(_PAPER,),
+        sources=(PAPER,),
         claims=(
             _replacement(epsilon, images),
             _sensitivity(),

@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.xmap import guarantees
-from tacit.designs.xmap.catalogue import catalogue, catalogue_from_header, routes
-from tacit.designs.xmap.settings import Kind, Settings, Variant, settings_from_header
-from tacit.designs.xmap.sound import VERSION, ListReason, Private, from_file, lists
+from tacit.designs.xmap import sound
+from tacit.designs.xmap.settings import (
+    Kind,
+    Settings,
+    Variant,
+    catalogue,
+    catalogue_from_header,
+    routes,
+    settings_from_header,
+)
+from tacit.designs.xmap.sound import ListReason, Private
 from tacit.engine.base import Engine
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
@@ -143,7 +150,7 @@ class XMap(ItemRecommender):
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if self.settings.variant == "sound":
-            self.sound_ = lists(self.settings, self.routes).fit(chosen)
+            self.sound_ = sound.lists(self.settings, self.routes).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
 
@@ -248,9 +255,10 @@ class XMap(ItemRecommender):
         self._fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            return (guarantees.without_noise(settings.variant),)
+            return (sound.without_noise(settings.variant),)
         if self.sound_ is not None:
-            return (guarantees.sound(self.sound_.guarantees()[0], settings.epsilon),)
+            spent = self.sound_.guarantees()[0]
+            return (sound.card(settings.epsilon, settings.delta, spent),)
         return (self._boxes().card(self.taken_),)
 
     __getstate__ = without_people
@@ -275,7 +283,7 @@ class XMap(ItemRecommender):
         }
         if self.sound_ is not None:
             own, arrays = self.sound_.parts()
-            container.write(path, header | {"version": VERSION, "lists": own}, arrays)
+            container.write(path, header | {"version": sound.VERSION, "lists": own}, arrays)
             return
         own, arrays = self._boxes().to_file()
         container.write(path, header | own, arrays)
@@ -298,7 +306,7 @@ class XMap(ItemRecommender):
             raise ValueError("it takes something unknown for public")
         if model.settings.variant == "sound":
             model.private_ = True  # it takes no seed
-            model.sound_ = from_file(header, arrays, model.item_ids_, model.catalogue_)
+            model.sound_ = sound.from_file(header, arrays, model.item_ids_, model.catalogue_)
             return model
         from tacit.designs.xmap import boxes
 

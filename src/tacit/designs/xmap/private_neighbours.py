@@ -1,16 +1,28 @@
 """PNSA and PNCF: k neighbours drawn instead of taken, and noise on their similarities.
 
+As published
 Source   the X-Map technical report, Theorems 2 to 4. Misprints corrected: the truncated similarity
          is max(Sim, Sim_k - w); the report's own code takes max(Sim, Sim - w), which does nothing.
          Candidates are listed singly. With roles of people and items swapped for the user-based
          recommender, of which the report prints no formula.
 Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
-         person can change. `constant.py` uses the range of a similarity instead.
+         person can change.
 Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
+
+With a constant sensitivity that holds, the range of a similarity: `Plan`, `constant_neighbours`
+Source   the X-Map paper's mechanisms; constant global sensitivity, candidates that are the whole
+         public catalogue, and every draw counted, in place of its similarity-based sensitivity.
+Runs at  the platform.
+Sees     everybody's ratings.
+Releases for every source item an image, for every target item k neighbours with noisy similarities.
+Guarantee  (epsilon, delta) for one person's whole profile, added or removed. They can move every
+         similarity, so all images and all tables add up, as zCDP or, at delta 0, as pure epsilons.
+Why it stays  it shows what the paper's mechanisms cost when they are private.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -19,16 +31,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.baseliner import baseline
-from tacit.designs.xmap.generator import Profiles
+from tacit.accounting import PureAccountant, ZCDPAccountant, smallest_noise
+from tacit.accounting.events import Composed, DiscreteLaplace, Event, Exponential, NonPrivate, TopK
+from tacit.designs.xmap.extender import baseline
+from tacit.designs.xmap.generator import RESOLUTION, Profiles
 from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours
-from tacit.designs.xmap.theory import FLOOR, truncation
+from tacit.designs.xmap.theory import FLOOR, SPREAD, truncation
 from tacit.engine.base import Numbers
-from tacit.mechanisms.laplace import discrete_laplace
+from tacit.errors import ConfigError
+from tacit.mechanisms.laplace import LaplaceRelease, discrete_laplace
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
+_CELLS = 1 << 22
 _BLOCK = 256
 _UNIT = 1 << 20  # noise of scale 1 comes in steps of 2**-20
 _BITS = 40
@@ -218,3 +236,89 @@ class DrawnPeople:
         people, similarities = drawn_neighbours([found], k, self.budget, self.source)
         there = people[0] >= 0
         return people[0][there], similarities[0][there]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a total is dealt out: the same nats for each image and each table of neighbours.
+
+    images, tables: how many are drawn, over all targets; k: neighbours in a table. All public.
+    """
+
+    images: int
+    tables: int
+    k: int
+    epsilon: float
+    delta: float
+
+    def event(self, each: float) -> Event:
+        """Everything, at so many nats for one image or one table (half to draw, half for noise)."""
+        if math.isinf(each):
+            return NonPrivate()
+        parts: list[tuple[Event, int]] = [
+            (Exponential(each), self.images),
+            (TopK(self.k, each / (2 * self.k)), self.tables),
+            (DiscreteLaplace(2 / each), self.tables),
+        ]
+        return Composed(tuple(part for part in parts if part[1]))
+
+    @property
+    def each(self) -> float:
+        """Nats for one image or one table."""
+        if math.isinf(self.epsilon):
+            return math.inf
+        accountant = ZCDPAccountant if self.delta else PureAccountant
+        noise = smallest_noise(
+            lambda noise: self.event(1 / noise),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            accountant=accountant,
+        )
+        return 1 / noise
+
+
+def constant_neighbours(
+    profiles: Profiles,
+    means: Floats,
+    *,
+    k: int,
+    significance: int,
+    epsilon: float,
+    source: Source,
+) -> ItemNeighbours:
+    """Every target item's neighbours out of all others. epsilon: nats for ONE item's table."""
+    m = len(means)
+    if m <= k:
+        raise ConfigError(f"k neighbours need more than k target items; got k={k} and {m} items.")
+    mechanisms = _mechanisms(m - 1, k, epsilon)
+    items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
+    height = max(1, _CELLS // m)
+    table = baseline(profiles.stars).table.values
+    pattern = profiles.matrix(np.ones(profiles.stars.nnz))
+    lengths = np.sqrt(np.bincount(table.indices, table.data**2, minlength=m))
+    for start in range(0, m, height):
+        part = np.arange(start, min(m, start + height))
+        products = lengths[part][:, None] * lengths
+        found = np.divide(
+            (table[:, part].T @ table).toarray(),
+            products,
+            out=np.zeros(products.shape),
+            where=products > 0,
+        )
+        if significance:
+            both = (pattern[:, part].T @ pattern).toarray()
+            found *= np.minimum(both, significance) / significance
+        others = np.arange(m) != part[:, None]
+        scores = np.clip(found[others].reshape(len(part), m - 1), -1.0, 1.0)
+        select, noise = mechanisms
+        places = select(scores, source)
+        items[part] = places + (places >= part[:, None])  # the item itself is no candidate
+        noisy = noise(np.take_along_axis(scores, places, axis=1))
+        similarities[part] = np.clip(noisy, -1.0, 1.0)  # after the release, so free
+    return ItemNeighbours(means, items, similarities)
+
+
+def _mechanisms(candidates: int, k: int, epsilon: float) -> tuple[TopSelection, LaplaceRelease]:
+    one = Selection(epsilon / (2 * k), candidates, SPREAD, -1.0, 1.0, RESOLUTION)
+    noise = LaplaceRelease(epsilon / 2, SPREAD * k, -1.0, 1.0, RESOLUTION, changes=k)
+    return TopSelection(k, one), noise

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.baseliner import baseline
+from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.engine.base import Engine, Neighbours, Numbers, Table
 

@@ -1,4 +1,4 @@
-"""The sound variant is the design `private`, from the source domains to the targets.
+"""The sound variant: the design `private`, from the source domains to the targets; and no noise.
 
 The only place where one design imports another: docs/decisions/0025.
 """
@@ -6,6 +6,7 @@ The only place where one design imports another: docs/decisions/0025.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,18 @@ from numpy.typing import NDArray
 
 from tacit.designs.private import Private, Settings, guarantees
 from tacit.designs.private import Reason as ListReason
-from tacit.designs.xmap.catalogue import Catalogue, Routes
+from tacit.designs.xmap.settings import Catalogue, Routes
 from tacit.designs.xmap.settings import Settings as XMapSettings
-from tacit.privacy import Guarantee
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
-__all__ = ["ListReason", "Private", "card", "from_file", "lists"]
+__all__ = ["ListReason", "Private"]
 
+PAPER = (
+    "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
+    "(PVLDB 2017), and its technical report, Theorems 1 to 4"
+)
+UNIT = Adjacency("user", "add or remove")
+LIFETIME = "per fit: fitting again on the same people spends again"
 VERSION = 2
 """Of files of this variant. 0 and 1 held the release that it had before."""
 
@@ -38,9 +45,40 @@ def lists(settings: XMapSettings, routes: Routes) -> Private:
     )
 
 
-def card(epsilon: float, delta: float) -> Guarantee:
-    """Of one fit whose catalogue and scale are public."""
-    return guarantees.card(Settings(epsilon=epsilon, delta=delta))
+def card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
+    """spent: the card of a fitted `private`; None: of a fit whose catalogue and scale are public.
+
+    epsilon: what was asked for, which the events that were spent come to within rounding; the card
+    never states less than they come to.
+    """
+    lists = guarantees.card(Settings(epsilon=epsilon, delta=delta)) if spent is None else spent
+    assert lists.epsilon is not None
+    return replace(
+        lists,
+        name="X-Map (sound): noisy sums over people",
+        epsilon=max(epsilon, lists.epsilon),
+        sources=(PAPER, *lists.sources),
+    )
+
+
+def without_noise(variant: str) -> Guarantee:
+    """Any variant at epsilon = inf; the published one is then NX-Map."""
+    name = "NX-Map" if variant == "published" else f"X-Map ({variant})"
+    return Guarantee(
+        name=f"{name} without noise",
+        sentence="Nobody is protected: lists depend on everybody's ratings without any noise.",
+        protects="nobody",
+        adjacency=UNIT,
+        against="other people, who see their lists",
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime=LIFETIME,
+        assumptions=(),
+        not_covered=("everything: this is the non-private variant, for comparison",),
+        sources=(PAPER,),
+    )
 
 
 def from_file(

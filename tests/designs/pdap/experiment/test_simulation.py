@@ -23,7 +23,7 @@ from tacit.designs.pdap.experiment.tables import PAPER, _verdict, orderings, tab
 from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
-from tacit.evaluation.intervals import Interval
+from tacit.evaluation.result import Interval
 
 SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, private={"gamma": 0.0})
 

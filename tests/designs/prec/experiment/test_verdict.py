@@ -10,7 +10,7 @@ from tacit.designs.prec.experiment.methods import Budget
 from tacit.designs.prec.experiment.simulation import Point, Setting, play
 from tacit.designs.prec.experiment.verdict import verdict
 from tacit.designs.prec.experiment.worlds import Game
-from tacit.evaluation.intervals import Interval
+from tacit.evaluation.result import Interval
 
 ROW = play(Setting("planted", Game(10, 2, 40, 20), Budget(1.0, 1e-6)), "uniform", 0)
 

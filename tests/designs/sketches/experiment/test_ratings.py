@@ -17,8 +17,7 @@ from tacit.designs.sketches.experiment.populations import drawn, hit_chances, re
 from tacit.designs.sketches.experiment.ratings import evaluate_ratings
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation.clustering import label_accuracy
-from tacit.evaluation.coclustering import spectral_coclusters
+from tacit.evaluation.metrics import label_accuracy, spectral_coclusters
 
 ITEMS = 60
 

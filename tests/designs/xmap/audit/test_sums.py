@@ -10,7 +10,7 @@ from tacit.auditing.claims import run
 from tacit.auditing.replays import replays
 from tacit.auditing.transcripts import compared, recorded
 from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
-from tacit.designs.xmap.audit.sums import BUGS, WORLD, sums
+from tacit.designs.xmap.audit.bench import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
 from tacit.mechanisms.gaussian import GaussianRelease
 

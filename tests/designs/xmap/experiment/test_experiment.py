@@ -7,13 +7,17 @@ import json
 import numpy as np
 import pytest
 
-from tacit.cli.output import plain
+from tacit.cli.terminal import plain
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.designs.xmap.experiment.compare import mae_difference, ndcg_difference
 from tacit.designs.xmap.experiment.experiment import evaluate_cross_domain, steps
-from tacit.designs.xmap.experiment.judge import Judged, judge_target
+from tacit.designs.xmap.experiment.judging import (
+    Judged,
+    judge_target,
+    mae_difference,
+    ndcg_difference,
+)
 from tacit.designs.xmap.experiment.methods import METHODS
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender

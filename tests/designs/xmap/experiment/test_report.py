@@ -9,21 +9,21 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tacit.designs.xmap.experiment.compare import Comparison
-from tacit.designs.xmap.experiment.experiment import VARIANTS, CrossDomainTable, Point
+from tacit.designs.xmap.experiment.experiment import VARIANTS, CrossDomainTable, Point, Setting
+from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import (
     BASELINES,
     METHODS,
+    NAMES,
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
+    STROKES,
     Contender,
 )
-from tacit.designs.xmap.experiment.names import NAMES, STROKES
 from tacit.designs.xmap.experiment.report import render, write_report
-from tacit.designs.xmap.experiment.run import Setting
 from tacit.designs.xmap.experiment.verdict import verdict
-from tacit.evaluation.intervals import Interval
+from tacit.evaluation.result import Interval
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}
 BASE = Setting(1.0, 0)

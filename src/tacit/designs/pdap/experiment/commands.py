@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation.manifest import REPORT, made_with
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation.result import REPORT, Result, Table, made_with
 
 if TYPE_CHECKING:
     from tacit.data.contexts import Log

@@ -11,8 +11,8 @@ from tacit.designs.pdap.experiment.policies import PUBLISHED, World
 from tacit.designs.pdap.experiment.simulation import Row
 from tacit.designs.pdap.experiment.tables import Column, columns_of, level, orderings, tables
 from tacit.designs.pdap.policies.published.control import regret_bound
-from tacit.evaluation.intervals import Interval
 from tacit.evaluation.page import fill, flat, write_page
+from tacit.evaluation.result import Interval
 
 _COLOURS = tuple(f"var(--p{number})" for number in range(9))
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))

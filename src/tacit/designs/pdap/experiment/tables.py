@@ -14,7 +14,7 @@ from typing import Literal
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment.policies import World
 from tacit.designs.pdap.experiment.simulation import Row
-from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.evaluation.result import Interval, mean_interval
 
 Column = tuple[str, float]
 """A policy, and its epsilon: inf for those without."""

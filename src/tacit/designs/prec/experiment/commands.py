@@ -20,8 +20,7 @@ from tacit.designs.prec.experiment.simulation import (
 )
 from tacit.designs.prec.experiment.simulation import simulate as simulated
 from tacit.designs.prec.experiment.worlds import Game
-from tacit.evaluation.manifest import REPORT, SEED, WORKERS, generated, manifest
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, Table, generated, manifest
 
 METHOD = (
     "p-rec, p-rec-no-gate, exponential, majority, weighted-majority or uniform; several with "

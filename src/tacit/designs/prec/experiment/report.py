@@ -10,8 +10,8 @@ from typing import Any
 from tacit.designs.prec.experiment.methods import METHODS
 from tacit.designs.prec.experiment.simulation import VARIED, Point, Setting
 from tacit.designs.prec.experiment.verdict import verdict
-from tacit.evaluation.intervals import Interval
 from tacit.evaluation.page import fill, flat, write_page
+from tacit.evaluation.result import Interval
 
 NAMES = {
     "p-rec": "p-REC with its gate",

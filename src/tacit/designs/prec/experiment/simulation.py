@@ -15,8 +15,8 @@ from tacit.designs.prec.client_session import failure
 from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, Budget, player, sound_settings
 from tacit.designs.prec.experiment.worlds import WORLDS, Game
 from tacit.errors import ConfigError
-from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.result import Interval, mean_interval
 from tacit.randomness import simulation
 
 VARIED = ("rounds", "peers", "voters", "epsilon")

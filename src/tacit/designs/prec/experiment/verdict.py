@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.designs.prec.experiment.simulation import Point
-from tacit.evaluation.verdict import Verdict
+from tacit.evaluation.result import Verdict
 
 
 def verdict(standing: Sequence[Point]) -> Verdict:

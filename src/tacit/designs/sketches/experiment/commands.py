@@ -9,8 +9,7 @@ from typing import Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.sketches.commands import CLUSTERS
-from tacit.evaluation.manifest import SEED, manifest
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation.result import SEED, Result, Table, manifest
 
 
 @dataclass(frozen=True)

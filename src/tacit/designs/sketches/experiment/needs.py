@@ -9,7 +9,7 @@ import numpy as np
 from tacit.data.synthetic_blocks import Blocks
 from tacit.designs.sketches.messages import MOST
 from tacit.designs.sketches.planner import LEAST_EPSILON, MOST_EPSILON, Plan, plan
-from tacit.evaluation.plotted import Needs
+from tacit.evaluation.page import Needs
 
 NOBODY_BELOW = "nobody below"
 """Whatever the learner, adaptive ones too."""

@@ -27,9 +27,9 @@ from tacit.designs.sketches.kmeans import kmeans_line
 from tacit.designs.sketches.messages import Campaign
 from tacit.designs.sketches.planner import MethodPlan, Plan, plan
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation.intervals import mean_interval
+from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.parallel import Progress
-from tacit.evaluation.ranking import ranking_metrics
+from tacit.evaluation.result import mean_interval
 
 SKETCHES = "multi-maxsense"
 IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
@@ -246,7 +246,7 @@ def _limit(
 
 
 def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[RatingsRow]:
-    from tacit.evaluation.coclustering import spectral_coclusters
+    from tacit.evaluation.metrics import spectral_coclusters
 
     liked = np.asarray(trial.likes.sum(axis=0)).ravel()
     labels = spectral_coclusters(trial.likes, clusters, seed=seed)

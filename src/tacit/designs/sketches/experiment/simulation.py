@@ -17,7 +17,7 @@ from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.population import answer
 from tacit.designs.sketches.server import Server
 from tacit.errors import ConfigError
-from tacit.evaluation.clustering import adjusted_rand, label_accuracy
+from tacit.evaluation.metrics import adjusted_rand, label_accuracy
 from tacit.randomness import replay, simulation
 
 METHODS = ("maxsense", "multi-maxsense", "pairwise-preference")

@@ -9,8 +9,7 @@ from pathlib import Path
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import RELEASES
-from tacit.evaluation.manifest import REPORT, SEED, WORKERS, manifest
-from tacit.evaluation.result import Result
+from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, manifest
 
 ATTACK_ON = "The user attribute to hide."
 PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."

@@ -21,8 +21,7 @@ from tacit.designs.standard_scheme.experiment.experiment import (
 )
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Rule
 from tacit.designs.standard_scheme.training import train_profiles
-from tacit.evaluation.accuracy import mae, rmse
-from tacit.evaluation.ranking import RankingMetrics, ranking_metrics
+from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
 from tacit.randomness import simulation
 
 Floats = NDArray[np.float64]

@@ -28,9 +28,9 @@ from tacit.designs.standard_scheme.experiment.table import (
     TimeRow,
     WorstRow,
 )
-from tacit.evaluation.intervals import auc_interval, mean_interval
-from tacit.evaluation.plotted import MixPoint
-from tacit.evaluation.ranking import RankingMetrics
+from tacit.evaluation.metrics import RankingMetrics
+from tacit.evaluation.page import MixPoint
+from tacit.evaluation.result import auc_interval, mean_interval
 from tacit.privacy.panel import too_few
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE, UNION
-from tacit.evaluation.plotted import MixPoint
+from tacit.evaluation.page import MixPoint
 from tacit.privacy import Measurement, figure
 from tacit.privacy.panel import PANEL, PERMUTED
 

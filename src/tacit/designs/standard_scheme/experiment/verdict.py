@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.designs.standard_scheme.experiment.table import HidingTable, WorstRow
-from tacit.evaluation.verdict import Verdict
+from tacit.evaluation.result import Verdict
 from tacit.privacy.panel import SMALL
 
 NEAR = 0.06

@@ -1,4 +1,4 @@
-"""What `tacit evaluate xmap` asks, does and shows."""
+"""X-Map's part of `tacit evaluate`, `tacit compare` and `tacit demo`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.design import Command, Run, option
+from tacit.data.synthetic_domains import generate_domains
+from tacit.design import Command, Entry, Run, Tour, option
+from tacit.design import Comparison as Compared
+from tacit.designs.xmap import XMap
+from tacit.designs.xmap.audit.membership import GAMES, play
 from tacit.designs.xmap.commands import FEATURES
-from tacit.designs.xmap.experiment.compare import Comparison
 from tacit.designs.xmap.experiment.experiment import (
     DEFAULT_VARIANTS,
     CrossDomainTable,
@@ -18,12 +21,18 @@ from tacit.designs.xmap.experiment.experiment import (
     evaluate_cross_domain,
     steps,
 )
+from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import METHODS, PAPERS_BUDGETS, Contender
 from tacit.designs.xmap.experiment.verdict import BASELINE, against, verdict
-from tacit.evaluation.intervals import Interval
-from tacit.evaluation.manifest import REPORT, SEED, WORKERS, manifest
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation.lists import judge_lists, list_trial
+from tacit.evaluation.result import REPORT, SEED, WORKERS, Interval, Result, Table, manifest
+from tacit.recommenders.baselines import Popularity
 
+PROFILE = "a person's whole profile, added or removed"
+PRINTED = "a rating, as printed: refuted, see the card"
+LISTS = "everybody who has the lists or the model"
+PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
+"""Of the tour; EPSILON: of its private model, for a whole profile."""
 _LEGEND = (
     "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
     "differences over people."
@@ -126,7 +135,7 @@ def everybody(table: CrossDomainTable) -> Table:
                 point.contender.method,
                 _privacy(point.contender),
                 _with_width(point.mae),
-                _with_width(_gap(against(table, point, BASELINE)), "+.3f"),
+                _with_width(against(table, point, BASELINE), "+.3f"),
                 point.ndcg_at_10.mean,
             )
             for point in table.at_base()
@@ -136,20 +145,8 @@ def everybody(table: CrossDomainTable) -> Table:
 
 def moved(table: CrossDomainTable) -> Iterator[Table]:
     """A table of errors for each thing that moves: the paper's figures in numbers."""
-    at_k = [point for point in table.points if point.k in (None, table.base_k)]
-    for title, points, x_of in (
-        ("MAE by k", [p for p in table.points if p.setting == table.base], _k),
-        (
-            "MAE by overlap",
-            [p for p in at_k if p.setting.profile_size == table.base.profile_size],
-            _overlap,
-        ),
-        (
-            f"MAE by ratings kept in {table.target}",
-            [p for p in at_k if p.setting.overlap == table.base.overlap],
-            _profile,
-        ),
-    ):
+    titles = ("MAE by k", "MAE by overlap", f"MAE by ratings kept in {table.target}")
+    for title, (points, x_of) in zip(titles, table.figures(), strict=True):
         yield from _figure(title, points, x_of)
 
 
@@ -171,18 +168,6 @@ def _figure(
     yield Table(title, ("method", "privacy", *(f"{x:g}" for x in columns)), rows)
 
 
-def _k(point: Point) -> float | None:
-    return point.k
-
-
-def _overlap(point: Point) -> float | None:
-    return point.setting.overlap
-
-
-def _profile(point: Point) -> float | None:
-    return point.setting.profile_size
-
-
 def _privacy(contender: Contender) -> str:
     if contender.method not in PAPERS_BUDGETS:
         return "none"
@@ -191,16 +176,63 @@ def _privacy(contender: Contender) -> str:
     return f"{contender.variant} {contender.epsilon:g}"
 
 
-def _gap(gap: Comparison | None) -> Interval | None:
-    return None if gap is None else Interval(gap.difference, gap.low, gap.high)
-
-
-def _with_width(interval: Interval | None, sign: str = ".3f") -> str:
+def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
     """The mean and half of its interval, which is as wide on either side."""
-    if interval is None:
+    if found is None:
         return ""
-    half = (interval.high - interval.low) / 2
-    return f"{interval.mean:{sign}}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    mean = found.mean if isinstance(found, Interval) else found.difference
+    half = (found.high - found.low) / 2
+    return f"{mean:{sign}}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
+
+
+def contenders(asked: Compared) -> tuple[Entry, ...] | str:
+    """X-Map in its variants, for `tacit compare`, where two domains are named."""
+    if asked.source is None or asked.target is None:
+        return "needs two domains: name --source and --target"
+    maker = "tacit.designs.xmap:XMap"
+    routes = {"source": asked.source, "target": asked.target}
+    found = []
+    for epsilon in asked.epsilons:
+        given = routes | {"epsilon": epsilon}
+        if math.isinf(epsilon):
+            plain = given | {"variant": "published", "k": 10}
+            found.append(Entry("xmap", "non-private", epsilon, PROFILE, LISTS, maker, plain, True))
+            continue
+        sound = given | {"variant": "sound", "delta": asked.delta}
+        found.append(Entry("xmap", "sound", epsilon, PROFILE, LISTS, maker, sound, True))
+        printed = given | {"variant": "published", "k": 10}
+        found.append(Entry("xmap", "published", epsilon, PRINTED, LISTS, maker, printed, True))
+    return tuple(found)
+
+
+def tour() -> Tour:
+    """Books to films, and the audit's attack on who was in the data."""
+    ratings = generate_domains(PEOPLE, (ITEMS, ITEMS), 30, seed=1)
+    model = XMap(source="source", target="target", epsilon=EPSILON).fit(ratings)
+    books = [int(item) for item in ratings.item_ids[:3]]
+    best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
+    read = {row.method: row.auc for game in GAMES for row in play(game, fits=FITS)[:1]}
+    without, private = read["nx-map"], read["x-map-sound"]
+    card = model.guarantees()[0]
+    trial = list_trial(ratings, source="source", target="target", seed=1)
+    ndcg = {
+        "popularity": judge_lists(Popularity(likes=True), trial).ndcg,
+        "private": judge_lists(XMap(source="source", target="target", epsilon=EPSILON), trial).ndcg,
+    }
+    return Tour(
+        asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "
+        f"and no film gets {', '.join(f'film {row.item_id}' for row in best)}.",
+        left="From the platform: a few noisy sums over people, released once, and the lists that "
+        "are made of them. The platform itself sees all ratings and must be trusted.",
+        learned="An attacker who makes accounts with one item of a person each, and reads their "
+        f"lists, recognises who was in the data with an AUC of {without:.2f} from the paper's "
+        f"method without noise, and {private:.2f} from the private one. 0.5 is guessing.",
+        cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile "
+        f"in both domains, once for each fit. NDCG@10 of lists for people new to films: "
+        f"{ndcg['private']:.3f}, where popularity has {ndcg['popularity']:.3f}.",
+        read_on="docs/xmap.md",
+        figures={"auc": read, "epsilon": card.epsilon, "delta": card.delta, "ndcg": ndcg},
+    )

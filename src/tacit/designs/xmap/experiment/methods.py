@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.engine.base import Engine
 from tacit.recommenders.base import Recommender
 
 NON_PRIVATE = ("nx-map-ib", "nx-map-ub")
@@ -75,6 +74,8 @@ def predicts(contender: Contender, options: Mapping[str, Any]) -> bool:
 
 def make(contender: Contender, task: Task, k: int | None) -> Recommender:
     """An unfitted recommender."""
+    from tacit.designs.xmap import XMap
+    from tacit.engine.compiled import CompiledEngine
     from tacit.recommenders import baselines
 
     neighbours: dict[str, Any] = {} if k is None else {"k": k}
@@ -88,24 +89,11 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
         case "remote-user":
             return baselines.RemoteUser(source=task.source, target=task.target, **neighbours)
         case "knn-single":
-            return baselines.ItemKNN(domain=task.target, engine=_engine(), **neighbours)
+            return baselines.ItemKNN(domain=task.target, engine=CompiledEngine(), **neighbours)
         case "knn-cross":
-            return baselines.ItemKNN(engine=_engine(), **neighbours)
+            return baselines.ItemKNN(engine=CompiledEngine(), **neighbours)
         case "mf":
             return baselines.MatrixFactorization(random_state=task.seed)
-        case _:
-            return _xmap(contender, task, neighbours)
-
-
-def _engine() -> Engine:
-    from tacit.engine.compiled import CompiledEngine
-
-    return CompiledEngine()
-
-
-def _xmap(contender: Contender, task: Task, neighbours: Mapping[str, Any]) -> Recommender:
-    from tacit.designs.xmap import XMap
-
     return XMap(
         source=task.source,
         target=task.target,
@@ -117,3 +105,52 @@ def _xmap(contender: Contender, task: Task, neighbours: Mapping[str, Any]) -> Re
         **neighbours,
         **task.options,
     )
+
+
+NAMES = {
+    "nx-map-ib": "NX-Map (item-based)",
+    "nx-map-ub": "NX-Map (user-based)",
+    "x-map-ib": "X-Map (item-based)",
+    "x-map-ub": "X-Map (user-based)",
+    "item-average": "item average",
+    "user-average": "user average",
+    "popularity": "popularity",
+    "remote-user": "remote user",
+    "knn-single": "item kNN (target only)",
+    "knn-cross": "item kNN (both domains)",
+    "mf": "matrix factorisation",
+}
+SOLID: tuple[int, ...] = ()
+DASHED = (7, 4)
+STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
+    ("nx-map-ib", "published"): ("var(--nx)", SOLID),
+    ("nx-map-ub", "published"): ("var(--nx)", DASHED),
+    ("x-map-ib", "sound"): ("var(--sound)", SOLID),
+    ("x-map-ib", "constant"): ("var(--sound)", (2, 3)),
+    ("x-map-ib", "published"): ("var(--printed)", SOLID),
+    ("x-map-ub", "published"): ("var(--printed)", DASHED),
+    ("item-average", "baseline"): ("var(--ink)", (2, 3)),
+    ("user-average", "baseline"): ("var(--muted)", (2, 3)),
+    ("remote-user", "baseline"): ("var(--b1)", SOLID),
+    ("knn-single", "baseline"): ("var(--b2)", SOLID),
+    ("knn-cross", "baseline"): ("var(--b2)", DASHED),
+    ("mf", "baseline"): ("var(--b3)", SOLID),
+}
+"""(method, variant): colour and dash of its line; popularity has no error to draw."""
+
+
+def named(contender: Contender) -> str:
+    """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
+    name = NAMES[contender.method]
+    return f"{name}, {contender.variant}" if contender.method.startswith("x-map") else name
+
+
+def budget(contender: Contender) -> str:
+    """`ε = 1, δ = 1e-06`; empty without privacy."""
+    if contender.method not in ("x-map-ib", "x-map-ub"):
+        return ""
+    if math.isinf(contender.epsilon):
+        return "ε = ∞"
+    if contender.epsilon_prime is not None:
+        return f"ε = {contender.epsilon:g}, ε′ = {contender.epsilon_prime:g}, as claimed"
+    return f"ε = {contender.epsilon:g}, δ = {contender.delta:g}"

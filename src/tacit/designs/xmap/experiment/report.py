@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.designs.xmap.experiment.compare import Comparison
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.methods import PAPERS_BUDGETS, Contender
-from tacit.designs.xmap.experiment.names import NAMES, STROKES, budget, named
+from tacit.designs.xmap.experiment.judging import Comparison
+from tacit.designs.xmap.experiment.methods import (
+    NAMES,
+    PAPERS_BUDGETS,
+    STROKES,
+    Contender,
+    budget,
+    named,
+)
 from tacit.designs.xmap.experiment.verdict import (
     BASELINE,
     against,
@@ -19,8 +25,8 @@ from tacit.designs.xmap.experiment.verdict import (
     judged_without_privacy,
     verdict,
 )
-from tacit.evaluation.intervals import Interval
 from tacit.evaluation.page import fill, flat, write_page
+from tacit.evaluation.result import Interval
 
 
 @dataclass(frozen=True)
@@ -140,31 +146,26 @@ def _figures(table: CrossDomainTable) -> list[Figure]:
     at_k, overlap = f"k = {table.base_k}", f"overlap {table.base.overlap:g}"
     kept = table.base.profile_size
     profile = "cold start" if kept == 0 else f"{kept} ratings kept"
-    wanted = [
+    words = [
         (
             "Error by the number of neighbours",
             f"Methods without neighbours are level lines. {profile.capitalize()}, {overlap}.",
             "neighbours, k",
-            [p for p in table.points if p.setting == table.base],
-            lambda point: point.k,
         ),
         (
             "Error by overlap",
             f"The share of the training people in both domains who stay. {at_k}, {profile}.",
             "overlap",
-            [p for p in _at_base_k(table) if p.setting.profile_size == table.base.profile_size],
-            lambda point: point.setting.overlap,
         ),
         (
             "Error by profile size",
             f"Ratings in {table.target} that test people keep; 0: cold start. {at_k}, {overlap}.",
             f"ratings in {table.target}",
-            [p for p in _at_base_k(table) if p.setting.overlap == table.base.overlap],
-            lambda point: point.setting.profile_size,
         ),
     ]
     bars = len(table.seeds) > 2
-    figures = (_figure(_drawn(table), *each, bars) for each in wanted)
+    moved = zip(words, table.figures(), strict=True)
+    figures = (_figure(_drawn(table), *each, *points, bars) for each, points in moved)
     return [figure for figure in figures if figure is not None]
 
 
@@ -218,10 +219,6 @@ def _figure(
 
 def _by_x(entry: tuple[float | None, Interval | None]) -> float:
     return -1.0 if entry[0] is None else entry[0]
-
-
-def _at_base_k(table: CrossDomainTable) -> list[Point]:
-    return [point for point in table.points if point.k in (None, table.base_k)]
 
 
 def _key(table: CrossDomainTable) -> list[tuple[str, str, str, str]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from tacit.designs.xmap.experiment.compare import Comparison
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.names import NAMES, budget, named
-from tacit.evaluation.verdict import Verdict
+from tacit.designs.xmap.experiment.judging import Comparison
+from tacit.designs.xmap.experiment.methods import NAMES, budget, named
+from tacit.evaluation.result import Verdict
 
 BASELINE = "item-average"
 

@@ -1,4 +1,4 @@
-"""How good recommended lists are, judged by what each person was held out to like.
+"""How good recommendations are. Lists are judged by what each person was held out to like.
 
 A list holds up to n items, best first. A held-out item is relevant if its gain is above 0: give
 gains of 1 for binary relevance, or graded ones (stars above a threshold, say). With g_k the gain
@@ -16,6 +16,9 @@ items:
 All but coverage are means over the people with at least one relevant item; the others are left out
 and counted. Coverage takes everybody's list. Source: Järvelin and Kekäläinen, Cumulated gain-based
 evaluation of IR techniques (2002), for NDCG with this discount.
+
+Further down: how far predicted stars lie from the true ones, and how well learned labels of items
+agree with true ones, whatever their names.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tacit.errors import DataError
@@ -84,11 +87,6 @@ def ranking_metrics(
     )
 
 
-def ndcg(recommended: Lists, relevant: sparse.csr_array) -> float:
-    """Mean NDCG@n."""
-    return ranking_metrics(recommended, relevant).ndcg
-
-
 def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
     """(n_users,) NDCG@n of each; NaN for people without a relevant item."""
     gains, held_out = _gains(recommended, relevant)
@@ -96,26 +94,6 @@ def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
     shares: Floats = np.full(len(ideal), np.nan)
     np.divide(_dcg(gains), ideal, out=shares, where=ideal > 0)
     return shares
-
-
-def recall(recommended: Lists, relevant: sparse.csr_array) -> float:
-    """Mean recall@n."""
-    return ranking_metrics(recommended, relevant).recall
-
-
-def precision(recommended: Lists, relevant: sparse.csr_array) -> float:
-    """Mean precision@n."""
-    return ranking_metrics(recommended, relevant).precision
-
-
-def mean_reciprocal_rank(recommended: Lists, relevant: sparse.csr_array) -> float:
-    """MRR@n."""
-    return ranking_metrics(recommended, relevant).mrr
-
-
-def hit_rate(recommended: Lists, relevant: sparse.csr_array) -> float:
-    """Hit rate@n."""
-    return ranking_metrics(recommended, relevant).hit_rate
 
 
 def coverage(recommended: Lists, n_items: int) -> float:
@@ -197,3 +175,95 @@ def _ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
     ideal: Floats = np.zeros(held_out.shape[0])
     np.add.at(ideal, rows[top], largest_first[top] * _discounts(n)[ranks[top]])
     return ideal
+
+
+def rmse(truth: Floats, prediction: Floats) -> float:
+    """sqrt of the mean squared error, in stars; every rating weighs the same, not every person."""
+    return float(np.sqrt(np.mean(_errors(truth, prediction) ** 2)))
+
+
+def mae(truth: Floats, prediction: Floats) -> float:
+    """Mean absolute error, in stars; every rating weighs the same, not every person."""
+    return float(np.mean(np.abs(_errors(truth, prediction))))
+
+
+def _errors(truth: Floats, prediction: Floats) -> Floats:
+    true, predicted = np.asarray(truth, np.float64), np.asarray(prediction, np.float64)
+    if true.shape != predicted.shape:
+        raise DataError(
+            "truth and prediction differ in shape",
+            found=(true.shape, predicted.shape),
+            expected="one prediction per rating",
+        )
+    if true.size == 0:
+        raise DataError("there is no rating to compare with", expected="at least one")
+    for name, values in (("a true rating", true), ("a prediction", predicted)):
+        if not (finite := np.isfinite(values)).all():
+            raise DataError(
+                f"{name} is not a finite number",
+                row=int(np.argmin(finite)) + 1,
+                expected="a number for every rating",
+                fix="Leave out what cannot be predicted, or predict the item's mean.",
+            )
+    return predicted - true
+
+
+def label_accuracy(found: ArrayLike, true: ArrayLike) -> float:
+    """Share of items with the right label under the best one-to-one naming of clusters."""
+    from scipy.optimize import linear_sum_assignment
+
+    table = _table(found, true)
+    rows, columns = linear_sum_assignment(-table)
+    return float(table[rows, columns].sum() / table.sum())
+
+
+def adjusted_rand(found: ArrayLike, true: ArrayLike) -> float:
+    """Hubert and Arabie (1985): 1 for equal partitions, 0 in the mean for unrelated ones."""
+    table = _table(found, true)
+    pairs, one, other = (
+        float((counts * (counts - 1) / 2).sum())
+        for counts in (table, table.sum(axis=1), table.sum(axis=0))
+    )
+    size = float(table.sum())
+    by_chance = one * other / (size * (size - 1) / 2) if size > 1 else 0.0
+    most = (one + other) / 2
+    return 1.0 if most == by_chance else (pairs - by_chance) / (most - by_chance)
+
+
+def _table(found: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
+    """How many items have each pair of labels."""
+    ours, theirs = np.asarray(found), np.asarray(true)
+    if ours.ndim != 1 or ours.shape != theirs.shape or ours.size == 0:
+        raise DataError("labels to compare are two lists of one length, with an entry or more")
+    _, rows = np.unique(ours, return_inverse=True)
+    _, columns = np.unique(theirs, return_inverse=True)
+    table = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
+    np.add.at(table, (rows, columns), 1)
+    return table
+
+
+def spectral_coclusters(
+    likes: sparse.csr_array, clusters: int, *, seed: int = 0
+) -> NDArray[np.int64]:
+    """(n_items,) labels from 0. likes: (n_users, n_items), above 0 where a person likes an item.
+
+    Items that nobody likes say nothing of their cluster and come into the largest one. It is what
+    sketches are measured against. Source: Dhillon, Co-clustering documents and words using
+    bipartite spectral graph partitioning (2001), by scikit-learn.
+    """
+    from sklearn.cluster import SpectralCoclustering
+
+    known = np.flatnonzero(np.asarray(likes.sum(axis=0)).ravel() > 0)
+    people = np.flatnonzero(np.asarray(likes.sum(axis=1)).ravel() > 0)
+    if min(len(known), len(people)) <= clusters:
+        raise DataError(
+            "there are too few likes to cluster",
+            found=f"{len(people)} people who like {len(known)} items",
+            expected=f"more than {clusters} of each",
+        )
+    model = SpectralCoclustering(n_clusters=clusters, random_state=seed)
+    model.fit(sparse.csr_matrix(likes[people][:, known]))
+    found = np.asarray(model.column_labels_, dtype=np.int64)
+    labels = np.full(likes.shape[1], np.bincount(found).argmax(), dtype=np.int64)
+    labels[known] = found
+    return labels

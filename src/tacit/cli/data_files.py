@@ -1,19 +1,22 @@
-"""`tacit data import`: files of any form to one clean folder."""
+"""`tacit data import`, `generate`, `films`: one clean folder of any files; generated people."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import output
-from tacit.cli.output import JSON
+from tacit.cli import terminal
+from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
     from tacit.data.tables.columns import Role
     from tacit.data.tables.importing import Plan
 
@@ -22,6 +25,7 @@ _MEANS = {
     "user": "the person", "item": "the item", "rating": "the stars", "plays": "how often",
     "time": "when", "domain": "the item's domain",
 }  # fmt: skip
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
 
 
@@ -35,13 +39,11 @@ def import_(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
-    user: Annotated[str | None, typer.Option(help="Column of the person's id.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the item's id.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of the stars.")] = None,
-    plays: Annotated[
-        str | None, typer.Option(help="Column of numbers of plays, read in place of stars.")
-    ] = None,
-    time: Annotated[str | None, typer.Option(help="Column of the time.")] = None,
+    user: terminal.User = None,
+    item: terminal.Item = None,
+    rating: terminal.Stars = None,
+    plays: terminal.Plays = None,
+    time: terminal.Time = None,
     domain: Annotated[
         str | None, typer.Option("--domain-column", help="Column of the item's domain.")
     ] = None,
@@ -60,10 +62,8 @@ def import_(
         bool,
         typer.Option("--public-items", help="Everybody may know which items were rated."),
     ] = False,
-    items: Annotated[
-        Path | None, typer.Option(help="File of item metadata: titles, genres, prices and so on.")
-    ] = None,
-    users: Annotated[Path | None, typer.Option(help="File of user attributes.")] = None,
+    items: terminal.Items = None,
+    users: terminal.Users = None,
     on_bad: Annotated[
         str | None,
         typer.Option(help="refuse or drop bad rows; left out: drop, if they are not most rows."),
@@ -72,9 +72,7 @@ def import_(
         str | None, typer.Option(help="dayfirst or monthfirst, where no date tells.")
     ] = None,
     decimal: Annotated[str | None, typer.Option(help="Decimal sign, , or .")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
-    ] = None,
+    delimiter: terminal.Delimiter = None,
     encoding: Annotated[
         str | None, typer.Option(help="Such as cp1252; UTF-8, else cp1252, if left out.")
     ] = None,
@@ -131,7 +129,7 @@ def import_(
         "columns": done.reading.columns,
         "folder": str(out),
     }
-    output.emit(result, as_json=as_json, render=lambda found: _show(found, ratings))
+    terminal.emit(result, as_json=as_json, render=lambda found: _show(found, ratings))
 
 
 def _complete(made: Plan) -> bool:
@@ -173,14 +171,14 @@ def _show_guess(made: Plan) -> None:
         title = made.title(table, found)
         if title is not None:
             rows.append(("the item's title", table.headers[title], _WHY["name"]))
-        output.table(str(table.path), ("", "column", "because of"), rows)
+        terminal.table(str(table.path), ("", "column", "because of"), rows)
         read = {*found.places.values(), title}
         left = [name for at, name in enumerate(table.headers) if at not in read]
         if left:
-            output.console.print(f"Not read: {', '.join(left)}", soft_wrap=True, markup=False)
+            terminal.say(f"Not read: {', '.join(left)}")
     for what, tables in (("Items", made.items), ("People", made.users)):
         for table in tables:
-            output.console.print(f"{what}: {table.path}", soft_wrap=True, markup=False)
+            terminal.say(f"{what}: {table.path}")
 
 
 def _show(result: dict[str, Any], ratings: Any) -> None:
@@ -188,13 +186,11 @@ def _show(result: dict[str, Any], ratings: Any) -> None:
 
     if result["dropped"]:
         rows = [(each["rule"], each["rows"]) for each in result["dropped"]]
-        output.table("Dropped", ("rule", "rows"), rows)
+        terminal.table("Dropped", ("rule", "rows"), rows)
     kind = "events" if ratings.scale == EVENTS else f"ratings on {ratings.scale}"
-    output.console.print(
+    terminal.say(
         f"Read {result['read']:,} rows and kept {result['kept']:,} {kind}: "
-        f"{ratings.n_users:,} people, {ratings.n_items:,} items. They are in {result['folder']}.",
-        soft_wrap=True,
-        markup=False,
+        f"{ratings.n_users:,} people, {ratings.n_items:,} items. They are in {result['folder']}."
     )
     private = []
     if not ratings.catalogue_given:
@@ -202,10 +198,150 @@ def _show(result: dict[str, Any], ratings: Any) -> None:
     if not ratings.scale_given:
         private.append("the scale (public with --scale MIN:MAX:STEP)")
     if private:
-        output.console.print(
+        terminal.say(
             f"Read off the ratings, and so not public: {' and '.join(private)}. Claims of private "
-            "models then are conditional.",
-            soft_wrap=True,
+            "models then are conditional."
         )
     folder = shlex.quote(result["folder"])
-    output.next_step(f"Next:  tacit fit private {folder} --epsilon 1 -o model.tacit")
+    terminal.next_step(f"Next:  tacit fit private {folder} --epsilon 1 -o model.tacit")
+
+
+def generate(
+    out: terminal.Out,
+    seed: Seed,
+    users: Annotated[int, typer.Option(help="How many people.")] = 1000,
+    items: Annotated[int, typer.Option(help="How many items.")] = 500,
+    ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
+    users_file: Annotated[
+        Path | None, typer.Option(help="File for the attribute; OUT-users.csv if left out.")
+    ] = None,
+    attribute: Annotated[str, typer.Option(help="Name of the attribute's column.")] = "gender",
+    share: Annotated[float, typer.Option(help="Part of the people with 'F', 0 to 1.")] = 0.3,
+    which: Annotated[
+        float, typer.Option(help="How much the attribute decides which items are rated; 0: none.")
+    ] = 1.0,
+    how: Annotated[
+        float, typer.Option(help="Spread of half the gap in stars over the items; 0: none.")
+    ] = 0.1,
+    labels: Annotated[
+        int, typer.Option(min=0, help="Kinds of genres; their file is OUT-items.csv. 0: none.")
+    ] = 0,
+    telling: Annotated[
+        float, typer.Option(help="How much genres say about tastes: 0, nothing, to 1.")
+    ] = 0.8,
+    domains: Annotated[
+        bool,
+        typer.Option(
+            "--domains",
+            help="Two domains of items, 'source' and 'target', in OUT-items.csv; no attribute.",
+        ),
+    ] = False,
+    as_json: JSON = False,
+) -> None:
+    """Write generated ratings and a user attribute that affects them.
+
+    It affects which items are rated, and how. With --domains, ratings in two domains instead.
+    """
+    from tacit.data import synthetic, write_users
+    from tacit.data.synthetic_domains import generate_domains
+
+    if domains:
+        if users_file is not None or items < 2 or users < 1:
+            raise ConfigError("--domains needs 2 items and a person, and has no --users-file.")
+        halves = (items // 2, items - items // 2)
+        _two_domains(
+            lambda: generate_domains(
+                users, halves, ratings / users, pull=0.35, labels=labels, telling=telling, seed=seed
+            ),
+            out,
+            seed,
+            as_json,
+        )
+        return
+    people = users_file or beside(out, "users")
+    if people.absolute() == out.absolute():
+        raise ConfigError(f"--users-file {people}: the ratings go there. Name another file.")
+    about_items = beside(out, "items") if labels else None
+    check_files(out, people, about_items)
+    made = synthetic.generate(
+        users=users,
+        items=items,
+        ratings=ratings,
+        attribute=attribute,
+        share=share,
+        which=which,
+        how=how,
+        labels=labels,
+        telling=telling,
+        seed=seed,
+    )
+    write_users(made, people)
+    more = {"users_file": str(people), "attribute": attribute}
+    said = (f"their {attribute} in {people}", f"--users {people}")
+    _write(made, out, about_items, {"seed": seed, **more}, said, as_json)
+
+
+def films(
+    out: terminal.Out,
+    users: Annotated[int, typer.Option(help="How many people.")] = 6000,
+    seed: Seed = 1,
+    as_json: JSON = False,
+) -> None:
+    """Write generated ratings in two domains, with genres.
+
+    The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
+    file OUT-items.csv has the genres of each item, which say something about tastes.
+    """
+    from tacit.data import synthetic_domains
+
+    _two_domains(lambda: synthetic_domains.films(users, seed=seed), out, seed, as_json)
+
+
+def _two_domains(make: Callable[[], Ratings], out: Path, seed: int, as_json: bool) -> None:
+    import numpy as np
+
+    about_items = beside(out, "items")
+    check_files(out, about_items)
+    made = make()
+    titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
+    made = replace(made, item_metadata={"title": titles, **made.item_metadata})
+    said = (f"what is known of {made.n_items:,} items in {about_items}", f"--items {about_items}")
+    _write(made, out, about_items, {"seed": seed}, said, as_json)
+
+
+def beside(out: Path, what: str) -> Path:
+    return out.with_name(f"{out.stem}-{what}{out.suffix}")
+
+
+def check_files(*paths: Path | None) -> None:
+    """All can be written, or nothing is."""
+    from tacit.data.tables.writing import check_ending
+    from tacit.writing import check_writable
+
+    for path in filter(None, paths):
+        check_writable(path)
+        check_ending(path)
+
+
+def _write(
+    made: Ratings,
+    out: Path,
+    about_items: Path | None,
+    facts: dict[str, Any],
+    said: tuple[str, str],
+    as_json: bool,
+) -> None:
+    """said: what else was written, and the option that reads it."""
+    from tacit.data import write_items, write_ratings
+
+    write_ratings(made, out)
+    if about_items is not None:
+        write_items(made, about_items)
+    files = {"ratings_file": str(out), "items_file": about_items and str(about_items)}
+    sizes = {"users": made.n_users, "items": made.n_items, "ratings": len(made)}
+    terminal.answer(
+        {**files, **sizes, "digest": made.digest, **facts},
+        f"{len(made):,} ratings of {made.n_users:,} people are in {out}, {said[0]}.",
+        after=f"Next:  tacit data describe {out} {said[1]}",
+        as_json=as_json,
+    )

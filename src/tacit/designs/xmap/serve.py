@@ -1,5 +1,7 @@
-"""Private lists of generated films for devices to make; an X-Map from generated books to films,
-and what its privacy costs, measured here.
+"""What the service's demonstration shows of private lists, made from generated ratings.
+
+Lists of films for devices to make; an X-Map from books to films, and what its privacy costs,
+measured here.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from tacit.data.synthetic import generate
 from tacit.data.synthetic_domains import generate_domains
 from tacit.designs.private import Private
 from tacit.designs.xmap import XMap
-from tacit.evaluation.intervals import Interval, mean_interval
 from tacit.evaluation.lists import lists_of
-from tacit.evaluation.ranking import ndcg_by_person
+from tacit.evaluation.metrics import ndcg_by_person
+from tacit.evaluation.result import Interval, mean_interval
 from tacit.service.demo_data import book_titles, film_titles
 from tacit.writing import write_whole
 

@@ -1,1 +1,0 @@
-"""A model of films for the service's demonstration."""
