@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tacit.auditing import shipped
-from tacit.cli import output
+from tacit.cli import terminal
 from tacit.cli.app import main
 from tacit.design import design, names, options_of
 from tacit.mechanisms import guarantees
@@ -62,8 +62,8 @@ def test_a_refuted_card_does_not_say_when_it_holds(capsys):
 def test_refuted_alone_is_red(monkeypatch):
     """A refuted card has a colour that no other basis has, in its first line and its frame."""
     shown = []
-    monkeypatch.setattr(output.console, "print", lambda panel: shown.append(panel))
-    monkeypatch.setattr(output, "next_step", lambda text: None)
+    monkeypatch.setattr(terminal.console, "print", lambda panel: shown.append(panel))
+    monkeypatch.setattr(terminal, "next_step", lambda text: None)
     for variant in ("published", "sound"):
         assert main(["guarantee", "standard-scheme", "--variant", variant]) == 0
     red = ["red" in str(panel.renderable.spans[0].style) for panel in shown]

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tacit.cli import app as cli
-from tacit.cli import output
+from tacit.cli import terminal
 from tacit.designs.standard_scheme.experiment import shown as tables
 from tacit.evaluation.result import Result
 from tacit.recommenders import load_model
@@ -215,7 +215,7 @@ def test_a_negative_seed_is_wrong_usage(tacit, words):
 
 def test_names_of_releases_are_not_broken(capsys, monkeypatch):
     """At 80 columns every table of an evaluation has its releases and attacks in one piece."""
-    monkeypatch.setattr(output, "console", Console(width=80))
+    monkeypatch.setattr(terminal, "console", Console(width=80))
     release, attack = "scheme+selection+rounding", "logistic-regression"
     row = {"release": release, "auc": 0.512, "low": 0.45, "high": 0.54, "trained_on": "raw"}
     attacks = ("naive-bayes", attack, "svm", "lda")
@@ -229,7 +229,7 @@ def test_names_of_releases_are_not_broken(capsys, monkeypatch):
     made.append(
         tables.accuracy([SimpleNamespace(release=name, **numbers) for name in ("none", release)])
     )
-    output.render(Result({}, made))
+    terminal.render(Result({}, made))
     shown = capsys.readouterr().out
     assert shown.count(release) == 3
     assert shown.count(attack) >= 2

@@ -6,7 +6,7 @@ One domain     a random 20 % of each person's likes are held out, at least one, 
 Two domains    20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
                target domain; candidates are all its items. No other person loses a rating.
 
-Several recommenders on the same splits are told by what each keeps of a rival's gain.
+Several recommenders on the same splits: what each keeps of a rival's gain.
 
 Gain    NDCG@10 above popularity, which counts likes.
 Rival   the strongest plain method without privacy, its penalty the best of `PENALTIES` on the test

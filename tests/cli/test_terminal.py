@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tacit.cli import output
+from tacit.cli import terminal
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Row:
 
 
 def emitted(result, capsys):
-    output.emit(result, as_json=True, render=lambda _: pytest.fail("rendered under --json"))
+    terminal.emit(result, as_json=True, render=lambda _: pytest.fail("rendered under --json"))
     return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
@@ -57,19 +57,19 @@ def test_json_keeps_the_order_of_keys(capsys):
 def test_unknown_type_is_refused():
     """What has no JSON form is an error, never a made-up string."""
     with pytest.raises(TypeError, match="object has no JSON form"):
-        output.plain(object())
+        terminal.plain(object())
 
 
 def test_emit_renders_for_a_person(capsys):
     """Without --json the result goes to render, once, and no JSON is printed."""
     seen = []
-    output.emit(7, as_json=False, render=seen.append)
+    terminal.emit(7, as_json=False, render=seen.append)
     assert (seen, capsys.readouterr().out) == ([7], "")
 
 
 def test_table_shows_markup_as_it_is(capsys):
     """An item called [red] is text, not a colour."""
-    output.table("Lists", ("item", "score"), [("[red]Film[/red]", 0.51234), ("b", None)])
+    terminal.table("Lists", ("item", "score"), [("[red]Film[/red]", 0.51234), ("b", None)])
     shown = capsys.readouterr().out
     assert "[red]Film[/red]" in shown
     assert "0.512" in shown
@@ -78,8 +78,8 @@ def test_table_shows_markup_as_it_is(capsys):
 
 def test_table_cuts_nothing(capsys, monkeypatch):
     """A long id goes over several lines instead of losing its end."""
-    monkeypatch.setattr(output, "console", Console(width=20))
-    output.table("", ("item",), [("abcdefghij" * 4,)])
+    monkeypatch.setattr(terminal, "console", Console(width=20))
+    terminal.table("", ("item",), [("abcdefghij" * 4,)])
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert "".join(re.findall("[a-j]+", shown.partition("━")[2])) == "abcdefghij" * 4
@@ -88,7 +88,7 @@ def test_table_cuts_nothing(capsys, monkeypatch):
 @pytest.mark.parametrize("quiet", [True, False])
 def test_progress_is_silent_without_a_terminal(capsys, quiet):
     """Where no terminal is, progress writes nothing on either stream."""
-    with output.progress("Folds", 2, quiet=quiet) as advance:
+    with terminal.progress("Folds", 2, quiet=quiet) as advance:
         advance(1)
         advance(1)
     captured = capsys.readouterr()
@@ -99,8 +99,8 @@ def test_progress_on_a_terminal(monkeypatch):
     """On a terminal the bar is drawn, counts, and wipes itself away; under quiet it never shows."""
     for quiet in (False, True):
         screen = io.StringIO()
-        monkeypatch.setattr(output, "_errors", Console(file=screen, force_terminal=True, width=80))
-        with output.progress("Folds", 2, quiet=quiet) as advance:
+        monkeypatch.setattr(terminal, "_errors", Console(file=screen, force_terminal=True, width=80))
+        with terminal.progress("Folds", 2, quiet=quiet) as advance:
             advance(2)
         assert ("Folds" in screen.getvalue(), "2/2" in screen.getvalue()) == (not quiet, not quiet)
 
@@ -108,12 +108,12 @@ def test_progress_on_a_terminal(monkeypatch):
 def test_complaint_keeps_a_long_path_whole(capsys):
     """An error is never broken in the middle of a path, so that it can be copied."""
     path = "/very/long" * 30
-    output.complain(f"{path}: no such file.")
+    terminal.complain(f"{path}: no such file.")
     assert path in capsys.readouterr().err
 
 
 def test_a_piped_table_is_at_most_100_columns_wide(capsys, monkeypatch):
     """However wide the terminal is from which it is piped."""
     monkeypatch.setenv("COLUMNS", "300")
-    output.table("", ("name", "text"), [("a", "word " * 80)])
+    terminal.table("", ("name", "text"), [("a", "word " * 80)])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
