@@ -99,7 +99,8 @@ def test_progress_on_a_terminal(monkeypatch):
     """On a terminal the bar is drawn, counts, and wipes itself away; under quiet it never shows."""
     for quiet in (False, True):
         screen = io.StringIO()
-        monkeypatch.setattr(terminal, "_errors", Console(file=screen, force_terminal=True, width=80))
+        wide = Console(file=screen, force_terminal=True, width=80)
+        monkeypatch.setattr(terminal, "_errors", wide)
         with terminal.progress("Folds", 2, quiet=quiet) as advance:
             advance(2)
         assert ("Folds" in screen.getvalue(), "2/2" in screen.getvalue()) == (not quiet, not quiet)
