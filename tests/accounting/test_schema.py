@@ -11,7 +11,7 @@ import pytest
 
 from tacit.designs.standard_scheme import guarantees
 from tacit.privacy import Basis, Guarantee, Trust
-from tacit.privacy.adjacency import Change, Unit
+from tacit.privacy.guarantee import Change, Unit
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
 

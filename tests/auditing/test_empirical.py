@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.auditing import exact_gaussian
+from tacit.auditing.claims import Checked, judge
 from tacit.auditing.empirical import audit, best_event, bound, clopper_pearson, ideal_bound
-from tacit.auditing.gaussian import audit_gaussian, delta_of, epsilon_of
-from tacit.auditing.verdicts import Checked, judge
+from tacit.auditing.gaussian import audit_gaussian, delta_of, epsilon_of, masses
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import secure
@@ -112,7 +111,7 @@ def test_gaussian_alarms_are_rare(mu, audits, allowed):
 @AUDITS
 def test_gaussian_alarms_are_rare_on_the_coarsest_grid(audits, allowed):
     """Gaussian audits of discrete noise with sigma 32, as coarse as is allowed."""
-    integers, chances = exact_gaussian.masses(32.0)
+    integers, chances = masses(32.0)
     generator = np.random.default_rng()
 
     def drawn(move):

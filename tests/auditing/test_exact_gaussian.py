@@ -7,7 +7,7 @@ import pytest
 
 from tacit.accounting.events import Gaussian
 from tacit.accounting.zcdp import ZCDPAccountant
-from tacit.auditing import exact_gaussian, gaussian
+from tacit.auditing import gaussian
 from tacit.errors import ConfigError
 
 
@@ -22,45 +22,45 @@ def directly(step, sigma, epsilon):
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
 def test_delta_is_the_sum_of_its_definition(step, sigma, epsilon):
     """One noise, few steps: the same number as by summing P - e^epsilon Q."""
-    found = exact_gaussian.delta_of([step], [sigma], epsilon)
+    found = gaussian.discrete_delta_of([step], [sigma], epsilon)
     assert found == pytest.approx(directly(step, sigma, epsilon), rel=1e-9, abs=1e-14)
 
 
 def test_epsilon_undoes_delta():
-    """epsilon_of is the inverse of delta_of."""
-    epsilon = exact_gaussian.epsilon_of([1, 2], [2.0, 2.0], 1e-5)
-    assert exact_gaussian.delta_of([1, 2], [2.0, 2.0], epsilon) == pytest.approx(1e-5, rel=1e-6)
+    """discrete_epsilon_of is the inverse of delta_of."""
+    epsilon = gaussian.discrete_epsilon_of([1, 2], [2.0, 2.0], 1e-5)
+    assert gaussian.discrete_delta_of([1, 2], [2.0, 2.0], epsilon) == pytest.approx(1e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("sigma", [32.0, 256.0])
 def test_fine_grids_are_continuous(sigma):
     """From sigma 32 on, the continuous formula is right to a ten-thousandth."""
-    fine = exact_gaussian.epsilon_of([int(sigma)], [sigma], 1e-5)
+    fine = gaussian.discrete_epsilon_of([int(sigma)], [sigma], 1e-5)
     assert fine == pytest.approx(gaussian.epsilon_of(1.0, 1e-5), rel=1e-4)
 
 
 def test_coarse_grids_are_not():
     """At sigma 1 and one step the discrete noise loses 1 % more than the formula says."""
-    coarse = exact_gaussian.epsilon_of([1], [1.0], 1e-5)
+    coarse = gaussian.discrete_epsilon_of([1], [1.0], 1e-5)
     assert coarse > 1.01 * gaussian.epsilon_of(1.0, 1e-5)
     assert coarse <= ZCDPAccountant().add(Gaussian(1.0)).epsilon(1e-5)
 
 
 def test_two_noises_add_up():
     """Two noises that move by one step are one that moves by one at sigma / sqrt(2), nearly."""
-    both = exact_gaussian.epsilon_of([40, 40], [64.0, 64.0], 1e-5)
+    both = gaussian.discrete_epsilon_of([40, 40], [64.0, 64.0], 1e-5)
     assert both == pytest.approx(gaussian.epsilon_of(40 * math.sqrt(2) / 64, 1e-5), rel=1e-4)
 
 
 def test_noises_with_different_sigmas():
     """Half the variance off the diagonal counts twice."""
-    found = exact_gaussian.epsilon_of([25, 25, 25], [64.0, 64.0, 64.0 / math.sqrt(2)], 1e-5)
+    found = gaussian.discrete_epsilon_of([25, 25, 25], [64.0, 64.0, 64.0 / math.sqrt(2)], 1e-5)
     assert found == pytest.approx(gaussian.epsilon_of(50 / 64, 1e-5), rel=1e-4)
 
 
 def test_nothing_moves():
     """Equal inputs lose nothing."""
-    assert exact_gaussian.epsilon_of([0, 0], [1.0, 1.0], 1e-5) == 0
+    assert gaussian.discrete_epsilon_of([0, 0], [1.0, 1.0], 1e-5) == 0
 
 
 @pytest.mark.parametrize(
@@ -74,15 +74,15 @@ def test_nothing_moves():
 def test_what_cannot_be_summed_is_refused(steps, sigmas, delta, said):
     """No delta, sigmas in no simple ratio and a sum that is too long."""
     with pytest.raises(ConfigError, match=said):
-        exact_gaussian.epsilon_of(steps, sigmas, delta)
+        gaussian.discrete_epsilon_of(steps, sigmas, delta)
 
 
 def test_tails_of_one_noise():
     """With its centre moved by 2 the noise reaches k as often as k - 2 without."""
-    moved, still = exact_gaussian.tails([2], [1.5])
+    moved, still = gaussian.tails([2], [1.5])
     assert moved[2:] == pytest.approx(still[:-2])
     middle = len(still) // 2
-    at_zero = exact_gaussian.masses(1.5)[1].max()
+    at_zero = gaussian.masses(1.5)[1].max()
     assert still[middle] == pytest.approx(0.5 + at_zero / 2)
 
 
@@ -90,12 +90,12 @@ def test_tails_of_one_noise():
 def test_tails_of_several_noises(steps):
     """Both inputs' chances of the weighted sum, as summed over all noises one by one."""
     sigmas = [1.2, 1.2, 1.2]
-    noises, chances = exact_gaussian.masses(1.2)
+    noises, chances = gaussian.masses(1.2)
     kept = chances > 1e-12
     noises, chances = noises[kept], chances[kept]
     sums = np.add.outer(np.add.outer(steps[0] * noises, steps[1] * noises), steps[2] * noises)
     likely = np.multiply.outer(np.multiply.outer(chances, chances), chances)
-    moved, still = exact_gaussian.tails(steps, sigmas)
+    moved, still = gaussian.tails(steps, sigmas)
     middle, far = len(still) // 2, sum(step**2 for step in steps)
     for threshold in (-3, 0, 5):
         assert still[middle + threshold] == pytest.approx(likely[sums >= threshold].sum())

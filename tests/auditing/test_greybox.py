@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.auditing.bench import Pair, watched
-from tacit.auditing.greybox import SEEDS, Tape, differences
+from tacit.auditing.sampler_spy import SEEDS, Tape, differences
 from tacit.auditing.shipped import BENCH
 from tacit.mechanisms.laplace import LaplaceRelease
 

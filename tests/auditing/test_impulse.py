@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.auditing.faults_inside import tree_with_log_levels
-from tacit.auditing.noiseless_sensitivity import laplace_loss, moves
-from tacit.auditing.sampler_spy import Bulk, tapped
+from tacit.auditing.planted import tree_with_log_levels
+from tacit.auditing.sampler_spy import Bulk, laplace_loss, moves, tapped
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from tacit.auditing import exact, faults
-from tacit.auditing import planted_rules as rules
-from tacit.auditing.bugs import Enumerated, ruled_out
-from tacit.auditing.forked import in_two_processes
-from tacit.auditing.planted import BUGS, examine
-from tacit.auditing.rules import upper_bound
+from tacit.auditing.bugs import Enumerated, examine, ruled_out
+from tacit.auditing.faults import in_two_processes
+from tacit.auditing.planted import BUGS
+from tacit.auditing.rules import Noised, Private, upper_bound
 from tacit.errors import TacitError
 
 
@@ -54,7 +53,11 @@ def test_deterministic_bugs_are_infinite(name):
 def test_rules_alone_can_catch():
     """A bug that its tool does not see is caught by its description, and the answer says so."""
     blind = Enumerated(
-        "blind", lambda bit, bug: {0: 1}, ((0, 1),), 1.0, described=rules.nan_survives
+        "blind",
+        lambda bit, bug: {0: 1},
+        ((0, 1),),
+        1.0,
+        described=lambda bug: Private() if bug else Noised(5, 5),
     )
     caught, twin = examine(blind)
     assert (caught.caught, caught.by, twin.alarm) == (True, "rules", False)

@@ -7,21 +7,20 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from tacit.auditing import claims, exact, shipped_smooth
+from tacit.auditing import claims, exact, shipped_cosines
 from tacit.auditing.bench import check, run
+from tacit.auditing.claims import Checked, judge
 from tacit.auditing.rules import upper_bound
 from tacit.auditing.sampler_spy import as_shipped, tapped
 from tacit.auditing.shipped import BENCH, EPSILONS
 from tacit.auditing.shipped_choices import bit_release, kary_response, selection, top_selection
+from tacit.auditing.shipped_cosines import smooth_cosine_release, smooth_pair
 from tacit.auditing.shipped_noise import gaussian_pair, gaussian_release, laplace_release
-from tacit.auditing.shipped_smooth import smooth_cosine_release, smooth_pair
 from tacit.auditing.shipped_streams import gate_pair, threshold_gate, tree_counter
-from tacit.auditing.verdicts import Checked, judge
-from tacit.mechanisms.cosine import CosineRelease, turns
+from tacit.mechanisms.cosine import CosineRelease, SmoothCosineRelease, turns
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
 from tacit.mechanisms.threshold import GateRun, ThresholdGate
 from tacit.randomness import secure
 
@@ -295,9 +294,9 @@ def test_half_the_smooth_noise_is_above_what_the_rules_allow(monkeypatch):
 
 def test_centres_far_from_zero_are_covered():
     """The chances add up to 1 under both inputs, wherever the noises stand."""
-    p, q = shipped_smooth._chances((900, 2.0), (-900, 1.5))
+    p, q = shipped_cosines._chances((900, 2.0), (-900, 1.5))
     assert (p.sum(), q.sum()) == (pytest.approx(1), pytest.approx(1))
-    assert shipped_smooth._epsilon_of(p, q, 1e-6) == math.inf
+    assert shipped_cosines._epsilon_of(p, q, 1e-6) == math.inf
 
 
 def test_a_coarse_gaussian_is_audited_by_events():

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing.verdicts import Audit
+from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.pdap.audit import bench, faults
 from tacit.designs.pdap.audit.local import answers

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing.verdicts import Audit
+from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.prec.audit import bench, exact, faults
 from tacit.designs.prec.audit.bench import published

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import pytest
 
-from tacit.auditing.verdicts import Audit
+from tacit.auditing.claims import Audit
 from tacit.cli import app as cli
 from tacit.designs.sketches.audit import bench
 from tacit.designs.sketches.campaigns import new_campaign

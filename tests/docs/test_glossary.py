@@ -7,9 +7,7 @@ from typing import get_args
 
 import pytest
 
-from tacit.privacy.adjacency import Change, Unit
-from tacit.privacy.guarantee import Basis
-from tacit.privacy.trust import Trust
+from tacit.privacy.guarantee import Basis, Change, Trust, Unit
 
 GLOSSARY = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text(encoding="utf-8").lower()
 TERMS = (*get_args(Unit), *get_args(Change), *(basis.value for basis in Basis), *Trust)

@@ -10,15 +10,13 @@ import pytest
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
-from tacit.mechanisms.cosine import CosineRelease
+from tacit.mechanisms.cosine import CosineRelease, SmoothCosineRelease
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
+from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
 from tacit.mechanisms.threshold import ThresholdGate
-from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
 from tacit.randomness import secure
 from tacit.testing.mechanisms import MechanismConformance

@@ -13,9 +13,8 @@ from scipy.stats import chi2
 
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
-from tacit.auditing.exact_gaussian import epsilon_of
-from tacit.auditing.noiseless_sensitivity import moves
-from tacit.auditing.sampler_spy import tapped
+from tacit.auditing.gaussian import discrete_epsilon_of
+from tacit.auditing.sampler_spy import moves, tapped
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.gram import GramRelease
 
@@ -105,7 +104,7 @@ def test_price_covers_the_exact_loss(row, resolution):
     or fine; on the fine one, a full row comes near it."""
     release = GramRelease(1.0, 2, 1.0, resolution)
     moved = moves(release, np.array([row]), np.zeros((1, 2)))
-    loss = epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
+    loss = discrete_epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
     price = GDPAccountant().add(release.event).epsilon(1e-5)
     assert loss <= price
     if resolution == 2.0**-5 and row == [1.0, 0.0]:

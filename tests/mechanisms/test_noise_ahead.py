@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 from tacit.auditing.sampler_spy import tapped
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.noise_ahead import LARGEST_BLOCK, LaplaceAhead
+from tacit.mechanisms.running import LARGEST_BLOCK, LaplaceAhead
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.tree import TreeCounter
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import (
+from tacit.mechanisms.grid import (
     SMALLEST_EPSILON,
     check_epsilon,
     check_positive,

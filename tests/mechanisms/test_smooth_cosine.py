@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tacit.accounting import SmoothSensitivity
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.cosine import cosine, turns
-from tacit.mechanisms.smooth_cosine import SmoothCosineRelease
+from tacit.mechanisms.cosine import SmoothCosineRelease, cosine, turns
 
 PEOPLE = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=30)
 CLAIMS = st.sampled_from([(0.5, 1e-2), (1.0, 1e-3), (2.0, 0.05), (8.0, 0.4)])

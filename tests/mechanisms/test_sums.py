@@ -14,9 +14,8 @@ from scipy.stats import chi2
 
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
-from tacit.auditing.exact_gaussian import epsilon_of
-from tacit.auditing.noiseless_sensitivity import moves
-from tacit.auditing.sampler_spy import tapped
+from tacit.auditing.gaussian import discrete_epsilon_of
+from tacit.auditing.sampler_spy import moves, tapped
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.testing.mechanisms import MechanismConformance
@@ -155,7 +154,7 @@ def test_price_covers_the_exact_loss(entries, resolution):
         return release([Contributions(0 * places, places, values[places, None])])
 
     moved = moves(run, np.array(entries), np.zeros(3))
-    loss = epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
+    loss = discrete_epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
     price = GDPAccountant().add(release.event).epsilon(1e-5)
     assert loss <= price
     if resolution == 2.0**-6 and entries == [1.0, 0.0, 0.0]:

@@ -1,8 +1,7 @@
 """Events in, (epsilon, delta) out. Standard library only, but for the optional extra."""
 
 from tacit.accounting.base import Accountant
-from tacit.accounting.basic import BasicAccountant
-from tacit.accounting.calibrate import smallest_noise
+from tacit.accounting.budgets import PrivacyFilter, smallest_noise, total
 from tacit.accounting.events import (
     Composed,
     DiscreteGaussian,
@@ -22,10 +21,8 @@ from tacit.accounting.events import (
     compose,
     repeat,
 )
-from tacit.accounting.filter import PrivacyFilter
 from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.pure import PureAccountant
-from tacit.accounting.total import total
+from tacit.accounting.pure import BasicAccountant, PureAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 
 __all__ = [

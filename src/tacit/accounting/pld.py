@@ -25,7 +25,6 @@ from tacit.accounting.base import (
     no_price,
     summed,
 )
-from tacit.accounting.basic import BasicAccountant
 from tacit.accounting.events import (
     DiscreteGaussian,
     DiscreteGaussianVector,
@@ -38,7 +37,7 @@ from tacit.accounting.events import (
 )
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.pure import PRICES as PURE_PRICES
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.pure import BasicAccountant, PureAccountant
 from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import claims, exact
-from tacit.auditing.claims import Line, where
+from tacit.auditing.claims import Audit, Checked, Line, where
 from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
-from tacit.auditing.greybox import Tape, differences
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.auditing.sampler_spy import Bulk, tapped
-from tacit.auditing.verdicts import Audit, Checked
+from tacit.auditing.sampler_spy import Bulk, Tape, differences, tapped
 from tacit.randomness import Source, secure
 
 SAMPLES = 1_000_000

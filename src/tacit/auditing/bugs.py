@@ -7,19 +7,20 @@ overridden.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import Pair, check
-from tacit.auditing.empirical import Feature, audit, itself
-from tacit.auditing.gaussian import audit_gaussian, epsilon_of
-from tacit.auditing.greybox import Tape, differences
+from tacit.auditing.claims import exceeds
+from tacit.auditing.empirical import Feature, Release, audit
+from tacit.auditing.gaussian import audit_gaussian
 from tacit.auditing.rules import Private, Rule, upper_bound
-from tacit.auditing.verdicts import exceeds
+from tacit.auditing.sampler_spy import Tape, differences
 
 Tool = Literal["exact", "empirical", "grey-box", "rules"]
 Described = Callable[[bool], Rule]
@@ -48,7 +49,7 @@ class Quiet:
 
 
 class Bug(Protocol):
-    """What a bug of any of the classes below can be asked."""
+    """What `examine` asks a planted bug."""
 
     @property
     def name(self) -> str: ...
@@ -59,59 +60,37 @@ class Bug(Protocol):
     @property
     def epsilon(self) -> float: ...
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Audit the faulty mechanism or the correct one: whether it is called broken, "
-        "and the bound."""
+        """Audit the faulty mechanism or the correct one: whether it is called broken, and the
+        bound."""
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """release(input, n, bug): n releases. a, b: neighbouring inputs. epsilon: what is claimed."""
+    """release(input, n, bug): n releases. a, b: neighbouring inputs. epsilon: what is claimed.
+
+    delta: above 0 for releases of one number each with Gaussian noise, which are audited as such.
+    """
 
     name: str
     release: Callable[[Any, int, bool], NDArray[Any]]
     a: Any
     b: Any
     epsilon: float = 1.0
-    features: Mapping[str, Feature] = field(default_factory=lambda: {"release": itself})
+    delta: float = 0.0
+    features: Mapping[str, Feature] | None = None
     samples: int = 50_000
     described: Described | None = None
     tool: Tool = "empirical"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = audit(
-            lambda n: self.release(self.a, n, bug),
-            lambda n: self.release(self.b, n, bug),
-            samples=self.samples,
-            features=self.features,
-        ).lower_bound
-        return found > self.epsilon, found
+        def of(data: Any) -> Release:
+            return lambda n: self.release(data, n, bug)
 
-
-@dataclass(frozen=True)
-class Normal:
-    """release(input, n, bug): n numbers with Gaussian noise. mu: claimed, sensitivity / sigma."""
-
-    name: str
-    release: Callable[[Any, int, bool], NDArray[Any]]
-    a: Any
-    b: Any
-    mu: float = 1.0
-    delta: float = 1e-5
-    samples: int = 200_000
-    described: Described | None = None
-    tool: Tool = "empirical"
-
-    @property
-    def epsilon(self) -> float:
-        return epsilon_of(self.mu, self.delta)
-
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = audit_gaussian(
-            lambda n: self.release(self.a, n, bug),
-            lambda n: self.release(self.b, n, bug),
-            samples=self.samples,
-            delta=self.delta,
-        ).lower_bound
+        a, b = of(self.a), of(self.b)
+        if self.delta:
+            found = audit_gaussian(a, b, samples=self.samples, delta=self.delta).lower_bound
+        else:
+            found = audit(a, b, samples=self.samples, features=self.features).lower_bound
         return found > self.epsilon, found
 
 
@@ -206,3 +185,17 @@ def ruled_out(bug: Bug, faulty: bool) -> bool | None:
     if bug.described is None:
         return None
     return exceeds(bug.epsilon, upper_bound(bug.described(faulty)))
+
+
+@contextmanager
+def planted(steps: Mapping[Any, Mapping[str, Any]]) -> Iterator[None]:
+    """Inside, classes and modules have these methods and functions, by name."""
+    kept = [(place, name, getattr(place, name)) for place, named in steps.items() for name in named]
+    try:
+        for place, named in steps.items():
+            for name, step in named.items():
+                setattr(place, name, step)
+        yield
+    finally:
+        for place, name, shipped in kept:
+            setattr(place, name, shipped)

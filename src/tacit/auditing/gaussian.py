@@ -1,25 +1,33 @@
-"""A lower bound for Gaussian mechanisms, whose events alone say little about epsilon.
+"""Gaussian noise: a lower bound from samples, and the exact loss of noise on integers.
 
 Source   Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022). Nasr et al.: Tight auditing
-         of differentially private machine learning (USENIX Security 2023).
-Rule     A threshold, chosen on one half of the samples, is a test of "the first neighbour" against
+         of differentially private machine learning (USENIX Security 2023). Canonne, Kamath,
+         Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020). Balle and Wang
+         (ICML 2018), for delta as an expectation of the loss.
+Samples  A threshold, chosen on one half of the samples, is a test of "the first neighbour" against
          "the second". Clopper-Pearson limits of its two error rates bound mu from below, and mu
-         gives epsilon at the claimed delta.
+         gives epsilon at the claimed delta: events alone say little about it.
 Assumes  that the mechanism IS Gaussian: only then does mu say everything. For any other mechanism
          the bound on mu holds, its epsilon does not. Discrete Gaussian noise is no exception: its
          error rates are those of a continuous one but for a share of 1 / (24 sigma^2) of mu, with
          sigma in steps of its grid. So noise that spans few steps is refused; `empirical.audit`
          with a delta assumes nothing.
+Exact    Noises k, each with P(k) proportional to exp(-k^2 / (2 sigma^2)), whose centres move by
+         whole numbers d, lose  sum of (d^2 - 2 k d) / (2 sigma^2).  With weights d / sigma^2 that
+         are multiples of one number this is a sum over a single integer. There is no formula: where
+         sigma is a few steps, delta is another than that of the Gaussian with the same sigma.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
+from scipy import optimize, signal, special, stats
 
 from tacit.auditing.empirical import ALPHA, Release
 from tacit.errors import ConfigError
@@ -28,6 +36,9 @@ LEAST_STEPS = 32
 """Of sigma: from here on a grid is fine, and mu is right to 5 parts in 100,000."""
 
 _THRESHOLDS = 400
+_REACH = 12  # standard deviations; less than 1e-32 lies beyond
+_MOST_PARTS = 64  # of the ratio of two squared sigmas: it is a simple fraction, such as 2
+_MOST_SUMMED = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -84,8 +95,7 @@ def audit_gaussian(
 
 def epsilon_of(mu: float, delta: float) -> float:
     """The smallest epsilon of mu-Gaussian privacy at `delta` in (0, 1) (Balle and Wang, 2018)."""
-    if not 0 < delta < 1:
-        raise ConfigError(f"A Gaussian mechanism has an epsilon at a delta in (0, 1); got {delta}.")
+    _check_delta(delta)
     if delta_of(mu, 0.0) <= delta:
         return 0.0
     top = 1.0
@@ -124,3 +134,101 @@ def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPH
     false_alarms = np.array([int(stats.binom.isf(alpha / 2, count, special.ndtr(-mu / 2)))])
     found = np.array([int(stats.binom.ppf(alpha / 2, count, special.ndtr(mu / 2)))])
     return epsilon_of(float(_mu(false_alarms, found, count, alpha / 4)[0]), delta)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise ConfigError(f"A Gaussian mechanism has an epsilon at a delta in (0, 1); got {delta}.")
+
+
+def discrete_delta_of(steps: Sequence[int], sigmas: Sequence[float], epsilon: float) -> float:
+    """The smallest delta at `epsilon` if the centres of these noises move by `steps`."""
+    return _expected(*_losses(steps, sigmas), epsilon)
+
+
+def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: float) -> float:
+    """The smallest epsilon at `delta` in (0, 1)."""
+    _check_delta(delta)
+    losses, chances = _losses(steps, sigmas)
+
+    def over(epsilon: float) -> float:
+        return _expected(losses, chances, epsilon) - delta
+
+    if over(0.0) <= 0:
+        return 0.0
+    return float(optimize.brentq(over, 0.0, float(losses.max()), xtol=1e-12))
+
+
+def _expected(losses: NDArray[np.float64], chances: NDArray[np.float64], epsilon: float) -> float:
+    return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum())
+
+
+def masses(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The integers within 12 sigma, and how likely each of them is."""
+    reach = math.ceil(_REACH * sigma) + 1
+    integers = np.arange(-reach, reach + 1)
+    chances = np.exp(-(integers.astype(np.float64) ** 2) / (2 * sigma**2))
+    return integers, chances / chances.sum()
+
+
+def tails(
+    steps: Sequence[int], sigmas: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(sum of d / sigma^2 times noise >= each of its values), with the centres moved and without.
+
+    These are the tests that tell the two inputs apart best.
+    """
+    total, _, shift = _summed(steps, sigmas)
+    reached = np.minimum(np.cumsum(total[::-1])[::-1], 1.0)
+    far = min(shift, len(reached))
+    moved = np.concatenate([np.ones(far), reached[: len(reached) - far]])
+    return moved, reached
+
+
+def _losses(
+    steps: Sequence[int], sigmas: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Every value of the loss, and how likely it is."""
+    total, unit, shift = _summed(steps, sigmas)
+    integers = np.arange(len(total)) - len(total) // 2
+    return np.asarray((shift / 2 - integers) * unit, dtype=np.float64), total
+
+
+def _summed(
+    steps: Sequence[int], sigmas: Sequence[float]
+) -> tuple[NDArray[np.float64], float, int]:
+    """The sum of d / sigma^2 times noise, in units: its chances around 0, the unit, its move."""
+    moving = [(int(d), float(s)) for d, s in zip(steps, sigmas, strict=True) if d]
+    if not moving:
+        return np.ones(1), 1.0, 0
+    largest = max(sigma for _, sigma in moving)
+    weights = [_weight(d, sigma, largest) for d, sigma in moving]
+    parts = math.lcm(*(weight.denominator for weight in weights))
+    whole = [int(weight * parts) for weight in weights]
+    common = math.gcd(*whole)
+    total = np.ones(1)
+    for weight, (_, sigma) in zip(whole, moving, strict=True):
+        total = _added(total, masses(sigma)[1], abs(weight) // common)
+    shift = sum(w * d for w, (d, _) in zip(whole, moving, strict=True)) // common
+    return total, common / parts / largest**2, shift
+
+
+def _weight(d: int, sigma: float, largest: float) -> Fraction:
+    """d / sigma^2 in units of 1 / largest^2."""
+    ratio = (largest / sigma) ** 2
+    near = Fraction(ratio).limit_denominator(_MOST_PARTS)
+    if abs(float(near) - ratio) > 1e-9 * ratio:
+        raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no single sum.")
+    return d * near
+
+
+def _added(
+    total: NDArray[np.float64], chances: NDArray[np.float64], times: int
+) -> NDArray[np.float64]:
+    """The distribution of a sum when `times` one more noise is added to it."""
+    length = (len(chances) - 1) * times + 1
+    if length + len(total) > _MOST_SUMMED:
+        raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")
+    spread = np.zeros(length)
+    spread[::times] = chances
+    return np.asarray(np.maximum(signal.fftconvolve(total, spread), 0.0))

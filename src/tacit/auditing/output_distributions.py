@@ -1,25 +1,160 @@
-"""Choices and answers of P-DAP's policies: their exact chances, and checks made of two of them.
+"""Every way the draws of the running code can fall, how likely each is, and checks made of that.
 
-Chances are those of the code that runs: of the whole weights that it draws with (`xmap_ways`), and
-of randomised responses whose words are given to them one by one.
+Our own sampler draws an index in proportion to whole weights (`mechanisms.weights.draw_rows`). It
+is replaced by one that notes the weights and returns a fixed outcome, and the program, a whole fit
+for instance, is run once for every fall. The chances are fractions of the weights really drawn
+with. Randomised responses are given their words one by one. Not for several threads at once: the
+sampler is replaced for the whole process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import math
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import best_ideal
-from tacit.auditing.claims import Check
-from tacit.auditing.draw_enumeration import ways
+from tacit.auditing.claims import Check, Checked
 from tacit.auditing.empirical import audit
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.auditing.verdicts import Checked
+from tacit.mechanisms.weights import draw_rows as shipped
 from tacit.randomness import Source
+
+T = TypeVar("T")
+Weights = tuple[int, ...]
+Counts = Callable[[str, int], bool]
+"""(module, row) -> whether draws there are enumerated. Others, which must not matter to the result,
+fall on their first index."""
+
+
+@dataclass(frozen=True)
+class Way(Generic[T]):
+    """fallen: the weights of each draw, and which index fell."""
+
+    fallen: tuple[tuple[Weights, int], ...]
+    result: T
+
+    @property
+    def chance(self) -> Fraction:
+        return math.prod(
+            (Fraction(drawn[face], sum(drawn)) for drawn, face in self.fallen), start=Fraction(1)
+        )
+
+    @property
+    def faces(self) -> tuple[int, ...]:
+        return tuple(face for _, face in self.fallen)
+
+
+class _Dice:
+    """Indices given beforehand; where none is given, the first one that can fall."""
+
+    def __init__(self, faces: Sequence[int], counts: Counts) -> None:
+        self._given, self._counts = faces, counts
+        self.fallen: list[tuple[Weights, int]] = []
+
+    def of(self, module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
+        """The stand-in for the sampler in one module."""
+
+        def draw(table: NDArray[np.int64], _: Source) -> NDArray[np.int64]:
+            faces = [self._one(row, self._counts(module, place)) for place, row in enumerate(table)]
+            return np.array(faces, dtype=np.int64)
+
+        return draw
+
+    def _one(self, row: NDArray[np.int64], counts: bool) -> int:
+        first = int((row > 0).argmax())
+        if not counts:
+            return first
+        at = len(self.fallen)
+        face = self._given[at] if at < len(self._given) else first
+        self.fallen.append((tuple(row.tolist()), face))
+        return face
+
+
+def every(_module: str, _row: int) -> bool:
+    """All draws are enumerated."""
+    return True
+
+
+def ways(program: Callable[[], T], counts: Counts = every) -> Iterator[Way[T]]:
+    """Run `program` for every fall of its draws."""
+    faces: list[int] | None = []
+    while faces is not None:
+        way = thrown(program, faces, counts)
+        yield way
+        faces = _next(way.fallen)
+
+
+def thrown(program: Callable[[], T], faces: Sequence[int], counts: Counts = every) -> Way[T]:
+    """One run in which the draws fall on `faces`."""
+    dice = _Dice(faces, counts)
+    with _drawing(dice.of):
+        result = program()
+    return Way(tuple(dice.fallen), result)
+
+
+def _next(fallen: Sequence[tuple[Weights, int]]) -> list[int] | None:
+    """The faces of the next run, the last draw turning fastest; None when all have been seen."""
+    for place in range(len(fallen) - 1, -1, -1):
+        drawn, face = fallen[place]
+        later = [other for other in range(face + 1, len(drawn)) if drawn[other] > 0]
+        if later:
+            return [earlier for _, earlier in fallen[:place]] + [later[0]]
+    return None
+
+
+@contextmanager
+def _drawing(
+    stand_in: Callable[[str], Callable[[NDArray[np.int64], Source], NDArray[np.int64]]],
+) -> Iterator[None]:
+    """Every module that draws by weights does so with its stand-in inside."""
+    held = [
+        (name, module)
+        for name, module in list(sys.modules.items())
+        if name.startswith("tacit.")
+        and module.__dict__.get("draw_rows") is shipped
+        and name != __name__
+    ]
+    for name, module in held:
+        module.__dict__["draw_rows"] = stand_in(name)
+    try:
+        yield
+    finally:
+        for _, module in held:
+            module.__dict__["draw_rows"] = shipped
+
+
+def sampled(found: Sequence[Way[T]], count: int, source: Source) -> NDArray[np.int64]:
+    """(count,) places in `found`, the ways of ONE program, drawn by the shipped sampler.
+
+    It is given the weights that the program drew with, many at a time.
+    """
+    leaves = {way.faces: place for place, way in enumerate(found)}
+    drawn = {way.faces[:at]: way.fallen[at][0] for way in found for at in range(len(way.fallen))}
+    parts: list[NDArray[np.int64]] = []
+
+    def descend(prefix: tuple[int, ...], times: int) -> None:
+        if prefix not in drawn:
+            parts.append(np.full(times, leaves[prefix]))
+            return
+        row = np.array(drawn[prefix], dtype=np.int64)
+        faces = shipped(np.broadcast_to(row, (times, len(row))), source)
+        for face, often in enumerate(np.bincount(faces, minlength=len(row)).tolist()):
+            if often:
+                descend((*prefix, face), often)
+
+    descend((), count)
+    # The order tells nothing: an auditor may look at one half of it and then at the other.
+    return np.random.default_rng().permutation(np.concatenate(parts))
+
 
 Law = Mapping[Hashable, Fraction]
 Program = Callable[[], Hashable]

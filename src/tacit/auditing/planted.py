@@ -1,247 +1,253 @@
-"""Bugs that real libraries and papers have had, planted to see whether the audit finds them.
+"""Planted bugs, all of them: those that samples give away, and here those found by other tools.
 
-Unless said otherwise the claim is epsilon 1. Where a bug can be described, the rule engine is asked
-too, about the fault and about its repair.
+An exact computation, a look inside, or the shipped code with one method overridden. Every function
+takes `bug`: True for the fault, False for its repair. Unless said otherwise the claim is epsilon 1.
 """
 
 from __future__ import annotations
 
 import math
-import os
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting import zcdp
-from tacit.auditing import exact, faults, faults_inside
-from tacit.auditing import planted_rules as rules
-from tacit.auditing.bugs import (
-    Bug,
-    Contradicted,
-    Enumerated,
-    Normal,
-    OnTheBench,
-    Sampled,
-    Watched,
-    examine,
-)
-from tacit.auditing.empirical import itself
-from tacit.auditing.rules import FirstPast
-from tacit.auditing.shipped_noise import DELTA
+from tacit.auditing import exact
+from tacit.auditing.bench import Pair
+from tacit.auditing.bugs import Bug, Contradicted, Described, Enumerated, OnTheBench, Watched
+from tacit.auditing.faults import SAMPLED, F, plant
+from tacit.auditing.rules import Answered, Branch, Chosen, Noised, Private, Public
+from tacit.auditing.sampler_spy import Asked, Tape, as_shipped, tapped
+from tacit.auditing.shipped_cosines import smooth_pair
+from tacit.auditing.shipped_noise import DELTA, gaussian_pair, laplace_pair
+from tacit.auditing.shipped_streams import gate_pair
+from tacit.mechanisms.cosine import SmoothCosineRelease, turns
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.threshold import GateRun, ThresholdGate
+from tacit.mechanisms.tree import TreeCounter
 
-__all__ = ["BUGS", "examine"]
-
-_ONE_MULTIPLE = zcdp.epsilon_of(0.5, DELTA)  # what Gaussian noise of the sensitivity claims
-_BITS_PAIR = ((0, 1),)
+_INSIDE: list[Bug] = []
 _SCORES = tuple(exact.within(1, 4))
-_CROSSING = ((1.0,) + (0.0,) * 9, (0.0,) + (1.0,) * 9)
 
-_FORKED = (
-    (
-        Sampled(
-            "numpy generator shared after fork",
-            faults.generator_shared_after_fork,
-            1,
-            0,
-            features={"differ": lambda bits: bits[:, 0] ^ bits[:, 1]},
-        ),
+
+def _enumerated(
+    name: str, pairs: tuple[Any, ...], epsilon: float, described: Described | None = None
+) -> Callable[[F], F]:
+    """distribution(input, bug) of all outcomes, on pairs of inputs."""
+    return plant(_INSIDE, Enumerated, name, pairs, epsilon, described=described)
+
+
+def _on_the_bench(name: str, epsilon: float = 1.0) -> Callable[[F], F]:
+    return plant(_INSIDE, OnTheBench, name, epsilon)
+
+
+def _watched(
+    name: str, *pairs: tuple[Any, Any], described: Described | None = None
+) -> Callable[[F], F]:
+    return plant(_INSIDE, Watched, name, pairs, described=described)
+
+
+class _TreeWithoutALevel(TreeCounter):
+    @property
+    def scale(self) -> float:
+        return (self.levels - 1) * self.bound / self.epsilon
+
+
+class _GateWithHalfTheThresholdNoise(ThresholdGate):
+    @property
+    def threshold_scale(self) -> float:
+        return super().threshold_scale / 2
+
+
+class _GateForMonotonicCounts(ThresholdGate):
+    @property
+    def count_scale(self) -> float:
+        return super().count_scale / 2
+
+
+class _RunWithoutCountNoise(GateRun):
+    def stops_at(self, count: int) -> bool:
+        return self.stopped or self._stops_at(int(count), 0)
+
+
+class _GateWithAnExactStream(ThresholdGate):
+    def start(self) -> GateRun:
+        return _RunWithoutCountNoise(self)
+
+
+class _LaplaceWithoutRounding(LaplaceRelease):
+    @property
+    def _distance(self) -> int:
+        return self.grid.distance(self.sensitivity)
+
+
+class _GaussianWithoutRounding(GaussianRelease):
+    @property
+    def _distance(self) -> float:
+        return self.sensitivity / self.resolution
+
+
+class _LocalSensitivity(SmoothCosineRelease):
+    def rung(self, pair: NDArray[np.int64]) -> int:
+        move = min(float(turns(pair, self.bound, 1)[0]), 2.0) * self.halves
+        return int(np.searchsorted(self._reaches, math.ceil(move) + 1))
+
+
+@_on_the_bench("tree counter with log2 T levels")
+def tree_with_log_levels(bug: bool) -> Pair:
+    """The shipped counter, charged for log2(T) levels where T = 2 steps touch two nodes."""
+    counter = (_TreeWithoutALevel if bug else TreeCounter)(1.0, horizon=2)
+    return laplace_pair("first of two steps", counter, [1, 0], [0, 0], distance=2, share=100)
+
+
+@_on_the_bench("threshold gate with half the noise on the threshold")
+def gate_with_half_the_threshold_noise(bug: bool) -> Pair:
+    """The shipped gate; the threshold's noise hides that all counts before the stop moved."""
+    return _gate((_GateWithHalfTheThresholdNoise if bug else ThresholdGate)(1.0, 1))
+
+
+@_on_the_bench("threshold gate with half the noise on counts")
+def gate_with_half_the_count_noise(bug: bool) -> Pair:
+    """The shipped gate; the counts' noise is that of monotonic counts, and these are not."""
+    return _gate((_GateForMonotonicCounts if bug else ThresholdGate)(1.0, 1))
+
+
+@_on_the_bench("threshold gate whose stream has no noise on counts")
+def gate_with_an_exact_stream(bug: bool) -> Pair:
+    """The shipped gate; right in one call, and without noise on counts that come one by one."""
+    gate = (_GateWithAnExactStream if bug else ThresholdGate)(1.0, 1)
+    return gate_pair("stream", gate, [1, 1, 0], [0, 0, 1], stream=True)
+
+
+@_on_the_bench("rounding of several numbers left out, Laplace")
+def laplace_without_rounding(bug: bool) -> Pair:
+    """Three numbers that hardly change, and each is rounded to the next step."""
+    release = (_LaplaceWithoutRounding if bug else LaplaceRelease)(1.0, 0.3, -8, 8, 1.0, 3)
+    return laplace_pair(
+        "three round down", release, [0.9] * 3, [1.0] * 3, distance=3, share=1, at_once=True
     )
-    if hasattr(os, "fork")
-    else ()
-)  # where there is no fork, there is no such bug
 
-BUGS: tuple[Bug, ...] = (
-    Sampled(
-        "noise 20 % too small",
-        faults.noise_20_percent_too_small,
-        1,
-        0,
-        described=rules.noise(1, 0.8, 1.0),
-    ),
-    Sampled(
-        "noise 5 % too small",
-        faults.noise_5_percent_too_small,
-        1,
-        0,
-        described=rules.noise(1, 0.95, 1.0),
-        samples=1_000_000,
-    ),
-    Sampled(
-        "sensitivity of add/remove used with replace",
-        faults.add_remove_noise_for_replace,
-        (1, 0),
-        (0, 1),
-        described=rules.noise(2, 1.0, 2.0),
-        features={"moved": lambda cells: (cells[:, 0] >= 1) & (cells[:, 1] <= 0)},
-    ),
-    Sampled(
-        "float Laplace noise, low digits",
-        faults.float_noise,
-        0.0,
-        1.0,
-        features={"release": itself, "finer than 2^-53": lambda y: np.mod(y * 2.0**53, 1) != 0},
-    ),
-    Sampled(
-        "same seed for two answers",
-        faults.one_seed_for_two_answers,
-        1,
-        0,
-        features={"difference": lambda pair: pair[:, 0] - pair[:, 1]},
-    ),
-    Sampled(
-        "ten retries drawn again",
-        faults.retries_drawn_again,
-        1,
-        0,
-        described=rules.several(rules.bit(), 10),
-        features={"sum": lambda bits: bits.sum(axis=1)},
-    ),
-    Sampled(
-        "local report without memo",
-        faults.report_without_memo,
-        0,
-        1,
-        described=rules.several(rules.answer(4), 10),
-        features={"zeros less ones": lambda y: (y == 0).sum(axis=1) - (y == 1).sum(axis=1)},
-    ),
-    Sampled("k-ary lie may be the truth", faults.lie_may_be_the_truth, 0, 1),
-    Enumerated(
-        "bit probability off by one",
-        faults_inside.bit_off_by_one,
-        _BITS_PAIR,
-        math.log(3),
-        described=rules.bit_off_by_one,
-    ),
-    Sampled(
-        "threshold gate without noise on counts",
-        faults.gate_without_count_noise,
-        (0, 1),
-        (1, 0),
-        described=rules.gate_without_count_noise,
-    ),
-    OnTheBench(
-        "threshold gate with half the noise on counts",
-        faults_inside.gate_with_half_the_count_noise,
-    ),
-    OnTheBench(
-        "threshold gate with half the noise on the threshold",
-        faults_inside.gate_with_half_the_threshold_noise,
-    ),
-    OnTheBench(
-        "threshold gate whose stream has no noise on counts",
-        faults_inside.gate_with_an_exact_stream,
-    ),
-    Sampled(
-        "threshold gate that never stops",
-        faults.gate_never_stops,
-        (0, 2) * 30,
-        (1, 1) * 30,
-        described=rules.several(FirstPast(1, 2.0, 4.0), 30),
-        features={"odd less even": lambda y: y[:, 1::2].sum(axis=1) - y[:, ::2].sum(axis=1)},
-    ),
-    Enumerated(
-        "selection without the factor 2",
-        faults_inside.selection_without_the_2,
-        _SCORES,
-        2 * math.log(2),
-        described=rules.choice(2 * math.log(2), math.log(2)),
-    ),
-    Sampled(
-        "noisy max without the factor 2",
-        faults.noisy_max_without_the_2,
-        *_CROSSING,
-        described=rules.choice(1.0, 0.5),
-    ),
-    Sampled(
-        "item listed only if present",
-        faults.listed_only_if_present,
-        True,
-        False,
-        described=rules.listed_only_if_present,
-    ),
-    Sampled(
-        "clamp missing", faults.clamp_missing, 100.0, 0.0, described=rules.unbounded(100, 5, 5.0)
-    ),
-    Sampled(
-        "contribution bound missing",
-        faults.contribution_bound_missing,
-        10,
-        0,
-        described=rules.unbounded(10, 1, 1.0),
-    ),
-    Sampled("NaN survives", faults.nan_survives, math.nan, 5.0, described=rules.nan_survives),
-    Watched(
-        "error text depends on the data",
-        faults_inside.error_tells_the_data,
-        (([1.0, 5.0], [2.0, 5.0]), ([1.0, 9.0], [2.0, 9.0]), ([-1.0, 2.0], [-1.0, 3.0])),
-    ),
-    Sampled("tails cut", faults.tails_cut, 1, 0, samples=1_000_000),
-    Sampled(
-        "raw value once in 1,000",
-        faults.raw_once_in_a_thousand,
-        0,
-        1,
-        described=rules.raw_once_in_a_thousand,
-        samples=1_000_000,
-    ),
-    Sampled(
-        "exact count in a denominator",
-        faults.exact_count_below_the_line,
-        (5.0, 10),
-        (5.0, 11),
-        described=rules.exact_count_below_the_line,
-    ),
-    Normal("Gaussian sigma halved", faults.half_sigma, 1.0, 0.0),
-    Normal("Gaussian sigma 10 % too small", faults.sigma_10_percent_too_small, 1.0, 0.0),
-    Enumerated(
-        "selection that always returns the top",
-        faults_inside.always_the_top_item,
-        _SCORES,
-        2 * math.log(2),
-        described=rules.always_the_top_item,
-    ),
-    Watched(
-        "scale taken from the data",
-        faults_inside.scale_from_the_data,
-        (([1.0, 2.0], [1.0, 5.0]), ([1.0, 5.0, 3.0], [1.0, 5.0, 4.0]), ([4.0], [0.0])),
-        described=rules.scale_from_the_data,
-    ),
-    Watched(
-        "no noise where the count is zero",
-        faults_inside.no_noise_on_zero,
-        (([3, 0], [3, 1]), ([2, 2], [2, 3]), ([0, 0], [1, 0])),
-        described=rules.no_noise_on_zero,
-    ),
-    Sampled(
-        "k similarities charged as one",
-        faults.similarities_charged_as_one,
-        1,
-        0,
-        described=rules.similarities_charged_as_one,
-        features={"how many": lambda y: (y >= 1).sum(axis=1)},
-    ),
-    Sampled(
-        "tree without a level",
-        faults.tree_without_a_level,
-        (1, 0),
-        (0, 0),
-        described=rules.noise(2, 1.0, 2.0),
-        features={"smaller": lambda totals: totals.min(axis=1)},
-    ),
-    OnTheBench("tree counter with log2 T levels", faults_inside.tree_with_log_levels),
-    OnTheBench(
-        "rounding of several numbers left out, Laplace", faults_inside.laplace_without_rounding
-    ),
-    OnTheBench(
-        "rounding of several numbers left out, Gaussian",
-        faults_inside.gaussian_without_rounding,
-        epsilon=_ONE_MULTIPLE,
-    ),
-    OnTheBench("local instead of smooth sensitivity", faults_inside.local_for_smooth_sensitivity),
-    Contradicted(
-        "sampler that draws 0.9 of the scale it is asked for",
-        faults_inside.sampler_of_90_percent,
-        epsilon=4.0,
-    ),
-    *_FORKED,
+
+@_on_the_bench(
+    "rounding of several numbers left out, Gaussian",
+    zcdp.epsilon_of(0.5, DELTA),  # what noise of once the sensitivity claims
 )
+def gaussian_without_rounding(bug: bool) -> Pair:
+    release = (_GaussianWithoutRounding if bug else GaussianRelease)(1.0, 0.5, -8, 8, 1.0, 4)
+    return gaussian_pair("four round down", release, [0.75] * 4, [1.0] * 4, share=1, at_once=True)
+
+
+@_on_the_bench("local instead of smooth sensitivity")
+def local_for_smooth_sensitivity(bug: bool) -> Pair:
+    """The shipped cosine; its noise fits these ratings, and is far less than its neighbours'."""
+    release = (_LocalSensitivity if bug else SmoothCosineRelease)(1.0, 1e-6, bound=1, halves=1_000)
+    return smooth_pair("two alike, then a third", release, np.ones((2, 2), dtype=np.int64), [1, 1])
+
+
+@plant(_INSIDE, Contradicted, "sampler that draws 0.9 of the scale it is asked for", epsilon=4.0)
+def sampler_of_90_percent(bug: bool) -> Pair:
+    """The mechanism asks for the right noise. Half of its sensitivity is used up on this pair, so
+    that the loss stays below the claim."""
+    release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
+    pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
+    return replace(pair, call=_with_less_noise(pair.call)) if bug else pair
+
+
+def _with_less_noise(call: Callable[[NDArray[Any], Any], ArrayLike]) -> Callable[..., ArrayLike]:
+    def drawn(asked: Asked) -> NDArray[np.int64]:
+        return as_shipped(replace(asked, scale=0.9 * asked.scale))
+
+    def called(data: NDArray[Any], source: Any) -> ArrayLike:
+        with tapped(drawn):
+            return call(data, source)
+
+    return called
+
+
+def _gate(gate: ThresholdGate) -> Pair:
+    return gate_pair("ten up, the last down", gate, [1] * 10 + [0], [0] * 10 + [1])
+
+
+@_enumerated(
+    "bit probability off by one",
+    ((0, 1),),
+    math.log(3),
+    lambda bug: Answered(Fraction(193 if bug else 192, 256)),
+)
+def bit_off_by_one(bit: int, bug: bool) -> dict[Hashable, Fraction]:
+    """`<=` for `<`: one more face of the die keeps the bit. Claimed: ln 3."""
+    return exact.outcomes(lambda dice: bit ^ (dice.below(256) >= (193 if bug else 192)))
+
+
+@_enumerated(
+    "selection without the factor 2",
+    _SCORES,
+    2 * math.log(2),
+    lambda bug: Chosen(1, math.log(4 if bug else 2)),
+)
+def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[Hashable, Fraction]:
+    """Each score may move, and so does the sum of weights. Claimed: 2 ln 2."""
+    return exact.outcomes(lambda dice: _drawn([(4 if bug else 2) ** s for s in scores], dice))
+
+
+@_enumerated(
+    "selection that always returns the top",
+    _SCORES,
+    2 * math.log(2),
+    lambda bug: Private() if bug else Chosen(1, math.log(2)),
+)
+def always_the_top_item(scores: tuple[int, ...], bug: bool) -> dict[Hashable, Fraction]:
+    """A "private" mode that draws nothing. Claimed: 2 ln 2."""
+    if bug:
+        return exact.outcomes(lambda _: scores.index(max(scores)))
+    return selection_without_the_2(scores, False)
+
+
+def _drawn(weights: list[int], dice: exact.Dice) -> int:
+    face = dice.below(sum(weights))
+    return next(j for j in range(len(weights)) if face < sum(weights[: j + 1]))
+
+
+@_watched(
+    "error text depends on the data",
+    ([1.0, 5.0], [2.0, 5.0]),
+    ([1.0, 9.0], [2.0, 9.0]),
+    ([-1.0, 2.0], [-1.0, 3.0]),
+)
+def error_tells_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
+    if not all(0 <= rating <= 5 for rating in ratings):
+        raise ValueError(f"not a rating in {ratings}" if bug else "not a rating from 0 to 5")
+    return sum(ratings) + tape.noise(5.0, 1)
+
+
+@_watched(
+    "scale taken from the data",
+    ([1.0, 2.0], [1.0, 5.0]),
+    ([1.0, 5.0, 3.0], [1.0, 5.0, 4.0]),
+    ([4.0], [0.0]),
+    described=lambda bug: Noised(5, 5, scale_is_public=not bug),
+)
+def scale_from_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
+    scale = max(ratings) - min(ratings) if bug else 5.0
+    return sum(ratings) + tape.noise(scale, 1)
+
+
+@_watched(
+    "no noise where the count is zero",
+    ([3, 0], [3, 1]),
+    ([2, 2], [2, 3]),
+    ([0, 0], [1, 0]),
+    described=lambda bug: Branch(Private(), Noised(1, 2), Public(0)) if bug else Noised(1, 2),
+)
+def no_noise_on_zero(cells: list[int], tape: Tape, bug: bool) -> object:
+    """Empty cells are left out of a table, and with them their noise."""
+    return [cell + tape.noise(2.0, 1) for cell in cells if cell or not bug]
+
+
+BUGS: tuple[Bug, ...] = (*SAMPLED, *_INSIDE)
 """Every planted bug with the pair of inputs on which its tool has to find it."""

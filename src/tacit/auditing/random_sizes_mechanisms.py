@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
-from tacit.auditing.noiseless_sensitivity import laplace_loss, moves
 from tacit.auditing.output_distributions import law
 from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
 from tacit.auditing.rules import FirstPast, upper_bound
-from tacit.auditing.sampler_spy import tapped
+from tacit.auditing.sampler_spy import laplace_loss, moves, tapped
 from tacit.auditing.shipped_streams import _scales
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
 from tacit.mechanisms.threshold import ThresholdGate
-from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
 from tacit.randomness import secure
 

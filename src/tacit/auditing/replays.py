@@ -1,19 +1,106 @@
-"""Fits made of noisy sums, replayed with and without one person: the exact loss, and samples."""
+"""A fit made of noisy sums, replayed on the table with one person more or less; and samples.
+
+Rule     The first run's noisy answers are the transcript. The second run, on the other table, is
+         given the same answers. Then
+           what it released must be the same to the last bit: all that is not noisy comes from the
+           transcript (or it is raw, and the loss is infinite);
+           it must have asked for noise of the same kinds, sizes and scales;
+           and its sums lie some distance from the first run's: over the scales, added up in
+           squares, that is mu^2 of the Gaussian mechanism that this transcript is an answer of.
+Differs  from a proof: mu is that of the tables and transcripts tried, at its largest.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.claims import Check
+from tacit.auditing.claims import Check, Checked
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
-from tacit.auditing.sampler_spy import Answer, Asked
-from tacit.auditing.transcripts import Compared, Fit, Transcript, compared, recorded
-from tacit.auditing.verdicts import Checked
+from tacit.auditing.sampler_spy import Answer, Asked, Bulk, tapped
 from tacit.mechanisms import samplers
+
+Released = Mapping[str, NDArray[Any]]
+Fit = Callable[[Any], Released]
+"""What a table, or any other input, has released."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """What a fit asked its samplers for, what it was answered, and what it released."""
+
+    asked: tuple[Asked, ...]
+    answers: tuple[NDArray[np.int64], ...]
+    released: Released
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """steps: from the first run's values to the second's, draw by draw. moves: their lengths in
+    sigmas. differences: what differs without noise, in words; empty if nothing does. log_ratio: of
+    the answers' likelihoods, the first table's over the second's."""
+
+    steps: tuple[NDArray[np.int64], ...]
+    moves: tuple[float, ...]
+    differences: tuple[str, ...]
+    log_ratio: float
+
+    @property
+    def mu(self) -> float:
+        """Of all sums together; infinite if something differs without noise."""
+        return math.inf if self.differences else math.sqrt(sum(move**2 for move in self.moves))
+
+
+def recorded(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
+    """One fit. noise: what is answered; None: noise of the shipped samplers."""
+    drawn, answers = noise or Bulk(1).answer, []
+
+    def answer(asked: Asked) -> NDArray[np.int64]:
+        answers.append(drawn(asked))
+        return answers[-1]
+
+    with tapped(answer) as heard:
+        released = fit(table)
+    return Transcript(tuple(heard), tuple(answers), released)
+
+
+def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
+    """The same fit on another table, with the first one's answers."""
+    left = list(first.answers)
+    refused: list[str] = []
+
+    def answer(asked: Asked) -> NDArray[np.int64]:
+        if not left or left[0].shape != asked.values.shape:
+            refused.append(f"a draw of {asked.values.size} numbers that the other did not make")
+            return asked.values
+        return left.pop(0)
+
+    with tapped(answer) as heard:
+        released = fit(table)
+    differences = list(dict.fromkeys(refused)) + [f"{len(left)} draws fewer"] * bool(left)
+    steps, moves, ratio = [], [], 0.0
+    for one, other, noisy in zip(first.asked, heard, first.answers, strict=False):
+        if one.values.shape != other.values.shape:
+            continue
+        if (one.sampler, one.scale) != (other.sampler, other.scale):
+            differences.append(f"noise of scale {one.scale!r} against {other.scale!r}")
+        steps.append(other.values - one.values)
+        step = steps[-1] / one.scale
+        moves.append(float(np.linalg.norm(step)))
+        away = (noisy - one.values) / one.scale
+        ratio += float((step * (step / 2 - away)).sum())
+    differences += [
+        f"'{name}', released without noise"
+        for name, array in first.released.items()
+        if name not in released or not np.array_equal(array, released[name], equal_nan=True)
+    ]
+    return Compared(tuple(steps), tuple(moves), tuple(differences), ratio)
+
 
 Replay = tuple[Transcript, Compared]
 _LEAST = 10

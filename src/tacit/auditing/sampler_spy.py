@@ -1,23 +1,39 @@
-"""A tap between the mechanisms and OpenDP: what a mechanism asks its samplers for, and an answer.
+"""What a mechanism asks its samplers for, and what follows from it.
 
-The mechanism runs as it is shipped, and only the noise is replaced. So scales, numbers of draws
-and the values to which noise is added are read from the code that runs, not from what it says of
-itself. Of noise that is drawn ahead, heard is each number that a mechanism takes, when it takes it.
-Not for several threads at once: the samplers are replaced for the whole process.
+Tap      Mechanisms run as they are shipped, and only the noise is replaced. So scales, numbers of
+         draws and the values to which noise is added are read from the code that runs, not from
+         what it says of itself. Of noise that is drawn ahead, heard is each number that a mechanism
+         takes, when it takes it. Not for several threads at once: the samplers are replaced for
+         the whole process.
+Inside   The grey-box audit replays the same randomness on neighbouring data. How many draws were
+         made, with which noise, and what an error says must be the same for both: time,
+         configuration and error texts are released too. Left out is how often an exact sampler
+         draws again because a word was too large. It depends on the bound, so on the data where the
+         bound does, and no exact sampler can do without; so the tape gives only words that no
+         sampler of this package refuses.
+Moves    A mechanism that adds noise and then only adds up releases  M noise + f(input). Its noise
+         is replaced by zeros and by one 1 at a time, which shows M; two inputs without noise show
+         by how much each noise's centre moves. The loss follows from the moves and the scales asked
+         for, with nothing taken from the mechanism's own account of itself, such as a tree's number
+         of levels. It is exact because the noise has every integer in its support and M can be
+         undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.noise_ahead import LaplaceAhead
+from tacit.mechanisms.running import LaplaceAhead
+from tacit.randomness import replay, simulation
 
 Sampler = Literal["discrete_laplace", "discrete_gaussian", "noisy_max"]
 _SAMPLERS: tuple[Sampler, ...] = ("discrete_laplace", "discrete_gaussian", "noisy_max")
@@ -100,3 +116,161 @@ class Bulk:
             noise, used = _SHIPPED[asked.sampler](nothing, asked.scale), 0
         self._kept[key] = (noise, used + count)
         return asked.values + noise[used : used + count].reshape(asked.values.shape)
+
+
+T = TypeVar("T")
+
+SEEDS = (0, 1, 2, 3, 4)
+
+
+class Tape:
+    """Replayed randomness that keeps a record of what was asked of it. It is a `Source`."""
+
+    private = False
+
+    def __init__(self, seed: int = 0) -> None:
+        with simulation():
+            self._source = replay(seed)
+        self.record: list[str] = []
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Uniform words of 63 bits: below any limit beyond which a sampler draws again."""
+        self.record.append(f"{count} words")
+        return self._drawn(count) >> np.uint64(1)
+
+    def noise(self, scale: float, count: int) -> NDArray[np.float64]:
+        """Laplace noise of that scale, for mechanisms that are only simulated."""
+        self.record.append(f"{count} times noise of scale {scale:g}")
+        return self._noise(scale, count)
+
+    def answer(self, asked: Asked) -> NDArray[np.int64]:
+        """In place of one of OpenDP's samplers; whole noise of about its size."""
+        self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
+        noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
+        noisy = asked.values + noise.astype(np.int64)
+        return noisy.argmax(axis=1) if asked.sampler == "noisy_max" else noisy
+
+    def _noise(self, scale: float, count: int) -> NDArray[np.float64]:
+        uniform = (self._drawn(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
+        return np.asarray(-scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform) + 2**-54))
+
+    def _drawn(self, count: int) -> NDArray[np.uint64]:
+        with simulation():
+            return self._source.words(count)
+
+
+def differences(
+    release: Callable[[T, Tape], object], a: T, b: T, *, seeds: Sequence[int] = SEEDS
+) -> list[str]:
+    """What tells two neighbouring inputs apart besides the released value; empty if nothing does.
+
+    An exception of `release` is compared by its class and its words.
+    """
+    found: dict[str, None] = {}
+    for seed in seeds:
+        seen = [_inside(release, data, seed) for data in (a, b)]
+        for name, first, second in zip(("the draws", "the error"), *seen, strict=True):
+            if first != second:
+                found[f"{name}: {first} against {second}"] = None
+    return list(found)
+
+
+def _inside(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
+    tape, said = Tape(seed), "none"
+    with tapped(tape.answer):
+        try:
+            release(data, tape)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+    return ", ".join(tape.record) or "none", said
+
+
+Run = Callable[[NDArray[np.float64]], ArrayLike]
+"""One release of one input, its noise from the samplers that can be tapped."""
+
+_ROUNDING = 1e-6  # of the least squares, in steps of a noise that is a whole number
+
+
+@dataclass(frozen=True)
+class Moves:
+    """steps: how far each noise's centre moves, whole numbers (noises,). scales: (noises,).
+
+    unmask: turns a release, less the noiseless release of the second input, into the noises.
+    origin: that noiseless release. bare: whether something moves that no noise covers, the inputs
+    ask for different noise, or two noises cover the same thing, so that no move explains the loss.
+    """
+
+    steps: NDArray[np.int64]
+    scales: NDArray[np.float64]
+    sampler: str
+    unmask: NDArray[np.float64]
+    origin: NDArray[np.float64]
+    bare: bool
+
+    def noises(self, releases: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Each noise plus its centre's move, from releases (n, ...); gives (n, noises)."""
+        rows = np.asarray(releases, dtype=np.float64).reshape(len(releases), -1)
+        return np.asarray(np.rint((rows - self.origin) @ self.unmask.T))
+
+
+def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
+    """Run both inputs without noise, and one of them with a 1 in each noise."""
+    with tapped() as heard:
+        at_a = _flat(run(a))
+    sampler, scales = _asked(heard)
+    with tapped() as heard:
+        at_b = _flat(run(b))
+    alike = (sampler, scales.tolist()) == (_asked(heard)[0], _asked(heard)[1].tolist())
+    if not (alike and len(scales) and at_a.shape == at_b.shape):
+        return _unexplained(sampler, scales, at_b)
+    matrix = np.stack([with_one(run, b, place) - at_b for place in range(len(scales))], axis=1)
+    if np.linalg.matrix_rank(matrix) < len(scales):
+        return _unexplained(sampler, scales, at_b)
+    unmask = np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
+    shift = at_a - at_b
+    found = unmask @ shift
+    steps = np.rint(found)
+    rest = np.abs(matrix @ steps - shift).max(initial=0.0)
+    bare = bool(rest > _ROUNDING * np.abs(matrix).max())
+    return Moves(steps.astype(np.int64), scales, sampler, unmask, at_b, bare)
+
+
+def _unexplained(sampler: str, scales: NDArray[np.float64], at_b: NDArray[np.float64]) -> Moves:
+    nothing = np.zeros((len(scales), at_b.size))
+    return Moves(np.zeros(len(scales), dtype=np.int64), scales, sampler, nothing, at_b, True)
+
+
+def laplace_loss(moved: Moves) -> float:
+    """Nats: every move over its scale, added up; infinite if something moves without noise."""
+    if moved.bare:
+        return math.inf
+    return float((np.abs(moved.steps) / moved.scales).sum())
+
+
+def _asked(heard: list[Asked]) -> tuple[str, NDArray[np.float64]]:
+    """The sampler, "" if none was asked, and the scale of each noise."""
+    kinds = {asked.sampler for asked in heard}
+    if len(kinds) > 1 or "noisy_max" in kinds:
+        raise ConfigError("Moves are known of mechanisms that add one kind of noise.")
+    scales = [np.full(asked.values.size, asked.scale) for asked in heard]
+    return kinds.pop() if kinds else "", np.concatenate([*scales, np.empty(0)])
+
+
+def with_one(
+    run: Run, data: NDArray[np.float64], place: int, noise: int = 1
+) -> NDArray[np.float64]:
+    """The release of `data` if noise number `place` is `noise` and all others are 0."""
+    drawn = 0
+
+    def answer(asked: Asked) -> NDArray[np.int64]:
+        nonlocal drawn
+        here = np.arange(drawn, drawn + asked.values.size) == place
+        drawn += asked.values.size
+        return np.asarray(asked.values + noise * here.reshape(asked.values.shape))
+
+    with tapped(answer):
+        return _flat(run(data))
+
+
+def _flat(release: ArrayLike) -> NDArray[np.float64]:
+    return np.asarray(release, dtype=np.float64).ravel()

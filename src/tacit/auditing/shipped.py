@@ -13,16 +13,19 @@ from functools import partial
 from tacit.auditing.bench import SAMPLES, Subject, run
 from tacit.auditing.shipped_choices import (
     bit_release,
-    cosine_release,
     kary_response,
     noisy_max,
     selection,
     top_selection,
 )
-from tacit.auditing.shipped_noise import gaussian_release, laplace_release
-from tacit.auditing.shipped_smooth import smooth_cosine_release
+from tacit.auditing.shipped_cosines import cosine_release, smooth_cosine_release
+from tacit.auditing.shipped_noise import (
+    gaussian_release,
+    gram_release,
+    laplace_release,
+    sum_release,
+)
 from tacit.auditing.shipped_streams import threshold_gate, tree_counter
-from tacit.auditing.shipped_tables import gram_release, sum_release
 
 __all__ = ["BENCH", "EPSILONS", "SAMPLES", "run"]
 

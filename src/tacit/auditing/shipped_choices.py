@@ -12,10 +12,8 @@ from tacit.auditing import exact
 from tacit.auditing.bench import Pair, Subject
 from tacit.auditing.rules import Answered, Chosen, Together
 from tacit.auditing.sampler_spy import tapped
-from tacit.mechanisms.cosine import CosineRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.topk import TopSelection
+from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
 
 Scores = list[float]
 
@@ -97,14 +95,14 @@ def selection(epsilon: float) -> Subject:
         share: int = 20,
     ) -> Pair:
         choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
-        weights = [_weights(choice, scores) for scores in (a, b)]
+        weights = [weights_of(choice, scores) for scores in (a, b)]
         return Pair(
             name,
             choice,
             np.array(a),
             np.array(b),
             exact.loss(*weights),
-            (_shares(weights[0]), _shares(weights[1])),
+            (shares_of(weights[0]), shares_of(weights[1])),
             share=share,
             at_once=True,
             rule=Chosen(1, float(choice.rate), monotonic),
@@ -164,7 +162,7 @@ def top_selection(epsilon: float) -> Subject:
         name: str, k: int, a: Scores, b: Scores, *, monotonic: bool = False, share: int = 20
     ) -> Pair:
         one = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
-        lists = [exact.peeling(list(_weights(one, scores).values()), k) for scores in (a, b)]
+        lists = [exact.peeling(list(weights_of(one, scores).values()), k) for scores in (a, b)]
         places = len(a) ** np.arange(k)
         named: list[dict[Hashable, exact.Chance]] = [
             {_named(chosen, places): chance for chosen, chance in part.items()} for part in lists
@@ -194,57 +192,11 @@ def top_selection(epsilon: float) -> Subject:
     return Subject("top-selection", "scores", "each within the sensitivity", epsilon, pairs)
 
 
-def cosine_release(epsilon: float) -> Subject:
-    alike, mixed = np.ones((2, 20), dtype=np.int64), np.array([[1, 1, -1, 0], [1, -1, 1, 1]])
-
-    def pair(
-        name: str,
-        people: NDArray[Any],
-        one: list[int],
-        bound: int = 1,
-        halves: int = 4,
-        share: int = 2_500,
-    ) -> Pair:
-        release = CosineRelease(epsilon, bound=bound, halves=halves)
-        person = np.hstack([people, np.array(one)[:, None]])
-        # the integer weights that the call draws from
-        weights = [
-            _weights(release._selection, (-release.changes(data)).tolist())
-            for data in (people, person)
-        ]
-        return Pair(
-            name,
-            release,
-            people,
-            person,
-            exact.loss(*weights),
-            (_chances(weights[0], halves), _chances(weights[1], halves)),
-            feature=lambda cosines: np.asarray(np.rint(cosines * halves)),
-            share=share,
-            rule=Chosen(1, float(release._selection.rate)),
-        )
-
-    pairs = (
-        pair("twenty alike, one against", alike, [1, -1], share=200),
-        pair("nobody, then one", np.zeros((2, 1), dtype=np.int64), [1, 1]),
-        pair("few and mixed", mixed, [-1, 1]),
-        pair("one item only", mixed, [1, 0]),
-        pair("clamped", alike[:, :8], [7, -9]),
-        pair("bound 2, fine outputs", 2 * alike, [2, -2], bound=2, halves=20),
-    )
-    return Subject("cosine", "person", "comes or goes", epsilon, pairs)
-
-
-def _chances(weights: Mapping[Hashable, int], halves: int) -> dict[Hashable, float]:
-    """Of each output times `halves`."""
-    return {place - halves: chance for place, chance in enumerate(_shares(weights).values())}
-
-
-def _weights(choice: Selection, scores: Scores) -> dict[Hashable, int]:
+def weights_of(choice: Selection, scores: Scores) -> dict[Hashable, int]:
     return dict(enumerate(choice.weights(scores).tolist()))
 
 
-def _shares(weights: Mapping[Hashable, int]) -> dict[Hashable, float]:
+def shares_of(weights: Mapping[Hashable, int]) -> dict[Hashable, float]:
     whole = sum(weights.values())
     return {candidate: weight / whole for candidate, weight in weights.items()}
 

@@ -1,4 +1,7 @@
-"""Pairs for mechanisms that add noise to numbers; moves and scales are read from running code.
+"""Pairs for mechanisms that add noise to numbers or to whole tables, to which a person adds rows.
+
+Moves and scales are read from running code. Claims of Gaussian noise are those of zCDP, which are
+the same on every grid; on fine ones the event costs less.
 
 The feature of a Laplace pair is the ideal auditor's: how much nearer the noises are to the one
 input than to the other. Of Gaussian noise it is the sum of noises weighted by their moves.
@@ -14,13 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.zcdp import ZCDPAccountant
-from tacit.auditing import exact_gaussian
 from tacit.auditing.bench import Chances, Pair, Subject
-from tacit.auditing.gaussian import LEAST_STEPS
-from tacit.auditing.noiseless_sensitivity import Moves, laplace_loss, moves
+from tacit.auditing.gaussian import LEAST_STEPS, discrete_epsilon_of, tails
 from tacit.auditing.rules import Gauss, Noised, Private, Rule
+from tacit.auditing.sampler_spy import Moves, laplace_loss, moves
 from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.sums import Contributions, SumRelease
 
 DELTA = 1e-5
 _RARE, _THRESHOLDS = 1e-8, 300
@@ -105,7 +109,7 @@ def gaussian_pair(
         second,
         math.inf
         if moved.bare
-        else exact_gaussian.epsilon_of(moved.steps.tolist(), moved.scales.tolist(), DELTA),
+        else discrete_epsilon_of(moved.steps.tolist(), moved.scales.tolist(), DELTA),
         ({}, {}) if fine else _tails(moved),
         feature=lambda releases: np.asarray(np.round(moved.noises(releases) @ weights, 9)),
         share=share,
@@ -118,8 +122,7 @@ def gaussian_pair(
 
 def _tails(moved: Moves) -> tuple[Chances, Chances]:
     """Of the noises weighted by their moves, at some of the values that samples reach."""
-    both = exact_gaussian.tails(moved.steps.tolist(), moved.scales.tolist())
-    return thinned(*both)
+    return thinned(*tails(moved.steps.tolist(), moved.scales.tolist()))
 
 
 def thinned(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[Chances, Chances]:
@@ -188,3 +191,78 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
         pairs,
         delta=DELTA,
     )
+
+
+_JUST_BELOW = math.sqrt(6)  # as a float: squared it is a trifle less than 6, so 5 whole squares fit
+
+
+def gram_release(noise_multiplier: float = 1.0) -> Subject:
+    def pair(
+        name: str,
+        a: list[list[float]],
+        b: list[list[float]],
+        share: int = 1_000,
+        items: int = 2,
+        norm: float = 1.0,
+        resolution: float = 2.0**-3,
+        replace: bool = False,
+    ) -> Pair:
+        # A coarse grid, so that the exact sum over integers stays short.
+        release = GramRelease(noise_multiplier, items, norm, resolution, replace)
+        return gaussian_pair(name, release, a, b, share=share)
+
+    half = math.sqrt(0.5)
+    pairs = (
+        pair("both items alike", [[half, half]], [[0, 0]], share=200),
+        pair("one item", [[1, 0]], [[0, 0]]),
+        pair("clipped", [[30, -40]], [[0, 0]]),
+        pair(
+            "clipped in integers", [[1, 1, 2]], [[0] * 3], items=3, norm=_JUST_BELOW, resolution=1
+        ),
+        pair("replaced", [[1, 0]], [[0, 1]], replace=True),
+        pair("replaced, sign turned", [[half, half]], [[half, -half]], replace=True),
+        pair("among others", [[0.5, 0.5, 0.5], [1, 0, 0]], [[0, 0, 0], [1, 0, 0]], items=3),
+    )
+    claim = ZCDPAccountant().add(GramRelease(noise_multiplier, 2).event)
+    return Subject("gram", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)
+
+
+def sum_release(noise_multiplier: float = 1.0) -> Subject:
+    """Inputs are (people, rows, width); who contributes nothing at all is not there."""
+
+    def pair(
+        name: str,
+        a: list[Any],
+        b: list[Any],
+        share: int = 1_000,
+        norm: float = 1.0,
+        resolution: float = 2.0**-3,
+    ) -> Pair:
+        _, rows, width = np.array(a).shape
+        release = SumRelease(noise_multiplier, rows, width, norm, resolution)
+        return gaussian_pair(name, lambda table: release(_blocks(table)), a, b, share=share)
+
+    someone, nobody = [[0.5], [-0.5]], [[0], [0]]
+    pairs = (
+        pair("one place", [[[1.0]]], [[[0]]], share=100, resolution=2.0**-6),
+        pair("one place, coarse", [[[1.0]]], [[[0]]]),
+        pair("several places", [[[0.5]] * 4], [[[0]] * 4]),
+        pair("two wide", [[[0.5, -0.5], [0.5, 0.5]]], [[[0, 0], [0, 0]]]),
+        pair("too long", [[[30], [0], [-40]]], [[[0], [0], [0]]]),
+        pair("too long, two wide", [[[3, 4], [12, 0]]], [[[0, 0], [0, 0]]]),
+        pair(
+            "too long in integers", [[[1], [1], [2]]], [[[0]] * 3], norm=_JUST_BELOW, resolution=1
+        ),
+        pair("the middle one leaves", [someone] * 3, [someone, nobody, someone]),
+    )
+    claim = ZCDPAccountant().add(SumRelease(noise_multiplier, 1).event)
+    return Subject("sums", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)
+
+
+def _blocks(table: NDArray[np.float64]) -> list[Contributions]:
+    """One block for each person, with the places to which they add something."""
+    found = []
+    for person, entries in enumerate(table):
+        places = np.flatnonzero(entries.any(axis=1))
+        found.append(Contributions(np.full(len(places), person), places, entries[places]))
+    return found

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import Pair, Subject
-from tacit.auditing.noiseless_sensitivity import with_one
 from tacit.auditing.rules import FirstPast
-from tacit.auditing.sampler_spy import tapped
+from tacit.auditing.sampler_spy import tapped, with_one
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.tree import TreeCounter

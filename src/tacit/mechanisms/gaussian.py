@@ -22,8 +22,7 @@ from tacit.accounting.events import DiscreteGaussian, DiscreteGaussianVector, Ev
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import MOST_STEPS, Grid, finite
-from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
+from tacit.mechanisms.grid import MOST_STEPS, Grid, check_positive, check_scale, check_whole, finite
 
 MARGIN = 1 + 2**-40  # covers the rounding of the few float operations that make a sigma
 

@@ -1,5 +1,6 @@
-"""Numbers on a public grid: whole multiples of a step that is a power of two.
+"""Public fields refused in one sentence where they are wrong, and numbers on a public grid.
 
+Grid     Whole multiples of a step that is a power of two.
 Source   Mironov: On significance of the least significant bits for differential privacy (CCS
          2012); Balcer and Vadhan: Differential privacy on finite computers (2018).
 Why      Noise added to floating-point numbers leaks through their low digits. Here every number is
@@ -20,7 +21,44 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.parameters import check_positive
+
+SMALLEST_EPSILON = 1e-9
+"""Below it, rounding a chance to a multiple of 2**-53 would no longer be negligible."""
+
+
+def check_epsilon(epsilon: float) -> None:
+    """A loss in nats, or infinity for the non-private variant."""
+    if math.isnan(epsilon) or epsilon < SMALLEST_EPSILON:
+        raise ConfigError(
+            f"epsilon is a number of at least {SMALLEST_EPSILON:g}, or inf for the non-private "
+            f"variant; got {epsilon}."
+        )
+
+
+def check_positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigError(f"{name} is a finite number above 0; got {value}.")
+
+
+def check_scale(scale: float) -> None:
+    """Of noise, in steps; 0 for the non-private variant."""
+    if not math.isfinite(scale):
+        raise ConfigError(
+            "The noise would have no finite scale: take less of it, or a coarser resolution for "
+            "this sensitivity."
+        )
+
+
+def check_whole(name: str, value: int, *, least: int, most: int | None = None) -> None:
+    if (
+        not isinstance(value, int)
+        or isinstance(value, bool)
+        or value < least
+        or (most is not None and value > most)
+    ):
+        top = "" if most is None else f" and at most {most}"
+        raise ConfigError(f"{name} is a whole number, at least {least}{top}; got {value!r}.")
+
 
 MOST_STEPS = 1 << 52  # so that every grid point is an exact float
 

@@ -24,8 +24,15 @@ from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import MOST_STEPS, Grid, finite
-from tacit.mechanisms.parameters import check_epsilon, check_positive, check_scale, check_whole
+from tacit.mechanisms.grid import (
+    MOST_STEPS,
+    Grid,
+    check_epsilon,
+    check_positive,
+    check_scale,
+    check_whole,
+    finite,
+)
 
 
 @dataclass(frozen=True)

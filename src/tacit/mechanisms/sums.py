@@ -24,8 +24,7 @@ from tacit.accounting.events import Event
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gaussian import MARGIN, check_multiplier, vector_event
-from tacit.mechanisms.grid import finite
-from tacit.mechanisms.parameters import check_positive, check_scale, check_whole
+from tacit.mechanisms.grid import check_positive, check_scale, check_whole, finite
 
 _MOST_STEPS = 1 << 20  # so that 2**40 people still add up in 64 bits
 

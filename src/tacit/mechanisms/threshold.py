@@ -25,10 +25,8 @@ from tacit.accounting.events import Event, Gate, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import MOST_STEPS, one_whole, whole
-from tacit.mechanisms.noise_ahead import LaplaceAhead
-from tacit.mechanisms.parameters import check_epsilon, check_whole
-from tacit.mechanisms.running import Running
+from tacit.mechanisms.grid import MOST_STEPS, check_epsilon, check_whole, one_whole, whole
+from tacit.mechanisms.running import LaplaceAhead, Running
 
 
 @dataclass(frozen=True)

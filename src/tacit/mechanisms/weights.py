@@ -1,4 +1,9 @@
-"""Integer weights that fall no faster than e^-rate per step, and exact draws in proportion.
+"""Integers whose rounding has a known side: e to a rational power, and weights to draw by.
+
+A privacy proof survives a rounded constant only if the rounding errs towards more noise. Every
+power is computed in decimal arithmetic, whose exponential is correct to half a unit of the last
+digit, and then moved by one whole unit of that digit to the side asked for. Weights fall no faster
+than e^-rate per step, and draws are in exact proportion to them.
 
 Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007); the idea of
          exact integer weights is Ilvento's (Implementing the exponential mechanism with base-2
@@ -7,14 +12,39 @@ Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 20
 
 from __future__ import annotations
 
+import math
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mechanisms.exponentials import exp_minus_above
 from tacit.randomness import Source
+
+_BITS = 128
+_DECIMAL = Context(prec=60)
+_WIDE = Context(prec=200)
+_BEYOND = 100  # e**-100 is far below every grid used here
+
+
+def exp_minus_above(exponent: Fraction) -> Fraction:
+    """A multiple of 2**-128 that is at least e**-exponent and at most 1; exponent >= 0."""
+    # Digits after the 60th are cut off, so the exponent used is never above the one asked for.
+    cut = int(min(exponent, Fraction(_BEYOND)) * 10**60)
+    power = Decimal(-cut).scaleb(-60, _WIDE).exp(_DECIMAL)
+    above = Fraction(_DECIMAL.next_plus(power)) * (1 << _BITS)
+    return min(Fraction(math.ceil(above), 1 << _BITS), Fraction(1))
+
+
+def truth_below(epsilon: float, categories: int, bits: int) -> int:
+    """The largest n with n / 2**bits at most e**epsilon / (e**epsilon + categories - 1), or 1 less.
+
+    n is below 2**bits: even at an immense epsilon a lie stays possible.
+    """
+    lie = (categories - 1) * exp_minus_above(Fraction(epsilon))
+    return int((1 << bits) / (1 + lie))
+
 
 _LARGEST = np.uint64((1 << 64) - 1)
 _SHIFT = 128

@@ -4,7 +4,7 @@ A claim without a proof has no epsilon: `epsilon=None`, a stated model under whi
 independent of the secret, and the measured success of attackers. No field may be left to the
 reader's imagination: unit, adversary's view, assumptions and what is not covered are required.
 Every view of a card begins with `first_line`, the basis in plain words, and `refuted_first` orders
-several cards.
+several cards. "Neighbour" itself is kept for nearest neighbours: inputs are neighbouring.
 """
 
 from __future__ import annotations
@@ -13,12 +13,32 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from tacit.errors import ConfigError
-from tacit.privacy.adjacency import Adjacency
-from tacit.privacy.trust import Trust
 from tacit.views import table
+
+Unit = Literal["user", "rating", "attribute value", "vote history", "reward", "visit"]
+Change = Literal["add or remove", "replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """What two neighbouring inputs differ in, and how."""
+
+    unit: Unit
+    change: Change
+
+    def __str__(self) -> str:
+        return f"{self.change} one {self.unit}"
+
+
+class Trust(StrEnum):
+    """The party that sees raw data."""
+
+    NOBODY = "nobody but one's own device"
+    PLATFORM = "the platform, with everybody's ratings"
+    OWN_VENDOR = "one's own vendor, not the others"
 
 
 class Basis(StrEnum):

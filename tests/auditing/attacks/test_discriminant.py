@@ -10,9 +10,12 @@ from scipy import sparse
 from scipy.stats import multivariate_normal
 
 from tacit.auditing.attacks import LinearDiscriminant, auc
-from tacit.auditing.attacks.discriminant import LinearModel
-from tacit.auditing.attacks.group_gaps import group_gaps
-from tacit.auditing.attacks.variances import Variances, estimate_variances
+from tacit.auditing.attacks.discriminant import (
+    LinearModel,
+    Variances,
+    estimate_variances,
+    group_gaps,
+)
 
 TRAIN, TEST = slice(0, 600), slice(600, None)
 

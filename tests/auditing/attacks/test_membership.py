@@ -1,13 +1,23 @@
 """Membership: guesses, the epsilon they prove, and the game against whole fits."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
-from tacit.auditing.attacks.membership import FromLists, FromPredictions, guesses, least_epsilon
+from tacit.auditing.attacks.membership import (
+    FromLists,
+    FromPredictions,
+    Game,
+    control_works,
+    guesses,
+    least_epsilon,
+    play,
+    study,
+)
 from tacit.auditing.empirical import clopper_pearson
-from tacit.designs.xmap.audit.membership import GAMES, control_works, play
+from tacit.designs.xmap.audit.membership import DELTA, GAMES, once
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Recommendation, Recommendations
 
@@ -80,15 +90,46 @@ def test_randomized_response_is_bounded_rightly():
 
 def test_lists_of_nx_map_tell_who_was_there():
     """The control: without noise the attack works, on every world tried."""
-    rows = play(GAMES[0], (FromLists(20, 5.0),), fits=2)
-    assert rows[0].auc > 0.8
-    assert rows[0].lower_bound > 0
-    assert rows[0].verdict == "no claim"
+    lists, _ = play(GAMES[0], fits=2)
+    assert lists.auc > 0.8
+    assert lists.lower_bound > 0
+    assert lists.verdict == "no claim"
 
 
 def test_the_sound_variant_stays_below_its_claim():
-    """Under the guarantee the guesses prove no epsilon above it."""
-    rows = play(GAMES[1], (FromPredictions(),), fits=2)
-    assert rows[0].lower_bound <= rows[0].epsilon == 1.0
-    assert rows[0].verdict == "no violation found"
+    """Under the guarantee the guesses prove no epsilon above it, though right ones would."""
+    rows = play(GAMES[1], fits=2)
+    assert all(row.lower_bound <= row.epsilon == 1.0 for row in rows)
+    assert {row.verdict for row in rows} == {"no violation found"}
     assert not control_works(rows)
+
+
+def test_a_fit_of_xmap_that_forgets_its_noise_is_caught():
+    """Planted: the sound fit without noise, with its claim. The worlds are of a fixed seed."""
+    settings = {"epsilon": math.inf, "delta": DELTA, "stars": True}
+    lists, _ = play(Game("planted", partial(once, settings), 1.0, DELTA))
+    assert lists.verdict == "violation"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "verdict"),
+    [(1.0, 1e-10, "violation"), (1.0, 1e-6, "weak audit"), (1.4, 1e-10, "weak audit")],
+)
+def test_a_claim_that_no_guess_could_refute_is_a_weak_audit(epsilon, delta, verdict):
+    """All of 60 guesses right refute epsilon 1; not 1.4, and nothing where delta may explain it."""
+
+    def always_right(generator):
+        inside = (generator.random(60) < 0.5).astype(np.int64)
+        return inside, {"lists": inside.astype(float)}
+
+    (row,) = play(Game("leak", always_right, epsilon, delta), fits=2)
+    assert row.right == row.guesses == 60
+    assert row.verdict == verdict
+
+
+def test_weak_games_fail_a_whole_audit_and_not_a_short_one():
+    """With the samples of the default the audit says that the game cannot refute its claim."""
+    weak = Game("weak", lambda generator: (np.array([0, 1]), {"lists": np.zeros(2)}), 1.0, 1e-6)
+    made = study(lambda: (weak,), "recommender", "attack")
+    assert made.run(None, True, lambda _: None)[1] == []
+    assert "weak, lists: no guesses" in made.run(None, False, lambda _: None)[1][0]

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from tacit.auditing.random_sizes import Profile, examine, whole
-from tacit.designs.random_sizes.bench import BENCH, BY_NAME
+from tacit.designs.random_sizes.bench import BENCH, BY_NAME, rated
 from tacit.designs.random_sizes.faults import FAULTS
-from tacit.designs.random_sizes.tables import rated
 
 SLOW = "x-map, sound fit"
 

@@ -5,23 +5,30 @@ scores other people's: trained on true ratings it is the attacker of yesterday (
 released ones the attacker who knows the method (retrained). What is public comes in as `Public`.
 """
 
-from tacit.auditing.attacks.base import AttributeAttack
-from tacit.auditing.attacks.bound import Bound, pooled_ranks, simultaneous
+from tacit.auditing.attacks.base import Attacker, AttributeAttack, Public, Seen, stacked
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
-from tacit.auditing.attacks.judging import auc, distance, permuted
+from tacit.auditing.attacks.judging import (
+    Bound,
+    OneVersusRest,
+    auc,
+    distance,
+    one_vs_rest_auc,
+    permuted,
+    pooled_ranks,
+    simultaneous,
+)
 from tacit.auditing.attacks.linear import LogisticRegression, NaiveBayes, SupportVectorMachine
-from tacit.auditing.attacks.modern import Attacker, Stack
-from tacit.auditing.attacks.one_vs_rest import OneVersusRest, one_vs_rest_auc
-from tacit.auditing.attacks.panel import Panel, readers_of_epochs
-from tacit.auditing.attacks.registry import (
+from tacit.auditing.attacks.modern import Stack
+from tacit.auditing.attacks.panel import (
     ATTACKS,
     FULL,
     QUICK,
     STACKS,
+    Panel,
     attackers,
     panel_names,
+    readers_of_epochs,
 )
-from tacit.auditing.attacks.seen import Public, Seen, stacked
 
 __all__ = [
     "ATTACKS",

@@ -14,17 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.seen import Seen
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from tacit.auditing.attacks.base import Floats, Ints, Seen, item_means, with_data
 
 FEW_PEOPLE = 1500
 DIRECTIONS, DIRECTIONS_OF_FEW = 60, 20
 """Of the mask, and as many of the residuals."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 BINS = 10
-PSEUDO_RATINGS = 5
 QUARTERS = 4
 
 
@@ -56,7 +52,7 @@ class Space:
     """Item means, directions and histogram bins of the training people."""
 
     def __init__(self, seen: Seen) -> None:
-        self._means = _item_means(seen.ratings)
+        self._means = item_means(seen.ratings)
         few = seen.ratings.shape[0] < FEW_PEOPLE
         size = min(DIRECTIONS_OF_FEW if few else DIRECTIONS, *seen.ratings.shape)
         self._mask = _directions(_mask(seen), size)
@@ -90,13 +86,13 @@ class Space:
         late = positions(seen)
         return np.hstack(
             [
-                _with_data(mask, late) @ self._mask[:, :half],
-                _with_data(errors, errors.data * late) @ self._residuals[:, :half],
+                with_data(mask, late) @ self._mask[:, :half],
+                with_data(errors, errors.data * late) @ self._residuals[:, :half],
             ]
         )
 
     def _errors(self, seen: Seen) -> sparse.csr_array:
-        return _with_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
+        return with_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
 
 
 _spaces: WeakKeyDictionary[Seen, Space] = WeakKeyDictionary()
@@ -131,15 +127,6 @@ def _directions(matrix: sparse.csr_array, size: int) -> Floats:
         return np.zeros((matrix.shape[1], size))
     found: Floats = randomized_svd(matrix, size, n_iter=4, random_state=0)[2].T
     return found
-
-
-def _item_means(ratings: sparse.csr_array) -> Floats:
-    n_items = ratings.shape[1]
-    overall = float(ratings.data.mean()) if ratings.nnz else 0.0
-    counts = np.bincount(ratings.indices, minlength=n_items)
-    sums = np.bincount(ratings.indices, ratings.data, minlength=n_items)
-    means: Floats = (sums + PSEUDO_RATINGS * overall) / (counts + PSEUDO_RATINGS)
-    return means
 
 
 def _edges(stars: Floats) -> Floats:
@@ -233,7 +220,7 @@ def _order(seen: Seen, errors: sparse.csr_array) -> Floats:
         counts: Floats = np.bincount(rows, inside, minlength=people).astype(float)
         facts = [counts / every, _mean(rows, errors.data * inside, counts)]
         facts.append(_mean(rows, popularity * inside, counts))
-        genres = _with_data(seen.ratings, inside) @ seen.public.genres
+        genres = with_data(seen.ratings, inside) @ seen.public.genres
         columns += [np.stack(facts, axis=1), genres / np.maximum(counts, 1.0)[:, None]]
     return np.hstack(columns)
 
@@ -245,8 +232,4 @@ def _mean(rows: Ints, values: Floats, counts: NDArray[Any]) -> Floats:
 
 
 def _mask(seen: Seen) -> sparse.csr_array:
-    return _with_data(seen.ratings, np.ones(seen.ratings.nnz))
-
-
-def _with_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
-    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+    return with_data(seen.ratings, np.ones(seen.ratings.nnz))

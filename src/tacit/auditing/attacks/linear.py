@@ -65,7 +65,7 @@ class NaiveBayes:
         return log_odds
 
     def _counts(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        return _with_data(ratings, np.maximum(ratings.data - self._minimum, 0.0))
+        return _short(ratings, np.maximum(ratings.data - self._minimum, 0.0))
 
 
 class _Penalised:
@@ -116,7 +116,7 @@ class _Penalised:
         return self.strengths[int(np.argmax(areas))]
 
     def _features(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        return _with_data(ratings, ratings.data / self._unit)
+        return _short(ratings, ratings.data / self._unit)
 
     def _classifier(self) -> Any:
         """An unfitted scikit-learn classifier with a parameter C."""
@@ -177,7 +177,7 @@ def _asides(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
     return [fifth == part for part in range(min(5, scarce, wanted))]
 
 
-def _with_data(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:
+def _short(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:
     # liblinear reads 32-bit column numbers only
     places = (ratings.indices.astype(np.int32), ratings.indptr.astype(np.int32))
     return sparse.csr_array((data, *places), shape=ratings.shape)

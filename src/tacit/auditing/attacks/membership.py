@@ -1,4 +1,7 @@
-"""Was this person among those a recommender learned from? Guesses from lists and predictions.
+"""Was this person among those a recommender learned from? Guesses, and a game against whole fits.
+
+Rule     Some people are always in. Of the others, the targets, each is in by a fair coin. The
+         attacker scores the targets and guesses about those at both ends.
 
 Source   lists: Calandrino, Kilzer, Narayanan, Felten, Shmatikov: You might also like: privacy risks
          of collaborative filtering (S&P 2011), which reads related-item lists; here accounts that
@@ -11,14 +14,17 @@ Knows    the person's ratings, as a friend or a data set elsewhere would. Not wh
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy import optimize, stats
 
 from tacit.auditing.attacks.base import Floats, Labels
+from tacit.auditing.attacks.judging import auc, mean_interval
+from tacit.auditing.claims import Advance, Study
+from tacit.auditing.empirical import ALPHA
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import History, Recommendations
 
@@ -136,3 +142,114 @@ def least_epsilon(
     if chance(50.0) <= level:
         return math.inf
     return float(optimize.brentq(lambda epsilon: chance(epsilon) - level, 0.0, 50.0))
+
+
+_SURE = 0.5  # share of the targets who are guessed about: those of the highest and lowest scores
+FITS, FEW_FITS = 10, 2
+Scored = tuple[Labels, Mapping[str, Floats]]
+"""Who was in, and each attack's scores of the targets."""
+Verdict = Literal["violation", "no violation found", "weak audit", "no claim"]
+
+
+@dataclass(frozen=True)
+class Game:
+    """once: new people, new coins, a fit and its attacks. epsilon, delta: what is claimed; None:
+    nothing, and the attacks have to work."""
+
+    method: str
+    once: Callable[[np.random.Generator], Scored]
+    epsilon: float | None = None
+    delta: float | None = None
+
+
+@dataclass(frozen=True)
+class Played:
+    """auc: mean over fits, low to high its interval at 95 % (Student's t). lower_bound: of epsilon
+    by the guesses of all fits together, wrong with a chance of at most alpha. verdict: "weak audit"
+    where not even right guesses about everybody would refute the claim."""
+
+    method: str
+    attack: str
+    epsilon: float | None
+    delta: float | None
+    auc: float
+    low: float
+    high: float
+    lower_bound: float
+    right: int
+    guesses: int
+    people: int
+    fits: int
+    alpha: float
+    verdict: Verdict
+
+
+def play(
+    game: Game, *, fits: int = FITS, seed: int = 0, progress: Advance = lambda _: None
+) -> list[Played]:
+    """One row per attack."""
+    rounds = []
+    for fit in range(fits):
+        rounds.append(game.once(np.random.default_rng((seed, fit))))
+        progress(1)
+    return [_judged(game, attack, rounds) for attack in rounds[0][1]]
+
+
+def _judged(game: Game, attack: str, rounds: list[Scored]) -> Played:
+    pairs = [(inside, scores[attack]) for inside, scores in rounds]
+    middle, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
+    told = [guesses(inside, given, _SURE) for inside, given in pairs]
+    right, made = (sum(each[place] for each in told) for place in (0, 1))
+    people, delta = sum(len(inside) for inside, _ in pairs), game.delta or 0.0
+    bound, most = (
+        least_epsilon(number, made, people=people, delta=delta, level=ALPHA)
+        for number in (right, made)
+    )
+    verdict: Verdict = "no violation found"
+    if game.epsilon is None:
+        verdict = "no claim"
+    elif bound > game.epsilon:
+        verdict = "violation"
+    elif most <= game.epsilon:  # a verdict that nothing could change is none
+        verdict = "weak audit"
+    return Played(
+        game.method, attack, game.epsilon, game.delta, middle, low, high, bound,
+        right, made, people, len(pairs), ALPHA, verdict,
+    )  # fmt: skip
+
+
+def control_works(rows: Sequence[Played]) -> bool:
+    """Whether some attack beats a coin on what claims nothing. If not, a pass is worth nothing."""
+    return any(row.epsilon is None and row.low > 0.5 for row in rows)
+
+
+def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Study:
+    """The games as a part of an audit. method, attack: the headings of these two columns."""
+    columns: dict[str, Callable[[Any], object]] = {
+        method: lambda row: row.method,
+        attack: lambda row: row.attack,
+        "claim": lambda row: row.epsilon,
+        "AUC": lambda row: row.auc,
+        "95 %": lambda row: f"{row.low:.3f} to {row.high:.3f}",
+        "bound": lambda row: row.lower_bound,
+        "verdict": lambda row: row.verdict,
+    }
+
+    def fits(short: bool) -> int:
+        return FEW_FITS if short else FITS
+
+    def run(_: str | None, short: bool, advance: Advance) -> tuple[list[Played], list[str]]:
+        rows = [row for game in games() for row in play(game, fits=fits(short), progress=advance)]
+        said = {"violation": "membership guessed beyond the claim"}
+        if not short:
+            said["weak audit"] = "no guesses about so few people could refute the claim"
+        wrong = [
+            f"{row.method}, {row.attack}: {said[row.verdict]}"
+            for row in rows
+            if row.verdict in said
+        ]
+        if not (short or control_works(rows)):
+            wrong.append("the membership attack fails without noise: its silence says nothing")
+        return rows, wrong
+
+    return Study("membership", columns, lambda _, short: len(games()) * fits(short), run)

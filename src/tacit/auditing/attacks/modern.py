@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
 from tacit.auditing.attacks.base import (
     AttributeAttack,
+    Floats,
+    Labels,
+    Seen,
     check_ratings,
     check_training,
     not_fitted,
+    with_data,
 )
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
-from tacit.auditing.attacks.seen import Seen
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
 NEIGHBOURS = 100
 PEOPLE_AT_A_TIME = 1000
 ENOUGH_TO_STOP_EARLY = 50
 """People of the rarer label; with fewer, none is set aside to stop the training of a network."""
-
-
-class Attacker(Protocol):
-    """Guesses a two-valued attribute from what is seen of people.
-
-    reads_epochs: whether epoch labels change the score. fit: labels 0 and 1, at least two people of
-    each, else `DataError`. score: (people,) finite, higher = more likely 1.
-    """
-
-    @property
-    def name(self) -> str:
-        """As in the registry."""
-
-    @property
-    def reads_epochs(self) -> bool:
-        """Whether the view with epoch labels says more to this attacker than the union."""
-
-    def fit(self, seen: Seen, labels: Labels) -> Self:
-        """Learn from people whose label is known."""
-
-    def score(self, seen: Seen) -> Floats:
-        """Scores of other people; `NotFittedError` before `fit`."""
 
 
 class OnRatings:
@@ -160,7 +137,7 @@ class NearestNeighbours:
         rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
         length = np.sqrt(np.bincount(rows, data**2, minlength=ratings.shape[0]))
         data = data / np.maximum(length, 1e-12)[rows]
-        return sparse.csr_array((data, ratings.indices, ratings.indptr), shape=ratings.shape)
+        return with_data(ratings, data)
 
 
 class Stack:

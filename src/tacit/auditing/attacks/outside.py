@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.base import Labels
+from tacit.auditing.attacks.base import Floats, Ints, Labels, Seen
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosting, log_odds
-from tacit.auditing.attacks.seen import Seen
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SURE = 1e6
 """Stands for infinite log odds."""

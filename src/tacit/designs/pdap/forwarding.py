@@ -29,7 +29,7 @@ from tacit.designs.pdap.messages import (
 )
 from tacit.designs.pdap.policies.base import checked_context
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.grid import check_epsilon, check_whole
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
 from tacit.randomness import Source
 

@@ -12,7 +12,7 @@ from tacit.designs.pdap.policies.local.context import Context
 from tacit.designs.pdap.policies.published.guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import check_epsilon
+from tacit.mechanisms.grid import check_epsilon
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure

@@ -17,7 +17,7 @@ from tacit.designs.prec.exact import floor_epsilon
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.theory import eps_tight
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import SMALLEST_EPSILON
+from tacit.mechanisms.grid import SMALLEST_EPSILON
 
 _SAFE = 1 - 2**-40
 """Keeps a difference of floats below the exact one."""

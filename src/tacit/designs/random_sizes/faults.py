@@ -6,29 +6,33 @@ data, and a release that is not charged for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from inspect import getattr_static
+from typing import Any, Literal, TypeVar, cast
 
-from tacit.auditing.planting import planted
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.bugs import planted
 from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import stars, top_items
-from tacit.designs.random_sizes import steps
 from tacit.designs.random_sizes.bench import BY_NAME
 from tacit.designs.standard_scheme import statistics, training
-from tacit.mechanisms import samplers
+from tacit.mechanisms import samplers, selection
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
-from tacit.mechanisms.noise_ahead import LaplaceAhead
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.running import LaplaceAhead
+from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.threshold import ThresholdGate
-from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter, TreeRun
 
 Kind = Literal["size", "branch", "support", "composition"]
-Steps = Mapping[Any, Mapping[str, Any]]
+Step = TypeVar("Step")
 
 
 @dataclass(frozen=True)
@@ -38,233 +42,305 @@ class Fault:
     name: str
     kind: Kind
     artefact: str
-    steps: Steps
+    steps: Mapping[Any, Mapping[str, Any]]
 
     def found(self, seed: int) -> Found:
         """The profile's verdict on the faulty code."""
-        with planted({place: dict(methods) for place, methods in self.steps.items()}):
+        with planted(self.steps):
             return examine(BY_NAME[self.artefact], seed=seed)
 
 
+FAULTS: list[Fault] = []
 _SCHEME, _XMAP = "standard scheme, private disclosure", "x-map, sound fit"
-_KARY, _LAPLACE, _GATE = "kary-response", "laplace", "threshold-gate"
-FAULTS: tuple[Fault, ...] = (
-    Fault(
-        "the head count left out of the disclosure's sensitivity",
-        "composition",
-        _SCHEME,
-        {training: {"private": steps.charged(lambda most: most)}},
-    ),
-    Fault(
-        "truth and lie swapped for the last of more than 16 answers",
-        "size",
-        _KARY,
-        {KaryResponse: {"__call__": steps.swapped_truth}},
-    ),
-    Fault(
-        "one noise for a batch of more than 16 counts",
-        "size",
-        _GATE,
-        {ThresholdGate: {"_noise": steps.one_noise_for_many}},
-    ),
-    Fault(
-        "Laplace noise cut at 12 scales",
-        "support",
-        "Laplace sampler",
-        {samplers: {"discrete_laplace": steps.cut(steps.shipped_laplace, 12)}},
-    ),
-    Fault(
-        "stars of a person not clipped",
-        "branch",
-        _XMAP,
-        {stars: {"SumRelease": steps.StarsAsTheyAre}},
-    ),
-    Fault(
-        "items that nobody rated keep an exact zero",
-        "support",
-        _XMAP,
-        {SumRelease: {"__call__": steps.no_rows_no_noise}},
-    ),
-    Fault(
-        "lies among the first 64 answers only",
-        "size",
-        _KARY,
-        {KaryResponse: {"__call__": steps.few_lies}},
-    ),
-    Fault(
-        "bits beyond 256 share their words",
-        "size",
-        "bit-release",
-        {BitRelease: {"__call__": steps.words_used_again}},
-    ),
-    Fault(
-        "noise of 100 numbers used for more",
-        "size",
-        _LAPLACE,
-        {LaplaceRelease: {"__call__": steps.noise_used_again}},
-    ),
-    Fault(
-        "selection of more than 50 at twice the rate",
-        "size",
-        "selection",
-        {Selection: {"rate": steps.twice_beyond(50, steps.selection_rate)}},
-    ),
-    Fault(
-        "a person's rows clipped up to the eighth",
-        "size",
-        "sums",
-        {SumRelease: {"clipped": steps.first_rows_clipped}},
-    ),
-    Fault(
-        "rows of the Gram matrix clipped up to the eighth item",
-        "size",
-        "gram",
-        {GramRelease: {"clipped": steps.first_items_clipped}},
-    ),
-    Fault(
-        "truth where many answers are all alike",
-        "branch",
-        _KARY,
-        {KaryResponse: {"__call__": steps.true_if_alike}},
-    ),
-    Fault(
-        "no noise on a number at its upper bound",
-        "branch",
-        _LAPLACE,
-        {LaplaceRelease: {"__call__": steps.exact_at(8.0)}},
-    ),
-    Fault(
-        "no noise on zero", "branch", _LAPLACE, {LaplaceRelease: {"__call__": steps.exact_at(0.0)}}
-    ),
-    Fault(
-        "half the noise on a gate that stops below",
-        "branch",
-        _GATE,
-        {ThresholdGate: {"count_scale": property(steps.half_below)}},
-    ),
-    Fault(
-        "sensitivity forgotten by monotonic gates",
-        "branch",
-        _GATE,
-        {ThresholdGate: {"count_scale": property(steps.forgotten_sensitivity)}},
-    ),
-    Fault(
-        "a person with one item not clipped",
-        "branch",
-        "gram",
-        {GramRelease: {"clipped": steps.one_item_unclipped}},
-    ),
-    Fault(
-        "no noise on cells of one rating",
-        "branch",
-        _SCHEME,
-        {statistics: {"discrete_laplace": steps.exact_cells(1)}},
-    ),
-    Fault(
-        "Gaussian noise cut at 6 sigmas",
-        "support",
-        "Gaussian sampler",
-        {samplers: {"discrete_gaussian": steps.cut(steps.shipped_gaussian, 6)}},
-    ),
-    Fault(
-        "Laplace noise that is always even",
-        "support",
-        "Laplace sampler",
-        {samplers: {"discrete_laplace": steps.even}},
-    ),
-    Fault(
-        "rows that nobody contributed to stay zero",
-        "support",
-        "sums",
-        {SumRelease: {"__call__": steps.no_rows_no_noise}},
-    ),
-    Fault(
-        "items never rated together stay zero",
-        "support",
-        "gram",
-        {GramRelease: {"_noisy": steps.never_together}},
-    ),
-    Fault(
-        "empty cells of the disclosure stay empty",
-        "support",
-        _SCHEME,
-        {statistics: {"discrete_laplace": steps.exact_cells(0)}},
-    ),
-    Fault(
-        "candidates dropped by their true score",
-        "support",
-        "selection",
-        {Selection: {"weights": steps.only_near_the_best}},
-    ),
-    Fault(
-        "a list's third place is the true best",
-        "support",
-        "top-selection",
-        {TopSelection: {"_drawn": steps.last_place_is_best}},
-    ),
-    Fault(
-        "epsilon of a list spent on each place",
-        "composition",
-        "top-selection",
-        {TopSelection: {"_drawn": steps.epsilon_for_each}},
-    ),
-    Fault(
-        "a node of 16 steps without noise",
-        "size",
-        "tree-counter",
-        {TreeRun: {"_add": steps.large_nodes_bare}},
-    ),
-    Fault(
-        "a tree without its root's level",
-        "composition",
-        "tree-counter",
-        {TreeCounter: {"noise_multiplier": property(steps.tree_without_its_root)}},
-    ),
-    Fault(
-        "noise drawn ahead handed out twice",
-        "composition",
-        "Laplace sampler",
-        {LaplaceAhead: {"one": steps.twice}},
-    ),
-    Fault(
-        "rounding of many numbers counted as one",
-        "composition",
-        _LAPLACE,
-        {
-            LaplaceRelease: {
-                "_distance": property(lambda made: made.grid.distance(made.sensitivity))
-            }
-        },
-    ),
-    Fault(
-        "noisy max at the rate of monotonic scores",
-        "branch",
-        "noisy-max",
-        {NoisyMax: {"rate": steps.twice_beyond(20, steps.noisy_max_rate)}},
-    ),
-    Fault(
-        "contributions not limited",
-        "composition",
-        _SCHEME,
-        {training: {"limit_contributions": steps.not_limited}},
-    ),
-    Fault(
-        "one rating charged for all of a person's",
-        "composition",
-        _SCHEME,
-        {training: {"private": steps.charged(lambda _: 2)}},
-    ),
-    Fault(
-        "half of the Gram matrix's noise",
-        "composition",
-        _XMAP,
-        {top_items: {"GramRelease": steps.less_noise(GramRelease, 0.5)}},
-    ),
-    Fault(
-        "a tenth of the noise on products across domains",
-        "composition",
-        _XMAP,
-        {top_items: {"SumRelease": steps.less_noise(SumRelease, 0.1)}},
-    ),
+_LAPLACE = "Laplace sampler"
+_kary, _bits = KaryResponse.__call__, BitRelease.__call__
+_laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRelease.clipped
+_rows, _noisy = GramRelease.clipped, GramRelease._noisy
+_selection_rate, _noisy_max_rate = Selection.rate.fget, NoisyMax.rate.fget  # type: ignore[attr-defined]
+_weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
+_gate_noise, _private = ThresholdGate._noise, statistics.private
+_shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
+
+
+def _fault(kind: Kind, artefact: str, place: Any, step: str, name: str) -> Callable[[Step], Step]:
+    """The decorated function replaces that step or property of a class or module."""
+    is_property = isinstance(getattr_static(place, step), property | cached_property)
+
+    def decorated(faulty: Step) -> Step:
+        stand_in = property(cast(Any, faulty)) if is_property else faulty
+        FAULTS.append(Fault(name, kind, artefact, {place: {step: stand_in}}))
+        return faulty
+
+    return decorated
+
+
+@_fault(
+    "size", "kary-response", KaryResponse, "__call__",
+    "truth and lie swapped for the last of more than 16 answers",
+)  # fmt: skip
+def swapped_truth(release: KaryResponse, values: Any, source: Any) -> NDArray[np.int64]:
+    true = np.asarray(values)
+    shift = np.asarray(source.words(true.size) % (release.categories - 1)).astype(np.int64) + 1
+    honest = release._honest(true.shape, source)
+    if release.categories > 16:
+        honest = np.where(true == release.categories - 1, ~honest, honest)
+    return np.asarray((true + np.where(honest, 0, shift)) % release.categories)
+
+
+@_fault("size", "kary-response", KaryResponse, "__call__", "lies among the first 64 answers only")
+def few_lies(release: KaryResponse, values: Any, source: Any) -> NDArray[np.int64]:
+    told = _kary(release, values, source)
+    return np.where(told == values, told, told % 64) if release.categories > 64 else told
+
+
+@_fault(
+    "branch", "kary-response", KaryResponse, "__call__", "truth where many answers are all alike"
 )
-"""The first six were planted by others, and the bench before passed them."""
+def true_if_alike(release: KaryResponse, values: Any, source: Any) -> NDArray[np.int64]:
+    told, true = _kary(release, values, source), np.asarray(values)
+    return np.asarray(true if true.size > 3 and len(np.unique(true)) == 1 else told)
+
+
+@_fault("size", "bit-release", BitRelease, "__call__", "bits beyond 256 share their words")
+def words_used_again(release: BitRelease, bits: Any, source: Any) -> NDArray[np.bool_]:
+    told, true = _bits(release, bits, source), np.asarray(bits).astype(bool)
+    return np.asarray(np.resize((told ^ true)[:256], true.shape) ^ true)
+
+
+@_fault("size", "laplace", LaplaceRelease, "__call__", "noise of 100 numbers used for more")
+def noise_used_again(release: LaplaceRelease, values: Any) -> NDArray[np.float64]:
+    steps = release.grid.steps(values)
+    noise = samplers.discrete_laplace(np.zeros_like(steps[:100]), release.scale)
+    return release.grid.numbers(steps + np.resize(noise, steps.shape))
+
+
+@_fault("branch", "laplace", LaplaceRelease, "__call__", "no noise on a number at its upper bound")
+def exact_at_bound(release: LaplaceRelease, values: Any) -> NDArray[np.float64]:
+    return np.where(np.asarray(values) == 8.0, 8.0, _laplace(release, values))
+
+
+@_fault("branch", "laplace", LaplaceRelease, "__call__", "no noise on zero")
+def exact_at_zero(release: LaplaceRelease, values: Any) -> NDArray[np.float64]:
+    return np.where(np.asarray(values) == 0, 0.0, _laplace(release, values))
+
+
+@_fault(
+    "composition", "laplace", LaplaceRelease, "_distance",
+    "rounding of many numbers counted as one",
+)  # fmt: skip
+def rounding_once(release: LaplaceRelease) -> int:
+    return release.grid.distance(release.sensitivity)
+
+
+@_fault(
+    "size", "threshold-gate", ThresholdGate, "_noise",
+    "one noise for a batch of more than 16 counts",
+)  # fmt: skip
+def one_noise_for_many(gate: ThresholdGate, count: int, scale: float) -> list[int]:
+    return _gate_noise(gate, 1, scale) * count if count > 16 else _gate_noise(gate, count, scale)
+
+
+@_fault(
+    "branch", "threshold-gate", ThresholdGate, "count_scale",
+    "half the noise on a gate that stops below",
+)  # fmt: skip
+def half_below(gate: ThresholdGate) -> float:
+    scale = gate._scale(2 if gate.monotonic else 4)
+    return scale / 2 if gate.stops == "below" else scale
+
+
+@_fault(
+    "branch", "threshold-gate", ThresholdGate, "count_scale",
+    "sensitivity forgotten by monotonic gates",
+)  # fmt: skip
+def forgotten_sensitivity(gate: ThresholdGate) -> float:
+    scale = gate._scale(2 if gate.monotonic else 4)
+    return scale / gate.sensitivity if gate.monotonic else scale
+
+
+@_fault("size", "tree-counter", TreeRun, "_add", "a node of 16 steps without noise")
+def large_nodes_bare(run: TreeRun, value: int, noise: int) -> int:
+    step = run._step + 1
+    return _add(run, value, 0 if step % 16 == 0 else noise)
+
+
+@_fault(
+    "composition", "tree-counter", TreeCounter, "noise_multiplier",
+    "a tree without its root's level",
+)  # fmt: skip
+def tree_without_its_root(counter: TreeCounter) -> Fraction:
+    return max(1, counter.levels - 1) / Fraction(counter.epsilon)
+
+
+@_fault("size", "selection", Selection, "rate", "selection of more than 50 at twice the rate")
+def twice_beyond_50(choice: Selection) -> Fraction:
+    rate: Fraction = _selection_rate(choice)
+    return rate * (2 if choice.candidates > 50 else 1)
+
+
+@_fault("branch", "noisy-max", NoisyMax, "rate", "noisy max at the rate of monotonic scores")
+def twice_beyond_20(choice: NoisyMax) -> Fraction:
+    rate: Fraction = _noisy_max_rate(choice)
+    return rate * (2 if choice.candidates > 20 else 1)
+
+
+@_fault("support", "selection", Selection, "weights", "candidates dropped by their true score")
+def only_near_the_best(made: Selection, scores: Any) -> NDArray[np.int64]:
+    given = np.asarray(scores)
+    behind = given < given.max(axis=-1, keepdims=True) - 10
+    return np.where(behind, 0, _weights(made, scores))
+
+
+@_fault("support", "top-selection", TopSelection, "_drawn", "a list's third place is the true best")
+def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
+    draw = vars(selection)[
+        "draw_rows"
+    ]  # as the module has it now, which an audit may have replaced
+    weights, every = made.one.weights(rows), np.arange(len(rows))
+    chosen = np.empty((len(rows), made.k), dtype=np.int64)
+    for place in range(made.k):
+        chosen[:, place] = weights.argmax(axis=1) if place == 2 else draw(weights, source)
+        weights[every, chosen[:, place]] = 0
+    return chosen
+
+
+@_fault(
+    "composition", "top-selection", TopSelection, "_drawn",
+    "epsilon of a list spent on each place",
+)  # fmt: skip
+def epsilon_for_each(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
+    whole = replace(made, one=replace(made.one, epsilon=made.one.epsilon * made.k))
+    return _top(whole, rows, source)
+
+
+def unclipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
+    return np.asarray(np.trunc(block.values / release.resolution), dtype=np.int64)
+
+
+@_fault("branch", _XMAP, stars, "SumRelease", "stars of a person not clipped")
+class StarsAsTheyAre(SumRelease):
+    clipped = unclipped
+
+
+@_fault("size", "sums", SumRelease, "clipped", "a person's rows clipped up to the eighth")
+def first_rows_clipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
+    early = block.places < 8
+    steps = unclipped(release, block)
+    if early.any():
+        kept = {name: values[early] for name, values in vars(block).items()}
+        steps[early] = _clipped(release, replace(block, **kept))
+    return np.clip(steps, -(1 << 20), 1 << 20)
+
+
+@_fault("support", _XMAP, SumRelease, "__call__", "items that nobody rated keep an exact zero")
+@_fault("support", "sums", SumRelease, "__call__", "rows that nobody contributed to stay zero")
+def no_rows_no_noise(release: SumRelease, blocks: Any) -> NDArray[np.float64]:
+    held = list(blocks)
+    noisy = _sum(release, held)
+    there = np.unique(np.concatenate([block.places for block in held]))
+    return np.where(np.isin(np.arange(release.rows), there)[:, None], noisy, 0.0)
+
+
+def bare(release: GramRelease, people: Any) -> NDArray[np.int64]:
+    steps = np.clip(np.trunc(people / release.resolution), -(1 << 20), 1 << 20)
+    return np.asarray(steps, dtype=np.int64)
+
+
+@_fault("branch", "gram", GramRelease, "clipped", "a person with one item not clipped")
+def one_item_unclipped(release: GramRelease, people: Any) -> NDArray[np.int64]:
+    alone = (people != 0).sum(axis=1) == 1
+    return np.where(alone[:, None], bare(release, people), _rows(release, people))
+
+
+@_fault(
+    "size", "gram", GramRelease, "clipped",
+    "rows of the Gram matrix clipped up to the eighth item",
+)  # fmt: skip
+def first_items_clipped(release: GramRelease, people: Any) -> NDArray[np.int64]:
+    early = people.copy()
+    early[:, 8:] = 0
+    place = np.arange(people.shape[1])
+    return np.where(place < 8, _rows(release, early), bare(release, people))
+
+
+@_fault("support", "gram", GramRelease, "_noisy", "items never rated together stay zero")
+def never_together(release: GramRelease, gram: Any) -> NDArray[np.float64]:
+    return np.where(gram == 0, 0.0, _noisy(release, gram))
+
+
+def cut(draw: Callable[..., Any], scales: float, values: Any, scale: float) -> NDArray[np.int64]:
+    most = int(scales * scale)
+    return np.asarray(np.clip(draw(values, scale), values - most, values + most))
+
+
+@_fault("support", _LAPLACE, samplers, "discrete_laplace", "Laplace noise cut at 12 scales")
+def cut_laplace(values: Any, scale: float) -> NDArray[np.int64]:
+    return cut(_shipped_laplace, 12, values, scale)
+
+
+@_fault(
+    "support", "Gaussian sampler", samplers, "discrete_gaussian", "Gaussian noise cut at 6 sigmas"
+)
+def cut_gaussian(values: Any, scale: float) -> NDArray[np.int64]:
+    return cut(_shipped_gaussian, 6, values, scale)
+
+
+@_fault("support", _LAPLACE, samplers, "discrete_laplace", "Laplace noise that is always even")
+def even(values: Any, scale: float) -> NDArray[np.int64]:
+    return np.asarray(values + (_shipped_laplace(values, scale) - values) // 2 * 2)
+
+
+@_fault("composition", _LAPLACE, LaplaceAhead, "one", "noise drawn ahead handed out twice")
+def twice(ahead: LaplaceAhead, needed: int = 256) -> int:
+    drawn = _one(ahead, needed)
+    ahead._left.append(drawn)
+    return drawn
+
+
+@_fault(
+    "composition", _SCHEME, training, "private",
+    "the head count left out of the disclosure's sensitivity",
+)  # fmt: skip
+def without_head_count(given: Any, *, epsilon: float, contributions: int) -> statistics.Statistics:
+    more = epsilon * (contributions + 1) / contributions
+    return _private(given, epsilon=more, contributions=contributions)
+
+
+@_fault("composition", _SCHEME, training, "private", "one rating charged for all of a person's")
+def one_rating_charged(given: Any, *, epsilon: float, contributions: int) -> statistics.Statistics:
+    more = epsilon * (contributions + 1) / 2
+    return _private(given, epsilon=more, contributions=contributions)
+
+
+@_fault("composition", _SCHEME, training, "limit_contributions", "contributions not limited")
+def not_limited(levels: Any, _most: int, _source: Any) -> Any:
+    return levels
+
+
+def _but_for(cells: int, values: Any, scale: float) -> NDArray[np.int64]:
+    return np.where(values == cells, values, samplers.discrete_laplace(values, scale))
+
+
+@_fault("branch", _SCHEME, statistics, "discrete_laplace", "no noise on cells of one rating")
+def exact_ones(values: Any, scale: float) -> NDArray[np.int64]:
+    return _but_for(1, values, scale)
+
+
+@_fault(
+    "support", _SCHEME, statistics, "discrete_laplace", "empty cells of the disclosure stay empty"
+)
+def exact_zeros(values: Any, scale: float) -> NDArray[np.int64]:
+    return _but_for(0, values, scale)
+
+
+@_fault("composition", _XMAP, top_items, "GramRelease", "half of the Gram matrix's noise")
+def half_the_noise(noise: float, *rest: Any, **named: Any) -> GramRelease:
+    return GramRelease(noise / 2, *rest, **named)
+
+
+@_fault(
+    "composition", _XMAP, top_items, "SumRelease",
+    "a tenth of the noise on products across domains",
+)  # fmt: skip
+def a_tenth_of_the_noise(noise: float, *rest: Any, **named: Any) -> SumRelease:
+    return SumRelease(noise / 10, *rest, **named)

@@ -28,7 +28,7 @@ from tacit.accounting.events import repeat
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.parameters import check_epsilon, check_positive, check_whole
+from tacit.mechanisms.grid import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.running import Running
 from tacit.recommenders.answers import KEPT, Unanswered
 

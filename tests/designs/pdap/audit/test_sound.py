@@ -13,7 +13,7 @@ import pytest
 from tacit.auditing import exact
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
-from tacit.auditing.noiseless_sensitivity import laplace_loss, moves
+from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local
 from tacit.designs.pdap.audit.faults import BUGS
 from tacit.designs.pdap.audit.streams import instead, released, told_apart, without

@@ -7,8 +7,7 @@ import pytest
 
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
-from tacit.auditing.replays import replays
-from tacit.auditing.transcripts import compared, recorded
+from tacit.auditing.replays import compared, recorded, replays
 from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
 from tacit.designs.xmap.audit.bench import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings

@@ -17,10 +17,9 @@ from scipy import sparse
 from tacit.auditing.attacks.any_model.adapters import Adapted, Answers, Floats
 from tacit.auditing.attacks.any_model.game import AttackRow, found_at
 from tacit.auditing.attacks.any_model.probes import LISTS, SCORES
-from tacit.auditing.attacks.bound import pooled_ranks, simultaneous
-from tacit.auditing.attacks.panel import Panel
-from tacit.auditing.attacks.registry import panel_names
-from tacit.auditing.attacks.seen import Seen
+from tacit.auditing.attacks.base import Seen
+from tacit.auditing.attacks.judging import pooled_ranks, simultaneous
+from tacit.auditing.attacks.panel import Panel, panel_names
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.errors import DataError

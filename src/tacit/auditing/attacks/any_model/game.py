@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from tacit.auditing.attacks.any_model.adapters import Adapted, Floats
 from tacit.auditing.attacks.any_model.probes import LISTS, Prober, people_of
-from tacit.auditing.attacks.judging import auc
+from tacit.auditing.attacks.judging import auc, mean_interval
 from tacit.auditing.attacks.membership import guesses, least_epsilon
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
@@ -138,17 +137,15 @@ def judged(
     """labels, scores: (fits, people). The interval is Student's t over fits, and of one fit that
     of Hanley and McNeil (1982). delta: None if labels were not tossed."""
     areas = [auc(one.astype(np.int64), each) for one, each in zip(labels, scores, strict=True)]
-    middle = float(np.mean(areas))
-    if len(areas) > 1:
-        error = float(np.std(areas, ddof=1)) / math.sqrt(len(areas))
-        half = float(stats.t.ppf(0.975, len(areas) - 1)) * error
-    else:
+    middle, low, high = mean_interval(areas)
+    if len(areas) == 1:
         half = 1.96 * _hanley_mcneil(middle, int(labels.sum()), int((~labels).sum()))
+        low, high = max(0.0, middle - half), min(1.0, middle + half)
     bound = None
     if delta is not None:
         bound = least(labels.ravel(), scores.ravel(), delta=delta, level=level)
     return AttackRow(
-        attack, middle, max(0.0, middle - half), min(1.0, middle + half),
+        attack, middle, low, high,
         found_at(labels, scores, 0.001), found_at(labels, scores, 0.01), bound,
     )  # fmt: skip
 

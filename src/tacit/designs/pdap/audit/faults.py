@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bugs import Bug, Described, Enumerated, Tool
-from tacit.auditing.noiseless_sensitivity import laplace_loss, moves
+from tacit.auditing.bugs import Bug, Described, Enumerated, Tool, planted
+from tacit.auditing.claims import exceeds
 from tacit.auditing.output_distributions import Law
-from tacit.auditing.planting import planted
 from tacit.auditing.rules import Noised, Private, Rule, Together
-from tacit.auditing.sampler_spy import Asked, tapped
-from tacit.auditing.verdicts import exceeds
+from tacit.auditing.sampler_spy import Asked, laplace_loss, moves, tapped
 from tacit.designs.pdap.audit import joint, local, rules
 from tacit.designs.pdap.audit.streams import Rows, released, told_apart, without
 from tacit.designs.pdap.forwarding import Agreement

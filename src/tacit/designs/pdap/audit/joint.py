@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from tacit.auditing.bench import Pair
 from tacit.auditing.bench import check as on_the_bench
-from tacit.auditing.claims import Check, Line
+from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.empirical import audit
 from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.noiseless_sensitivity import moves
 from tacit.auditing.rules import Gauss, Private
-from tacit.auditing.sampler_spy import Bulk, tapped
+from tacit.auditing.sampler_spy import Bulk, moves, tapped
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.auditing.verdicts import Checked
 from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.audit.streams import (
     Learner,

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
-from tacit.auditing.claims import Check, Line
+from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
-from tacit.auditing.verdicts import Checked
 from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Forward, Reward

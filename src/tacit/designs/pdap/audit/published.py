@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import check as on_the_bench
-from tacit.auditing.claims import Check, Line
+from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import choices, law
 from tacit.auditing.rules import Rule
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.auditing.verdicts import Checked
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.policies.base import Choice

@@ -21,9 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.greybox import Tape
-from tacit.auditing.noiseless_sensitivity import Moves, moves
-from tacit.auditing.sampler_spy import Asked, tapped
+from tacit.auditing.sampler_spy import Asked, Moves, Tape, moves, tapped
 from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 

@@ -12,7 +12,7 @@ from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.local.context import Context
 from tacit.errors import PrivacyError
-from tacit.mechanisms.parameters import check_whole
+from tacit.mechanisms.grid import check_whole
 
 
 class Metered:

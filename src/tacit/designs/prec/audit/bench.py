@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from tacit.auditing import empirical
 from tacit.auditing.bench import Chances, best_ideal
-from tacit.auditing.claims import Advance, Bench, Check, Line, Study
+from tacit.auditing.claims import Advance, Bench, Check, Checked, Line, Study
 from tacit.auditing.empirical import Feature
-from tacit.auditing.verdicts import Checked
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import exact, faults
 from tacit.designs.prec.audit.exact import PEERS

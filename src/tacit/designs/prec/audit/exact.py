@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
-from tacit.auditing.verdicts import exceeds
+from tacit.auditing.claims import exceeds
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import literal
 from tacit.designs.prec.audit.losses import Pair, beyond, rounds_told, together, walked_pair

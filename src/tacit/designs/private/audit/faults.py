@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bugs import Described, Tool
+from tacit.auditing.bugs import Described, Tool, planted
+from tacit.auditing.claims import exceeds
 from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.planting import planted
 from tacit.auditing.replays import replays
-from tacit.auditing.verdicts import exceeds
 from tacit.designs.private import counts, fitting, items, model, tastes
 from tacit.designs.private.audit.worlds import (
     DELTA,

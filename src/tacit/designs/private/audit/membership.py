@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.auditing.attacks.games import Game, Played, Scored, control_works, play
-from tacit.auditing.claims import Advance, Study
+from tacit.auditing.attacks.membership import Game, Scored, study
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.private import Private
 from tacit.designs.private.device import DeviceLists
@@ -26,7 +25,6 @@ from tacit.designs.private.settings import Mode
 
 ITEMS, GENRES, PEOPLE, TARGETS, RATED = 60, 6, 120, 60, 8
 """Items, features, people who are always in, targets, likes of each person."""
-FITS = 10
 DELTA = 1e-10
 """Far below the chance of a false alarm, or what is due to delta could explain every guess."""
 _REFITS = 4
@@ -117,31 +115,4 @@ GAMES = (
 )
 """The controls, in which the attack has to work, and the guarantee, under which it has to fail."""
 
-COLUMNS: dict[str, Callable[[Any], object]] = {
-    "model": lambda row: row.method,
-    "from": lambda row: row.attack,
-    "claim": lambda row: row.epsilon,
-    "AUC": lambda row: row.auc,
-    "95 %": lambda row: f"{row.low:.3f} to {row.high:.3f}",
-    "bound": lambda row: row.lower_bound,
-    "verdict": lambda row: row.verdict,
-}
-
-
-def _fits(short: bool) -> int:
-    return 2 if short else FITS
-
-
-def _guessed(_: str | None, short: bool, advance: Advance) -> tuple[list[Played], list[str]]:
-    rows = [row for game in GAMES for row in play(game, fits=_fits(short), progress=advance)]
-    wrong = [
-        f"{row.method}, {row.attack}: membership guessed beyond the claim"
-        for row in rows
-        if row.verdict == "violation"
-    ]
-    if not (short or control_works(rows)):
-        wrong.append("the membership attack fails without noise: its silence says nothing")
-    return rows, wrong
-
-
-STUDY = Study("membership", COLUMNS, lambda _, short: len(GAMES) * _fits(short), _guessed)
+STUDY = study(lambda: GAMES, "model", "from")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.claims import Advance, Bench, Check, Line, Study
+from tacit.auditing.claims import Bench, Check, Line
 from tacit.auditing.replays import replay_check
 from tacit.data.ratings import Ratings
 from tacit.designs.private.audit.faults import (
@@ -286,43 +286,8 @@ def audit() -> Bench:
     return Bench(
         {"": BENCH},
         BUGS,
-        studies=(Study("membership", _COLUMNS, _steps, _guessed),),
+        studies=(membership.STUDY,),
         conclusion="The paper's claims are refuted. No violation of the library's was found, and "
         "that is no proof.",
         after="tacit guarantee xmap --epsilon 1  reads what each variant promises.",
     )
-
-
-_COLUMNS: dict[str, Callable[[Any], object]] = {
-    "recommender": lambda row: row.method,
-    "attack": lambda row: row.attack,
-    "claim": lambda row: row.epsilon,
-    "AUC": lambda row: row.auc,
-    "95 %": lambda row: f"{row.low:.3f} to {row.high:.3f}",
-    "bound": lambda row: row.lower_bound,
-    "verdict": lambda row: row.verdict,
-}
-
-
-def _fits(short: bool) -> int:
-    return 2 if short else membership.FITS
-
-
-def _steps(_: str | None, short: bool) -> int:
-    return len(membership.GAMES) * _fits(short)
-
-
-def _guessed(_: str | None, short: bool, advance: Advance) -> tuple[list[Any], list[str]]:
-    rows = [
-        row
-        for game in membership.GAMES
-        for row in membership.play(game, fits=_fits(short), progress=advance)
-    ]
-    wrong = [
-        f"{row.method}, {row.attack}: membership guessed beyond the claim"
-        for row in rows
-        if row.verdict == "violation"
-    ]
-    if not (short or membership.control_works(rows)):
-        wrong.append("no attack works on the control, so that it fails elsewhere says nothing")
-    return rows, wrong

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from tacit.auditing import exact
 from tacit.auditing.bench import best_ideal
-from tacit.auditing.claims import Check
-from tacit.auditing.draw_enumeration import Way, sampled, thrown, ways
+from tacit.auditing.claims import Check, Checked
 from tacit.auditing.empirical import audit
+from tacit.auditing.output_distributions import Way, sampled, thrown, ways
 from tacit.auditing.sampler_spy import tapped
-from tacit.auditing.verdicts import Checked
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import XMap
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables

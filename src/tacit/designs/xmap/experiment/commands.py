@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.auditing.attacks.membership import play
 from tacit.data.synthetic_domains import generate_domains
 from tacit.design import Command, Entry, Run, Tour, option
 from tacit.design import Comparison as Compared
 from tacit.designs.xmap import XMap
-from tacit.designs.xmap.audit.membership import GAMES, play
+from tacit.designs.xmap.audit.membership import GAMES
 from tacit.designs.xmap.commands import FEATURES
 from tacit.designs.xmap.experiment.experiment import (
     DEFAULT_VARIANTS,

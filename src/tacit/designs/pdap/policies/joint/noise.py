@@ -21,8 +21,7 @@ from tacit.accounting import DiscreteGaussian, Event, NonPrivate, ZCDPAccountant
 from tacit.accounting.events import repeat
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gaussian import MARGIN
-from tacit.mechanisms.grid import finite
-from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.grid import check_epsilon, check_whole, finite
 from tacit.mechanisms.tree import TreeCounter
 
 Pair = Literal["likes and dislikes", "visits and likes"]

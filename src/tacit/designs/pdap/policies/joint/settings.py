@@ -13,7 +13,7 @@ from tacit.designs.pdap.policies.joint.estimates import Estimates, Index
 from tacit.designs.pdap.policies.joint.noise import NodeNoise, Pair
 from tacit.designs.pdap.policies.joint.sums import Floats, Observation, Seen
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.grid import check_epsilon, check_whole
 
 Release = Literal["epochs", "tree"]
 Ending = Literal["stop", "renew"]

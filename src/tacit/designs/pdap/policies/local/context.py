@@ -43,8 +43,7 @@ from tacit.designs.pdap.policies.base import (
 from tacit.designs.pdap.policies.joint.cells import Grid
 from tacit.designs.pdap.policies.joint.estimates import Choices
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.grid import finite
-from tacit.mechanisms.parameters import check_epsilon, check_whole
+from tacit.mechanisms.grid import check_epsilon, check_whole, finite
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.weights import draw_rows

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 from tacit.designs.pdap import theory
 from tacit.errors import ConfigError
-from tacit.mechanisms.parameters import check_whole
+from tacit.mechanisms.grid import check_whole
 
 Training = Literal["sound", "printed"]
 

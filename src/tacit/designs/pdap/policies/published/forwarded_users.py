@@ -24,8 +24,8 @@ from tacit.designs.pdap.policies.published.control import (
 )
 from tacit.designs.pdap.policies.published.own_users import Cells, Learner, Visits, adaptive, slices
 from tacit.errors import ConfigError, DataError
+from tacit.mechanisms.grid import check_epsilon
 from tacit.mechanisms.laplace import LaplaceRelease
-from tacit.mechanisms.parameters import check_epsilon
 from tacit.mechanisms.tree import TreeCounter, TreeRun
 
 Reading = Literal["tree", "theorem 5", "lemma 5", "text", "line 9"]
