@@ -15,8 +15,9 @@ from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
+from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
 from tacit.randomness import secure
 from tacit.testing.mechanisms import MechanismConformance

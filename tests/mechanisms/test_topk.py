@@ -11,7 +11,8 @@ from scipy.stats import chisquare
 
 from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError
-from tacit.mechanisms.selection import Selection, TopSelection
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.topk import TopSelection
 from tacit.randomness import secure
 
 FALSE_ALARM = 1e-6

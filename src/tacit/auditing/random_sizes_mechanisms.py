@@ -17,8 +17,9 @@ from tacit.auditing.shipped_streams import _scales
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
+from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
 from tacit.randomness import secure
 

@@ -13,7 +13,8 @@ from tacit.auditing.bench import Pair, Subject
 from tacit.auditing.rules import Answered, Chosen, Together
 from tacit.auditing.sampler_spy import tapped
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
+from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.topk import TopSelection
 
 Scores = list[float]
 

@@ -26,9 +26,10 @@ from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.grid import check_epsilon
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
+from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 

@@ -1,20 +1,14 @@
-"""One candidate out of many, better scores likelier, or k: our draws, and OpenDP's noisy max.
+"""One candidate out of many, better scores likelier: our batched draws, and OpenDP's noisy max.
 
 Source       `Selection`: the exponential mechanism of McSherry and Talwar (FOCS 2007).
-             `TopSelection`: k times by peeling, in order and without repetition. Bhaskar, Laxman,
-             Smith, Thakurta: Discovering frequent patterns in sensitive data (KDD 2010); Durfee and
-             Rogers: Practical differentially private top-k selection (NeurIPS 2019).
              `NoisyMax`: OpenDP's make_noisy_max under max-divergence, which IS permute-and-flip
              (McKenna and Sheldon, NeurIPS 2020), the same as noisy max with exponential noise
              (Ding et al., 2021): never worse than the exponential mechanism at the same epsilon.
-Guarantee    epsilon for one choice (docs/mechanisms/selection.md has the proof). k * one.epsilon
-             for a whole ordered list: k choices at one.epsilon each, and each later one knows only
-             which candidates were released before it.
+Guarantee    epsilon for one choice (docs/mechanisms/selection.md has the proof).
 Sensitivity  the most that ANY one candidate's score can change; bounds, resolution and the
              candidates are public and fixed. `monotonic`: a change of the data never moves two
              scores in opposite directions (such as counts under add/remove); half the loss.
-Sampler      `Selection`, `TopSelection`: our own, exact on integers, many at once. `NoisyMax`:
-             OpenDP's.
+Sampler      `Selection`: our own, exact on integers. `NoisyMax`: OpenDP's.
 """
 
 from __future__ import annotations
@@ -27,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.events import Event, Exponential, NonPrivate, TopK
+from tacit.accounting.events import Event, Exponential, NonPrivate
 from tacit.accounting.rounding import float_above
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
@@ -160,50 +154,3 @@ class NoisyMax(_Choice):
         else:
             chosen = samplers.noisy_max(self.grid.steps(rows), self.scale)
         return np.asarray(chosen.reshape(np.shape(scores)[:-1]), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class TopSelection:
-    """The k candidates of a list, in the order in which they were drawn.
-
-    k: length of the list. one: how ONE of its places is chosen, with the epsilon of one place:
-    for `epsilon` over the whole list, give it epsilon / k.
-    """
-
-    k: int
-    one: Selection
-
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, least=1)
-        if self.k > self.one.candidates:
-            raise ConfigError(
-                f"k is at most the number of candidates, {self.one.candidates}; got {self.k}."
-            )
-
-    @cached_property
-    def epsilon(self) -> float:
-        """Of the whole list."""
-        return self.k * self.one.epsilon
-
-    @property
-    def event(self) -> Event:
-        """What ONE list costs."""
-        return NonPrivate() if math.isinf(self.epsilon) else TopK(self.k, self.one.epsilon)
-
-    def __call__(self, scores: ArrayLike, source: Source) -> NDArray[np.int64]:
-        """Scores (candidates,) or (lists, candidates); gives indices (k,) or (lists, k)."""
-        rows = self.one.rows(scores)
-        chosen = self._best(rows) if math.isinf(self.epsilon) else self._drawn(rows, source)
-        return chosen.reshape(*np.shape(scores)[:-1], self.k)
-
-    def _best(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.argsort(-rows, axis=1, kind="stable")[:, : self.k]
-
-    def _drawn(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
-        weights = self.one.weights(rows)
-        every = np.arange(len(rows))
-        chosen = np.empty((len(rows), self.k), dtype=np.int64)
-        for place in range(self.k):
-            chosen[:, place] = draw_rows(weights, source)
-            weights[every, chosen[:, place]] = 0  # released, so public: not drawn again
-        return chosen

@@ -21,14 +21,15 @@ from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import stars, top_items
 from tacit.designs.random_sizes.bench import BY_NAME
 from tacit.designs.standard_scheme import statistics, training
-from tacit.mechanisms import samplers, selection
+from tacit.mechanisms import samplers, topk
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import LaplaceAhead
-from tacit.mechanisms.selection import NoisyMax, Selection, TopSelection
+from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter, TreeRun
 
 Kind = Literal["size", "branch", "support", "composition"]
@@ -193,9 +194,7 @@ def only_near_the_best(made: Selection, scores: Any) -> NDArray[np.int64]:
 
 @_fault("support", "top-selection", TopSelection, "_drawn", "a list's third place is the true best")
 def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
-    draw = vars(selection)[
-        "draw_rows"
-    ]  # as the module has it now, which an audit may have replaced
+    draw = vars(topk)["draw_rows"]  # as the module has it now, which an audit may have replaced
     weights, every = made.one.weights(rows), np.arange(len(rows))
     chosen = np.empty((len(rows), made.k), dtype=np.int64)
     for place in range(made.k):

@@ -40,7 +40,8 @@ from tacit.designs.xmap.theory import FLOOR, SPREAD, truncation
 from tacit.engine.base import Numbers
 from tacit.errors import ConfigError
 from tacit.mechanisms.laplace import LaplaceRelease, discrete_laplace
-from tacit.mechanisms.selection import Selection, TopSelection
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 

@@ -14,7 +14,8 @@ from tacit.designs.xmap.audit import bench as xmap_draws
 from tacit.designs.xmap.audit.fits import Drawer
 from tacit.designs.xmap.audit.tables import strong_among_mild
 from tacit.designs.xmap.guarantees import noise_delta, selection_loss
-from tacit.mechanisms.selection import Selection, TopSelection
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.topk import TopSelection
 from tacit.randomness import secure
 
 CHOICE = Selection(1.0, 3, 1, 0, 1, 1)

@@ -1,0 +1,74 @@
+"""k different candidates, best scores likeliest: the exponential mechanism k times, by peeling.
+
+Source       Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns in sensitive data
+             (KDD 2010); Durfee and Rogers: Practical differentially private top-k selection
+             (NeurIPS 2019). Drawn in order, without repetition.
+Guarantee    k * one.epsilon for the whole ordered list: k choices at one.epsilon each, and each
+             later one knows only which candidates were released before it.
+Sensitivity  as in `Selection`.
+Sampler      our own, exact on integers, for many lists at once. It is drawn from in this module:
+             X-Map's audit tells these draws from those of one `Selection` by the module.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import Event, NonPrivate, TopK
+from tacit.errors import ConfigError
+from tacit.mechanisms.grid import check_whole
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
+from tacit.randomness import Source
+
+
+@dataclass(frozen=True)
+class TopSelection:
+    """The k candidates of a list, in the order in which they were drawn.
+
+    k: length of the list. one: how ONE of its places is chosen, with the epsilon of one place:
+    for `epsilon` over the whole list, give it epsilon / k.
+    """
+
+    k: int
+    one: Selection
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=1)
+        if self.k > self.one.candidates:
+            raise ConfigError(
+                f"k is at most the number of candidates, {self.one.candidates}; got {self.k}."
+            )
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Of the whole list."""
+        return self.k * self.one.epsilon
+
+    @property
+    def event(self) -> Event:
+        """What ONE list costs."""
+        return NonPrivate() if math.isinf(self.epsilon) else TopK(self.k, self.one.epsilon)
+
+    def __call__(self, scores: ArrayLike, source: Source) -> NDArray[np.int64]:
+        """Scores (candidates,) or (lists, candidates); gives indices (k,) or (lists, k)."""
+        rows = self.one.rows(scores)
+        chosen = self._best(rows) if math.isinf(self.epsilon) else self._drawn(rows, source)
+        return chosen.reshape(*np.shape(scores)[:-1], self.k)
+
+    def _best(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.argsort(-rows, axis=1, kind="stable")[:, : self.k]
+
+    def _drawn(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
+        weights = self.one.weights(rows)
+        every = np.arange(len(rows))
+        chosen = np.empty((len(rows), self.k), dtype=np.int64)
+        for place in range(self.k):
+            chosen[:, place] = draw_rows(weights, source)
+            weights[every, chosen[:, place]] = 0  # released, so public: not drawn again
+        return chosen
