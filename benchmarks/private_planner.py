@@ -23,7 +23,7 @@ from tacit.data import generate, read_movielens
 from tacit.data.genres import split_by_genre
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_domains import films
-from tacit.designs.private.usefulness import plan
+from tacit.designs.private.guarantees import plan
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import Popularity
 

@@ -14,8 +14,8 @@ from tacit.data import generate
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.designs.private import events
-from tacit.designs.private.features import features
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
+from tacit.designs.private.sides import features
 from tacit.designs.private.stars import contributions, star_means
 from tacit.errors import ConfigError
 

@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.designs.private.guarantees import plan
     from tacit.designs.private.lists import Reason
     from tacit.designs.private.model import Private
     from tacit.designs.private.releases import Account
     from tacit.designs.private.settings import Settings, events
-    from tacit.designs.private.usefulness import plan
 
 _HOME = {
     "Account": "releases",

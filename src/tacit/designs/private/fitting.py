@@ -19,11 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.private.counts import Counts, count
-from tacit.designs.private.items import item_tastes
-from tacit.designs.private.settings import Settings, noise_multipliers, overall
-from tacit.designs.private.tastes import Features, centre, directions, whitening
-from tacit.designs.private.top_items import TopItems, head_size, top_items
-from tacit.designs.private.usefulness import (
+from tacit.designs.private.guarantees import (
     LEAST_POPULAR,
     Usefulness,
     list_gain,
@@ -31,6 +27,10 @@ from tacit.designs.private.usefulness import (
     people_needed_after,
     popular_above_noise,
 )
+from tacit.designs.private.items import item_tastes
+from tacit.designs.private.settings import Settings, noise_multipliers, overall
+from tacit.designs.private.tastes import Features, centre, directions, whitening
+from tacit.designs.private.top_items import TopItems, head_size, top_items
 from tacit.engine.profile_sums_compiled import Centre, Profiles
 from tacit.errors import ConfigError
 

@@ -16,11 +16,11 @@ from tacit import container
 from tacit.designs.private.device import MESSAGE, DeviceLists
 from tacit.designs.private.device import VERSION as DEVICE_VERSION
 from tacit.designs.private.fitting import Released, Tastes
+from tacit.designs.private.guarantees import Usefulness
 from tacit.designs.private.lists import MEAN_BESIDE
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.stars import StarMeans
 from tacit.designs.private.top_items import TopItems
-from tacit.designs.private.usefulness import Usefulness
 from tacit.engine.profile_sums_compiled import Centre
 from tacit.recommenders.base import History, Recommendation, Recommendations
 from tacit.recommenders.files import shaped
