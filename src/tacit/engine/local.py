@@ -86,13 +86,7 @@ class Walks:
         return len(self.rows)
 
     def part(self, entries: slice) -> Walks:
-        return Walks(
-            self.rows[entries],
-            self.places[entries],
-            self.weighted[entries],
-            self.agreements[entries],
-            self.certainties[entries],
-        )
+        return Walks(**{name: values[entries] for name, values in vars(self).items()})
 
 
 def paths(stages: Sequence[Stage], starts: Numbers, cells: int) -> tuple[Floats, Floats]:

@@ -23,6 +23,12 @@ from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.public import assumed, condition
 
+Floats = NDArray[np.float64]
+_PEOPLE, _ACROSS = 115.0, 88.0  # in one domain, where popularity is harder to beat, and across
+_POPULAR = 20
+_LIST = 10
+_DRAWS = 2000
+LEAST_POPULAR, LEAST_GAIN = 0.9, 0.02
 _UNIT = Adjacency("user", "add or remove")
 _NAME = "Private lists from noisy sums over people"
 _SOURCES = (
@@ -123,14 +129,6 @@ def card(
         ),
         sources=_SOURCES,
     )
-
-
-Floats = NDArray[np.float64]
-_PEOPLE, _ACROSS = 115.0, 88.0  # in one domain, where popularity is harder to beat, and across
-_POPULAR = 20
-_LIST = 10
-_DRAWS = 2000
-LEAST_POPULAR, LEAST_GAIN = 0.9, 0.02
 
 
 @dataclass(frozen=True)

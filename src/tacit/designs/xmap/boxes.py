@@ -169,13 +169,7 @@ def from_file(
     """What `to_file` wrote; ValueError where a part does not fit."""
     bridges = {
         target: _bridge(
-            arrays,
-            place,
-            targets=catalogue.targets(target),
-            width=len(ids),
-            settings=settings,
-            lowest=scale.minimum,
-            engine=engine,
+            arrays, place, catalogue.targets(target), len(ids), settings, scale.minimum, engine
         )
         for place, target in enumerate(catalogue.routes.targets)
     }
@@ -218,7 +212,6 @@ def to_arrays(bridges: Sequence[Bridge]) -> dict[str, NDArray[Any]]:
 def _bridge(
     arrays: Arrays,
     place: int,
-    *,
     targets: Numbers,
     width: int,
     settings: Settings,

@@ -71,21 +71,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
             "--per-item leaves items out by how many people rated them: one person can decide "
             f"that, and no noise hides it. Leave it out; the {variant} variant serves every item."
         )
-    model = XMap(
-        source=settings.from_domain or None,
-        target=settings.to_domain,
-        variant=variant,  # type: ignore[arg-type]  # checked by the constructor
-        epsilon=settings.epsilon,
-        epsilon_prime=settings.epsilon_prime,
-        delta=settings.delta,
-        recommender=settings.recommender,  # type: ignore[arg-type]  # likewise
-        k=settings.k,
-        extender_k=settings.extender_k,
-        significance=settings.significance,
-        alpha=settings.alpha,
-        features=settings.features,
-        stars=settings.stars,
-    )
+    own = ("out", "catalogue", "from_domain", "to_domain")
+    given = {name: value for name, value in vars(settings).items() if name not in own}
+    model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
     ratings = run.read(catalogue=settings.catalogue)
     with run.progress("Fitting", None):
         model.fit(ratings).save(settings.out)

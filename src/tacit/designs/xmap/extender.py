@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.engine.base import Engine, Neighbours, Numbers, Stage, Table, as_stage
+from tacit.engine.local import blocks
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 22  # pairs of items held at once
@@ -38,14 +40,7 @@ class Baseline:
 
 def baseline(stars: sparse.csr_array) -> Baseline:
     """Centre (people, items) stars, sorted indices; a stored zero is a rating of zero."""
-    counts = np.diff(stars.indptr)
-    people = np.repeat(np.arange(stars.shape[0]), counts)
-    means = np.divide(
-        np.bincount(people, stars.data, minlength=stars.shape[0]),
-        counts,
-        out=np.zeros(stars.shape[0]),
-        where=counts > 0,
-    )
+    people, means = means_of_people(stars)
     raters = np.bincount(stars.indices, minlength=stars.shape[1]).astype(np.int64)
     item_means = means_of_items(stars)
     centred = sparse.csr_array(
@@ -53,6 +48,14 @@ def baseline(stars: sparse.csr_array) -> Baseline:
     )
     likes = stars.data >= item_means[stars.indices]
     return Baseline(Table(centred, likes), item_means, raters)
+
+
+def means_of_people(stars: sparse.csr_array) -> tuple[NDArray[np.int64], Floats]:
+    """(stored,) whose rating each is, and (people,) mean stars; 0 for those without any."""
+    counts = np.diff(stars.indptr)
+    people = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(people, stars.data, minlength=len(counts))
+    return people, np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
 
 
 def means_of_items(stars: sparse.csr_array) -> Floats:
@@ -87,15 +90,14 @@ class Extension:
     targets: Numbers
 
 
-@dataclass(frozen=True, eq=False)
-class _Edges:
+class _Edges(NamedTuple):
     """Undirected edges between two layers, each once, sorted: left and right are item numbers."""
 
-    left: Numbers
-    right: Numbers
-    similarities: Floats
-    agreements: Floats
-    shares: Floats
+    left: NDArray[Any]
+    right: NDArray[Any]
+    similarities: NDArray[Any]
+    agreements: NDArray[Any]
+    shares: NDArray[Any]
 
 
 def extend(
@@ -168,22 +170,14 @@ def blocks_of_similarities(
     extension: Extension, starts: Numbers, engine: Engine
 ) -> Iterator[tuple[slice, Floats]]:
     """`similarities` in blocks of at most some four million pairs."""
-    size = max(1, _CELLS // max(1, len(extension.targets)))
-    for start in range(0, len(starts), size):
-        part = slice(start, start + size)
+    for part in blocks((len(starts), len(extension.targets)), _CELLS):
         yield part, similarities(extension, starts[part], engine)
 
 
 def _with_neighbours(found: Neighbours) -> Neighbours:
     """Without the items that have no neighbour."""
-    kept = np.flatnonzero((found.items >= 0).any(axis=1))
-    return Neighbours(
-        found.of[kept],
-        found.items[kept],
-        found.similarities[kept],
-        found.co_counts[kept],
-        found.agreements[kept],
-    )
+    kept = (found.items >= 0).any(axis=1)
+    return Neighbours(**{name: values[kept] for name, values in vars(found).items()})
 
 
 def _undirected(base: Baseline, one: Neighbours, other: Neighbours) -> _Edges:
@@ -213,7 +207,8 @@ def _capped(edges: _Edges, most: int | None) -> _Edges:
         return edges
     strength = np.abs(edges.similarities)
     near = _rank(edges.left, edges.right, strength) < most
-    return _chosen(edges, near & (_rank(edges.right, edges.left, strength) < most))
+    near &= _rank(edges.right, edges.left, strength) < most
+    return _Edges(*(column[near] for column in edges))
 
 
 def _rank(of: Numbers, other: Numbers, strength: Floats) -> NDArray[np.int64]:
@@ -226,38 +221,16 @@ def _rank(of: Numbers, other: Numbers, strength: Floats) -> NDArray[np.int64]:
     return ranks
 
 
-def _chosen(edges: _Edges, kept: NDArray[np.bool_]) -> _Edges:
-    return _Edges(
-        edges.left[kept],
-        edges.right[kept],
-        edges.similarities[kept],
-        edges.agreements[kept],
-        edges.shares[kept],
-    )
-
-
 def _turned(edges: _Edges) -> _Edges:
     """Right to left."""
     order = np.lexsort((edges.left, edges.right))
-    return _Edges(
-        edges.right[order],
-        edges.left[order],
-        edges.similarities[order],
-        edges.agreements[order],
-        edges.shares[order],
-    )
+    return _Edges(*(column[order] for column in (edges.right, edges.left, *edges[2:])))
 
 
 def _stage(edges: _Edges, layer: Numbers, following: Numbers) -> Stage:
     counts = np.bincount(np.searchsorted(layer, edges.left), minlength=len(layer))
-    return as_stage(
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.searchsorted(following, edges.right),
-        edges.similarities,
-        edges.agreements,
-        edges.shares,
-        len(following),
-    )
+    offsets, places = np.concatenate([[0], np.cumsum(counts)]), following.searchsorted(edges.right)
+    return as_stage(offsets, places, *edges[2:], len(following))
 
 
 def _places(starts: Numbers, layer: Numbers) -> tuple[NDArray[np.intp], Numbers]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.extender import baseline
+from tacit.designs.xmap.extender import baseline, means_of_people
 from tacit.designs.xmap.generator import Profiles
 from tacit.engine.base import Engine, Neighbours, Numbers, Table
 
@@ -251,9 +251,6 @@ def rated_together(
 
 def liked(stars: sparse.csr_array) -> sparse.csr_array:
     """(people, items) 1 for each rating of at least the person's mean, 0 for their others."""
-    counts = np.diff(stars.indptr)
-    people = np.repeat(np.arange(stars.shape[0]), counts)
-    sums = np.bincount(people, stars.data, minlength=stars.shape[0])
-    means = np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
+    people, means = means_of_people(stars)
     likes = (stars.data >= means[people]).astype(np.float64)
     return sparse.csr_array((likes, stars.indices, stars.indptr), stars.shape)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import (
     NAMES,
     PAPERS_BUDGETS,
@@ -27,31 +26,6 @@ from tacit.designs.xmap.experiment.verdict import (
 )
 from tacit.evaluation.page import fill, flat, write_page
 from tacit.evaluation.result import Interval
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One line of the first table."""
-
-    name: str
-    budget: str
-    k: int | None
-    mae: Interval | None
-    gap: Comparison | None
-    ndcg: Interval
-    lists: Comparison | None
-    non_private: bool
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One thing that moves. lines: (name, budget, intervals by column, whether it is NX-Map)."""
-
-    title: str
-    text: str
-    drawn: str
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, str, tuple[Interval | None, ...], bool], ...]
 
 
 @dataclass(frozen=True)
@@ -77,22 +51,18 @@ def write_report(table: CrossDomainTable, manifest: Mapping[str, Any], path: str
 def render(table: CrossDomainTable, manifest: Mapping[str, Any]) -> str:
     """The page as HTML: no script, no address, every word of the data escaped."""
     signed: Callable[[float], str] = lambda value: f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")  # noqa: E731
-    return fill(__package__, _facts(table, manifest), {"signed": signed})
-
-
-def _facts(table: CrossDomainTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    figures = _figures(table)
-    return {
+    facts = {
         "table": table,
         "verdict": verdict(table),
         "tiles": _tiles(table),
         "standings": _standings(table),
-        "figures": figures,
+        "figures": _figures(table),
         "key": _key(table),
         "surfaces": _surfaces(table),
         "manifest": list(flat(manifest)),
         "date": manifest.get("date"),
     }
+    return fill(__package__, facts, {"signed": signed})
 
 
 def _tiles(table: CrossDomainTable) -> list[tuple[str, str, Interval]]:
@@ -106,18 +76,19 @@ def _tiles(table: CrossDomainTable) -> list[tuple[str, str, Interval]]:
     ]
 
 
-def _standings(table: CrossDomainTable) -> list[Standing]:
+def _standings(table: CrossDomainTable) -> list[dict[str, Any]]:
+    """Lines of the first table."""
     return [
-        Standing(
-            name=named(point.contender),
-            budget=budget(point.contender),
-            k=point.k,
-            mae=point.mae,
-            gap=against(table, point, BASELINE),
-            ndcg=point.ndcg_at_10,
-            lists=against(table, point, "popularity", "ndcg_at_10"),
-            non_private=_non_private(point.contender),
-        )
+        {
+            "name": named(point.contender),
+            "budget": budget(point.contender),
+            "k": point.k,
+            "mae": point.mae,
+            "gap": against(table, point, BASELINE),
+            "ndcg": point.ndcg_at_10,
+            "lists": against(table, point, "popularity", "ndcg_at_10"),
+            "non_private": _non_private(point.contender),
+        }
         for point in table.at_base()
         if not _on_surface(point.contender)
     ]
@@ -142,7 +113,8 @@ def _drawn(table: CrossDomainTable) -> list[Contender]:
     return list(found.values())
 
 
-def _figures(table: CrossDomainTable) -> list[Figure]:
+def _figures(table: CrossDomainTable) -> list[dict[str, Any]]:
+    """One for each thing that moves."""
     at_k, overlap = f"k = {table.base_k}", f"overlap {table.base.overlap:g}"
     kept = table.base.profile_size
     profile = "cold start" if kept == 0 else f"{kept} ratings kept"
@@ -163,10 +135,10 @@ def _figures(table: CrossDomainTable) -> list[Figure]:
             f"ratings in {table.target}",
         ),
     ]
-    bars = len(table.seeds) > 2
+    bars = len(table.seeds) > 2  # intervals of two splits would fill the plot
     moved = zip(words, table.figures(), strict=True)
     figures = (_figure(_drawn(table), *each, *points, bars) for each, points in moved)
-    return [figure for figure in figures if figure is not None]
+    return [figure for figure in figures if figure]
 
 
 def _figure(
@@ -177,13 +149,13 @@ def _figure(
     points: Sequence[Point],
     x_of: Callable[[Point], float | None],
     bars: bool,
-) -> Figure | None:
-    """bars: whether intervals are drawn; those of two splits would fill the plot."""
+) -> dict[str, Any]:
+    """A plot and its table; nothing where only one column is known."""
     from tacit.evaluation.plots import Curve, curves
 
     columns = sorted({x for point in points if (x := x_of(point)) is not None})
     if len(columns) < 2:
-        return None
+        return {}
     found = {
         contender: {x_of(point): point.mae for point in points if point.contender == contender}
         for contender in drawn
@@ -200,21 +172,17 @@ def _figure(
         )
         for number, (contender, known) in enumerate(found.items())
     ]
-    return Figure(
-        title=title,
-        text=text,
-        drawn=curves(lines, x_title=axis, y_title="mean absolute error, stars"),
-        columns=tuple(f"{x:g}" for x in columns),
-        lines=tuple(
-            (
-                named(contender),
-                budget(contender),
-                tuple(known.get(x, known.get(None)) for x in columns),
-                _non_private(contender),
-            )
-            for contender, known in found.items()
-        ),
-    )
+    rows = [
+        (
+            *(named(contender), budget(contender)),
+            tuple(known.get(x, known.get(None)) for x in columns),
+            _non_private(contender),
+        )
+        for contender, known in found.items()
+    ]
+    plot = curves(lines, x_title=axis, y_title="mean absolute error, stars")
+    heads = tuple(f"{x:g}" for x in columns)
+    return {"title": title, "text": text, "drawn": plot, "columns": heads, "lines": rows}
 
 
 def _by_x(entry: tuple[float | None, Interval | None]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
@@ -10,6 +11,7 @@ from tacit.designs.xmap.experiment.methods import NAMES, budget, named
 from tacit.evaluation.result import Verdict
 
 BASELINE = "item-average"
+_what = attrgetter("against", "measure")
 
 
 def verdict(table: CrossDomainTable) -> Verdict:
@@ -38,24 +40,10 @@ def against(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
     """How a contender at the base compares with another method."""
-    mine = point.contender
-    wanted = (mine.method, mine.variant, mine.epsilon, mine.epsilon_prime, other, measure)
-    return next(
-        (
-            each
-            for each in table.comparisons
-            if wanted
-            == (
-                each.method,
-                each.variant,
-                each.epsilon,
-                each.epsilon_prime,
-                each.against,
-                each.measure,
-            )
-        ),
-        None,
-    )
+    named = attrgetter("method", "variant", "epsilon", "epsilon_prime")
+    wanted = (*named(point.contender), other, measure)
+    found = (each for each in table.comparisons if (*named(each), *_what(each)) == wanted)
+    return next(found, None)
 
 
 def _of_lists(table: CrossDomainTable, judged: Point) -> Verdict:
@@ -143,7 +131,7 @@ def _rivals(table: CrossDomainTable, judged: Point) -> str:
     parts += [f"It has a larger error than {_and(lost)}." if lost else ""]
     if same:
         parts.append(
-            f"{_capital(NAMES['knn-single'])} knows nothing of these people: it falls back on "
+            "Item kNN (target only) knows nothing of these people: it falls back on "
             "item averages and is no rival of its own."
         )
     lists = against(table, judged, "popularity", "ndcg_at_10")
@@ -167,10 +155,6 @@ def _privacy(table: CrossDomainTable, judged: Point) -> str:
     text = f"{text}the error is {private.mae.mean:.3f}"
     gap = against(table, private, BASELINE)
     return f"{text}, {_compared(gap, 'that of item averages')}." if gap else f"{text}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _and(names: list[str]) -> str:
