@@ -20,40 +20,15 @@ from numpy.typing import NDArray
 from tacit.auditing.claims import Bench, Check, Line
 from tacit.auditing.replays import replay_check
 from tacit.data.ratings import Ratings
-from tacit.designs.private.audit.faults import (
-    Planted,
-    Steps,
-    head_by_true_counts,
-    liked_above_the_mean,
-    shares_forgotten,
-)
-from tacit.designs.private.audit.worlds import (
-    DELTA,
-    EPSILON,
-    PERSONS,
-    World,
-    answers,
-    arrays_of,
-    tables,
-)
+from tacit.designs.private.audit import faults, worlds
+from tacit.designs.private.audit.faults import Planted
+from tacit.designs.private.audit.worlds import DELTA, EPSILON
 from tacit.designs.xmap import XMap, model
 from tacit.designs.xmap.audit import membership
-from tacit.designs.xmap.audit.fits import (
-    Drawer,
-    Draws,
-    choice_check,
-    fits_check,
-    noise_check,
-    noise_delta,
-)
-from tacit.designs.xmap.audit.tables import (
-    SOURCE,
-    TARGET,
-    Tables,
-    only_link,
-    strong_among_mild,
-    turned,
-)
+from tacit.designs.xmap.audit.fits import Drawer, Draws, choice_check, fits_check, noise_check
+from tacit.designs.xmap.audit.fits import noise_delta as delta_of_noise
+from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
+from tacit.designs.xmap.audit.tables import strong_among_mild as strong
 from tacit.designs.xmap.private_neighbours import Plan
 from tacit.designs.xmap.settings import Catalogue, Routes, catalogue
 
@@ -110,7 +85,7 @@ def published_selection() -> Line:
     """PNSA: drawing neighbours costs epsilon' / 2."""
 
     def check(people: int, k: int) -> Check:
-        tables = strong_among_mild(people)
+        tables = strong(people)
         drawer = _published(
             "neighbours", place(tables, "i"), k=k, epsilon=math.inf, epsilon_prime=PRIME
         )
@@ -127,12 +102,12 @@ def published_selection() -> Line:
 
 def published_noise() -> Line:
     """PNCF: noise on the similarities of neighbours costs epsilon' / 2."""
-    tables = strong_among_mild(10)
+    tables = strong(10)
     drawer = _published(
         "neighbours", place(tables, "i"), k=1, epsilon=math.inf, epsilon_prime=PRIME
     )
     given = place(tables, "one")
-    delta = noise_delta(drawer, tables, given, PRIME / 2)
+    delta = delta_of_noise(drawer, tables, given, PRIME / 2)
     name = f"5-5-1-1 among 10 and 10; delta {delta:.3f} at the claim"
     return Line(
         "pncf-published",
@@ -144,7 +119,7 @@ def published_noise() -> Line:
 
 def published_fit() -> Line:
     """The shipped recommender, fitted again and again on both tables: epsilon + epsilon'."""
-    tables, epsilon = strong_among_mild(60), 0.3
+    tables, epsilon = strong(60), 0.3
     settings = {"variant": "published", "k": 1, "epsilon": epsilon, "epsilon_prime": PRIME}
     i, one = place(tables, "i"), place(tables, "one")
     check = fits_check(
@@ -170,7 +145,7 @@ def constant_images() -> Line:
 
 def constant_selection() -> Line:
     """PNSA out of all films: k draws cost epsilon' / 2."""
-    tables, mild = turned(0, 4, like=1), strong_among_mild(60)
+    tables, mild = turned(0, 4, like=1), strong(60)
 
     def check(name: str, tables: Tables, film: str) -> Check:
         plan = _plan(tables, 2, PRIME)
@@ -212,13 +187,13 @@ def fit(epsilon: float) -> Callable[[Ratings], dict[str, NDArray[Any]]]:
         made = XMap(source=SOURCE, target=TARGET, epsilon=epsilon, delta=DELTA, stars=True)
         lists = made.fit(table).sound_
         assert lists is not None
-        return arrays_of(lists)
+        return worlds.arrays_of(lists)
 
     return fitted
 
 
 @dataclass(frozen=True)
-class Sound(World):
+class Sound(worlds.World):
     """The same as a world of the design `private`, so that its planted bugs can be used."""
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
@@ -233,18 +208,18 @@ MOST = "likes two rare items"
 def sums() -> Line:
     """All sums of one fit together, as a reader of all of them sees them."""
     checks = []
-    for name, person in PERSONS.items():
+    for name, person in worlds.PERSONS.items():
         entries, share = (12, 8) if name == MOST else (1, 1_000)
         checks.append(
             replay_check(
-                name, WORLD.fit, tables(person),
-                entries=entries, share=share, delta=DELTA, noise=answers(),
+                name, WORLD.fit, worlds.tables(person),
+                entries=entries, share=share, delta=DELTA, noise=worlds.answers(),
             )
         )  # fmt: skip
     return Line("x-map-sound", EPSILON, tuple(checks), delta=DELTA)
 
 
-def rated_items_alone() -> Steps:
+def rated_items_alone() -> faults.Steps:
     """Items that nobody rated leave the public catalogue."""
 
     def rated(ratings: Ratings, column: str, chosen: Routes) -> tuple[Ratings, Catalogue]:
@@ -259,9 +234,9 @@ def rated_items_alone() -> Steps:
 
 BUGS = (
     Planted("items that nobody rated left out", rated_items_alone, "likes two rare items", WORLD),
-    Planted("popular items by true counts", head_by_true_counts, world=WORLD),
-    Planted("each sum with the noise of the whole budget", shares_forgotten, world=WORLD),
-    Planted("likes above the mean of all", liked_above_the_mean, world=WORLD),
+    Planted("popular items by true counts", faults.head_by_true_counts, world=WORLD),
+    Planted("each sum with the noise of the whole budget", faults.shares_forgotten, world=WORLD),
+    Planted("likes above the mean of all", faults.liked_above_the_mean, world=WORLD),
 )
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 
