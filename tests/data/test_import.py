@@ -16,7 +16,7 @@ from tacit.cli.app import main
 from tacit.data import RatingScale, load, read_catalogue
 from tacit.data.tables.folder import write_folder
 from tacit.errors import DataError
-from tacit.recommenders.public import taken_for_public
+from tacit.recommenders.inputs import taken_for_public
 
 GERMAN = (
     "Kundennummer;Artikel;Bezeichnung;Bewertung;Datum\r\n"

@@ -1,8 +1,13 @@
-"""What callers hand to a recommender, checked in one place: what is wrong, expected, and to do."""
+"""What a recommender is given, checked in one place, and what a private fit reads off it unpaid.
+
+Such a reading can reveal one person, unless it is given from outside: the only rater of an item,
+the only giver of a half star, the only holder of an attribute value. A claim that rests on it is
+conditional, and its card says which option to give instead (`TAKEN`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,3 +83,46 @@ def check_kind(keys: Collection[Any], ids: Column) -> None:
             fix="Convert them:  {str(item): stars ...}" if strings
             else "Convert them:  {int(item): stars ...}",
         )  # fmt: skip
+
+
+TAKEN = {
+    "catalogue": ("which items were rated", "give --catalogue FILE"),
+    "scale": ("the scale detected in the ratings", "give --scale MIN:MAX:STEP"),
+    "filter": ("what a filter by numbers of ratings left out", "leave the filter out"),
+    "dates": ("whether dates have the day or the month first", "import with --dates ORDER"),
+    "values": ("which values of the attribute occur", "give --values NAME=A,B"),
+}
+"""What may be read off the ratings, and what to do instead."""
+
+
+def taken_for_public(ratings: Ratings) -> tuple[str, ...]:
+    """What a private fit would read off these ratings: names of `TAKEN`."""
+    read_off = {
+        "catalogue": not ratings.catalogue_given,
+        "scale": not ratings.scale_given,
+        "filter": ratings.filtered,
+        "dates": not ratings.dates_given,
+    }
+    return tuple(name for name, is_read in read_off.items() if is_read)
+
+
+def condition(taken: Sequence[str]) -> str:
+    """What has to be public, and how to be rid of it: a sentence to append, or nothing."""
+    if not taken:
+        return ""
+    what, instead = zip(*(TAKEN[name] for name in taken), strict=True)
+    return (
+        f" This is conditional: {' and '.join(what)} {'is' if len(what) == 1 else 'are'} taken for "
+        f"public. To have it proved, {' and '.join(instead)}."
+    )
+
+
+def assumed(what: str, taken: Sequence[str]) -> tuple[str, ...]:
+    """Assumptions about what is public. what: all of it, in words."""
+    given = f"{what} are public"
+    if not taken:
+        return (f"{given}: they were given, not read off the ratings",)
+    return (
+        given,
+        *(f"{read} is public: {instead}" for read, instead in (TAKEN[name] for name in taken)),
+    )

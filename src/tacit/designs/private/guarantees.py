@@ -21,7 +21,7 @@ from tacit.designs.private.releases import Fit, each_of, total
 from tacit.designs.private.settings import Settings, events, noise_multipliers, overall
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
-from tacit.recommenders.public import assumed, condition
+from tacit.recommenders.inputs import assumed, condition
 
 Floats = NDArray[np.float64]
 _PEOPLE, _ACROSS = 115.0, 88.0  # in one domain, where popularity is harder to beat, and across
@@ -71,7 +71,7 @@ def spent(settings: Settings) -> float:
 def card(
     settings: Settings, *, taken: Sequence[str] = (), found: str = "", fits: Sequence[Fit] = ()
 ) -> Guarantee:
-    """Of the last of some fits, and all before it; `fits` empty: of one. taken: `public.TAKEN`.
+    """Of the last of some fits, and all before it; `fits` empty: of one. taken: `inputs.TAKEN`.
     found: what was released about how useful lists are, in words: free, and none of the claim."""
     if not all(all(fit.noises) for fit in fits) or not settings.private:
         return without_noise()

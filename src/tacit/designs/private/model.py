@@ -38,8 +38,13 @@ from tacit.recommenders.files import (
     titles_from_header,
     titles_of,
 )
-from tacit.recommenders.inputs import checked_ids, checked_n, checked_ratings
-from tacit.recommenders.public import TAKEN, taken_for_public
+from tacit.recommenders.inputs import (
+    TAKEN,
+    checked_ids,
+    checked_n,
+    checked_ratings,
+    taken_for_public,
+)
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""

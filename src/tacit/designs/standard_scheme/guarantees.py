@@ -13,7 +13,7 @@ from tacit.designs.standard_scheme.theory import (
     released_distribution,
 )
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
-from tacit.recommenders.public import assumed, condition
+from tacit.recommenders.inputs import assumed, condition
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -113,7 +113,7 @@ def for_the_consenting(
     """The card of the people whose ratings and attributes train the recommender.
 
     item_table: they agreed that it is published, which items they like together. taken: what was
-    read off them and not given, names of `public.TAKEN`.
+    read off them and not given, names of `inputs.TAKEN`.
     """
     private = not math.isinf(epsilon)
     return Guarantee(

@@ -40,8 +40,13 @@ from tacit.recommenders.base import (
     top_n,
 )
 from tacit.recommenders.files import Titles, titles_of
-from tacit.recommenders.inputs import checked_history, checked_ids, checked_ratings
-from tacit.recommenders.public import TAKEN, taken_for_public
+from tacit.recommenders.inputs import (
+    TAKEN,
+    checked_history,
+    checked_ids,
+    checked_ratings,
+    taken_for_public,
+)
 
 Variant = Literal["sound", "published"]
 

@@ -19,7 +19,7 @@ from tacit.designs.standard_scheme.refitting import People
 from tacit.designs.standard_scheme.server import Profiles
 from tacit.privacy import Measurement
 from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
-from tacit.recommenders.public import TAKEN
+from tacit.recommenders.inputs import TAKEN
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import StandardScheme

@@ -88,7 +88,7 @@ class Boxes:
         return []
 
     def card(self, taken: Sequence[str]) -> Guarantee:
-        """taken: see `public.TAKEN`."""
+        """taken: see `inputs.TAKEN`."""
         settings = self.settings
         if settings.variant == "constant":
             counted = plan(self.catalogue, settings)

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.designs.xmap import theory
 from tacit.designs.xmap.sound import LIFETIME, PAPER, UNIT
 from tacit.privacy import Basis, Claim, Guarantee, Trust
-from tacit.recommenders.public import assumed, condition
+from tacit.recommenders.inputs import assumed, condition
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.private_neighbours import Plan
@@ -35,7 +35,7 @@ _NOT_COVERED = (
 
 
 def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
-    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `public.TAKEN`.
+    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `inputs.TAKEN`.
 
     private: whether it is known that the noise came from the operating system's generator.
     """

@@ -23,7 +23,6 @@ from tacit.designs.xmap.settings import (
     settings_from_header,
 )
 from tacit.designs.xmap.sound import ListReason, Private
-from tacit.engine.base import Engine
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
@@ -37,11 +36,11 @@ from tacit.recommenders.base import (
     without_people,
 )
 from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
-from tacit.recommenders.inputs import checked_ids, checked_ratings
-from tacit.recommenders.public import TAKEN, taken_for_public
+from tacit.recommenders.inputs import TAKEN, checked_ids, checked_ratings, taken_for_public
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes, Moments
+    from tacit.engine.base import Engine
 
 
 @dataclass(frozen=True, slots=True)

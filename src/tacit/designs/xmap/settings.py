@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tacit.data.ratings import Column, Ratings
-from tacit.engine.base import Numbers
 from tacit.errors import ConfigError, DataError, PrivacyError
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.private_neighbours import Budget
+    from tacit.engine.base import Numbers
 
 Variant = Literal["sound", "published", "constant"]
 Kind = Literal["item-based", "user-based"]

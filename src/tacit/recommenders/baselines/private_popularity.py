@@ -24,8 +24,7 @@ from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Arrays, Baseline
 from tacit.recommenders.files import shaped
-from tacit.recommenders.inputs import checked_ratings
-from tacit.recommenders.public import TAKEN, assumed, condition, taken_for_public
+from tacit.recommenders.inputs import TAKEN, assumed, checked_ratings, condition, taken_for_public
 
 
 class PrivatePopularity(Baseline):
