@@ -21,7 +21,7 @@ _HOME = {
     "Reason": "lists",
     "Settings": "settings",
     "events": "settings",
-    "plan": "usefulness",
+    "plan": "guarantees",
 }
 
 __all__ = ["Account", "Private", "Reason", "Settings", "events", "plan"]

@@ -23,6 +23,7 @@ from tacit.designs.private.stars import star_means
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
+from tacit.recommenders import inputs
 from tacit.recommenders.base import (
     Floats,
     History,
@@ -32,19 +33,7 @@ from tacit.recommenders.base import (
     top_n,
     without_people,
 )
-from tacit.recommenders.files import (
-    ids_from_header,
-    items_to_header,
-    titles_from_header,
-    titles_of,
-)
-from tacit.recommenders.inputs import (
-    TAKEN,
-    checked_ids,
-    checked_n,
-    checked_ratings,
-    taken_for_public,
-)
+from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
@@ -99,10 +88,10 @@ class Private(ItemRecommender):
         account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
         anything is drawn, where the lifetime of all fits would be passed.
         """
-        checked_ratings(ratings)
+        inputs.checked_ratings(ratings)
         settings, where = self.settings, (self.source, self.target, self.domain)
         given = prepared(ratings, *where, self.features, settings.mode)
-        taken = taken_for_public(given.ratings)
+        taken = inputs.taken_for_public(given.ratings)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
             before = releases.united(self.releases_, before)  # its own fits count, too
@@ -177,7 +166,7 @@ class Private(ItemRecommender):
         return top_n(
             self._score(own), self.item_ids_,
             n=n, user=user, candidates=candidates,
-            left_out={*own, *checked_ids(exclude, "exclude")},
+            left_out={*own, *inputs.checked_ids(exclude, "exclude")},
         ).named(self.titles_)  # fmt: skip
 
     def device_file(self) -> bytes:
@@ -248,7 +237,7 @@ class Private(ItemRecommender):
         Made from the release and the person's own rows: it spends nothing. Nothing where everybody
         gets the same list.
         """
-        profile, n = self._profile(self._own(user, history)), checked_n(n)
+        profile, n = self._profile(self._own(user, history)), inputs.checked_n(n)
         ids = self.item_ids_.tolist()
         if item not in ids:
             raise DataError("no such item among those that lists are made of", found=item)
@@ -306,7 +295,7 @@ class Private(ItemRecommender):
         model.settings_, model.taken_ = settings, tuple(header["taken"])
         model.releases_, model.lifetime_ = releases.from_header(header, settings, model.taken_)
         model.lifetime = model.lifetime_
-        if not set(model.taken_) <= set(TAKEN):
+        if not set(model.taken_) <= set(inputs.TAKEN):
             raise ValueError("it takes something unknown for public")
         model.item_ids_ = ids_from_header(header["items"])
         other = header["context"]
