@@ -12,12 +12,7 @@ from tacit.cli import terminal
 from tacit.cli.terminal import JSON
 
 app = typer.Typer()
-SHOWN = {
-    "ndcg@10": "NDCG",
-    "recall@10": "recall",
-    "rmse": "RMSE",
-    "membership_auc": "AUC",
-}
+SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}
 """What fits a narrow terminal."""
 
 

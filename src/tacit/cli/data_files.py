@@ -59,8 +59,7 @@ def import_(
         typer.Option(help="Public list of items, from elsewhere. Ratings of others are dropped."),
     ] = None,
     public_items: Annotated[
-        bool,
-        typer.Option("--public-items", help="Everybody may know which items were rated."),
+        bool, typer.Option("--public-items", help="Everybody may know which items were rated.")
     ] = False,
     items: terminal.Items = None,
     users: terminal.Users = None,

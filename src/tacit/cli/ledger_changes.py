@@ -76,11 +76,7 @@ def again(where: str, second: str | None) -> str:
 
 
 def emit(
-    result: dict[str, Any],
-    where: str,
-    second: str | None,
-    as_json: bool,
-    show: Callable[[], None],
+    result: dict[str, Any], where: str, second: str | None, as_json: bool, show: Callable[[], None]
 ) -> None:
     """A command's result, with a warning where one restore moves store and second place back."""
     from tacit.ledger.opening import TOGETHER, together

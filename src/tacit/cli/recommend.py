@@ -47,8 +47,7 @@ def recommend(
         str | None, typer.Option(help="Only this target domain of an X-Map; all if left out.")
     ] = None,
     memory: Annotated[
-        Path | None,
-        typer.Option(help="What the device decided; default: HISTORY.released.json"),
+        Path | None, typer.Option(help="What the device decided; default: HISTORY.released.json")
     ] = None,
     at: Annotated[
         datetime | None,

@@ -101,10 +101,7 @@ class Engine(Protocol):
         ...
 
     def predictions(
-        self,
-        deviations: sparse.csr_array,
-        weights: sparse.csr_array,
-        similar: sparse.csr_array,
+        self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
     ) -> Floats:
         """(people, items): for each person and item i, over the rated j with an entry in
         similar[i]: sum(similar[i, j] * weight_j * deviation_j) / sum(|similar[i, j]| * weight_j),

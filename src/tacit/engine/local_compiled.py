@@ -186,10 +186,7 @@ def predictions(
 
 
 def top(
-    histories: sparse.csr_array,
-    similar: sparse.csr_array,
-    n: int,
-    exclude: sparse.csr_array | None,
+    histories: sparse.csr_array, similar: sparse.csr_array, n: int, exclude: sparse.csr_array | None
 ) -> tuple[Numbers, Floats]:
     """`Engine.top`; beside the answer, one number for each item."""
     exclude = histories if exclude is None else exclude

@@ -117,10 +117,7 @@ def _own(design: Design, settings: Any) -> dict[str, Any]:
 
 
 def _command(
-    design: Design,
-    run: Callable[[Any, Run], Result],
-    about: str,
-    more: dict[str, tuple[Any, Any]],
+    design: Design, run: Callable[[Any, Run], Result], about: str, more: dict[str, tuple[Any, Any]]
 ) -> Command:
     run.__doc__ = about
     hints = get_type_hints(design.card_settings)

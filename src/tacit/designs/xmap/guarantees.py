@@ -185,10 +185,7 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
         "moves all k similarities",
-        (
-            f"in the example above, delta at epsilon'/2 is {deltas}",
-            whole,
-        ),
+        (f"in the example above, delta at epsilon'/2 is {deltas}", whole),
     )
 
 

@@ -74,11 +74,7 @@ class Candidates(NamedTuple):
 
 
 def candidates(
-    places: Numbers,
-    values: Floats,
-    columns: sparse.csr_array,
-    squares: Floats,
-    significance: int,
+    places: Numbers, values: Floats, columns: sparse.csr_array, squares: Floats, significance: int
 ) -> Candidates:
     """Similarity and SS of one column with all columns.
 
@@ -164,13 +160,7 @@ def _unit_laplace(shape: tuple[int, ...]) -> Floats:
 
 
 def published_neighbours(
-    profiles: Profiles,
-    means: Floats,
-    *,
-    k: int,
-    significance: int,
-    budget: Budget,
-    source: Source,
+    profiles: Profiles, means: Floats, *, k: int, significance: int, budget: Budget, source: Source
 ) -> ItemNeighbours:
     """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody."""
     values, m = baseline(profiles.stars).table.values, len(means)
@@ -278,13 +268,7 @@ class Plan:
 
 
 def constant_neighbours(
-    profiles: Profiles,
-    means: Floats,
-    *,
-    k: int,
-    significance: int,
-    epsilon: float,
-    source: Source,
+    profiles: Profiles, means: Floats, *, k: int, significance: int, epsilon: float, source: Source
 ) -> ItemNeighbours:
     """Every target item's neighbours out of all others. epsilon: nats for ONE item's table."""
     m = len(means)

@@ -93,10 +93,7 @@ def published_selection() -> Line:
         return choice_check(name, drawer, tables)
 
     return Line(
-        "pnsa-published",
-        PRIME / 2,
-        (check(10, 1), check(60, 1), check(60, 2)),
-        published=True,
+        "pnsa-published", PRIME / 2, (check(10, 1), check(60, 1), check(60, 2)), published=True
     )
 
 
