@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from tacit.accounting import GDPAccountant
 from tacit.designs.private.releases import Fit, each_of, total
@@ -173,6 +172,8 @@ def popular_above_noise(shares: Floats, deviation: float) -> float:
 
 def people_needed_after(people: float, popular: float, items: int) -> int:
     """The number of people at which the popular items would stand out, from P below its bound."""
+    from scipy.stats import norm  # takes long to import
+
     tail = _POPULAR / items
     alone = float(norm.pdf(norm.isf(tail))) / tail if tail < 0.5 else 0.0  # what noise shows
     seen = (popular * _largest_noise(items)) ** 2 - alone**2

@@ -21,6 +21,19 @@ published claims are refuted, with numbers, on the card of variant="published". 
 has the paper's mechanisms with a sensitivity that holds. Each file's top names its deviations.
 """
 
-from tacit.designs.xmap.model import Reason, XMap
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.designs.xmap.model import Reason, XMap
 
 __all__ = ["Reason", "XMap"]
+
+
+def __getattr__(name: str) -> Any:
+    """The names load on first use: commands that list designs need none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.model"), name)

@@ -25,7 +25,6 @@ from tacit.designs.xmap.settings import (
 from tacit.designs.xmap.sound import ListReason, Private
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
-from tacit.randomness import Source, secure
 from tacit.recommenders.base import (
     Floats,
     History,
@@ -41,6 +40,7 @@ from tacit.recommenders.inputs import TAKEN, checked_ids, checked_ratings, taken
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes, Moments
     from tacit.engine.base import Engine
+    from tacit.randomness import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +152,7 @@ class XMap(ItemRecommender):
             self.sound_ = sound.lists(self.settings, self.routes).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
+            from tacit.randomness import secure
 
             source = secure() if draws is None else draws
             self.boxes_ = fitted(chosen, domains, self.settings, self._engine(), source)

@@ -6,28 +6,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.auditing.attacks.membership import play
-from tacit.data.synthetic_domains import generate_domains
 from tacit.design import Command, Entry, Run, Tour, option
 from tacit.design import Comparison as Compared
-from tacit.designs.xmap import XMap
-from tacit.designs.xmap.audit.membership import GAMES
 from tacit.designs.xmap.commands import FEATURES
-from tacit.designs.xmap.experiment.experiment import (
-    DEFAULT_VARIANTS,
-    CrossDomainTable,
-    Point,
-    evaluate_cross_domain,
-    steps,
-)
-from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import METHODS, PAPERS_BUDGETS, Contender
-from tacit.designs.xmap.experiment.verdict import BASELINE, against, verdict
-from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.evaluation.result import REPORT, SEED, WORKERS, Interval, Result, Table, manifest
-from tacit.recommenders.baselines import Popularity
+
+if TYPE_CHECKING:
+    from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
+    from tacit.designs.xmap.experiment.judging import Comparison
 
 PROFILE = "a person's whole profile, added or removed"
 PRINTED = "a rating, as printed: refuted, see the card"
@@ -80,6 +69,13 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     overlap, profile size and budget. Features and stars are the sound variant's; without --stars it
     is judged by its lists alone.
     """
+    from tacit.designs.xmap.experiment.experiment import (
+        DEFAULT_VARIANTS,
+        evaluate_cross_domain,
+        steps,
+    )
+    from tacit.designs.xmap.experiment.verdict import verdict
+
     asked: dict[str, Any] = {
         "methods": settings.method or tuple(METHODS),
         "ks": settings.k,
@@ -128,6 +124,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 def everybody(table: CrossDomainTable) -> Table:
     """All methods at the base: errors with intervals, the paired difference, lists."""
+    from tacit.designs.xmap.experiment.verdict import BASELINE, against
+
     return Table(
         "",
         ("method", "privacy", "MAE", "less item averages", "NDCG@10"),
@@ -211,6 +209,13 @@ def contenders(asked: Compared) -> tuple[Entry, ...] | str:
 
 def tour() -> Tour:
     """Books to films, and the audit's attack on who was in the data."""
+    from tacit.auditing.attacks.membership import play
+    from tacit.data.synthetic_domains import generate_domains
+    from tacit.designs.xmap import XMap
+    from tacit.designs.xmap.audit.membership import GAMES
+    from tacit.evaluation.lists import judge_lists, list_trial
+    from tacit.recommenders.baselines import Popularity
+
     ratings = generate_domains(PEOPLE, (ITEMS, ITEMS), 30, seed=1)
     model = XMap(source="source", target="target", epsilon=EPSILON).fit(ratings)
     books = [int(item) for item in ratings.item_ids[:3]]

@@ -15,9 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.recommenders.base import Recommender
+if TYPE_CHECKING:
+    from tacit.recommenders.base import Recommender
+
 
 NON_PRIVATE = ("nx-map-ib", "nx-map-ub")
 PRIVATE = ("x-map-ib", "x-map-ub")
