@@ -57,7 +57,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are its own.
     k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
     """
-    from tacit.designs.xmap import XMap
+    from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
     if settings.recommender == "user-based":

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.private import Private, Settings, guarantees
-from tacit.designs.private import Reason as ListReason
+from tacit.designs.private import guarantees
+from tacit.designs.private.lists import Reason as ListReason
+from tacit.designs.private.model import Private
+from tacit.designs.private.settings import Settings
 from tacit.designs.xmap.settings import Catalogue, Routes
 from tacit.designs.xmap.settings import Settings as XMapSettings
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
