@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.private import guarantees
+from tacit.designs.private.guarantees import card as card_of_lists
 from tacit.designs.private.lists import Reason as ListReason
 from tacit.designs.private.model import Private
 from tacit.designs.private.settings import Settings
@@ -53,7 +53,7 @@ def card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guaran
     epsilon: what was asked for, which the events that were spent come to within rounding; the card
     never states less than they come to.
     """
-    lists = guarantees.card(Settings(epsilon=epsilon, delta=delta)) if spent is None else spent
+    lists = card_of_lists(Settings(epsilon=epsilon, delta=delta)) if spent is None else spent
     assert lists.epsilon is not None
     return replace(
         lists,
