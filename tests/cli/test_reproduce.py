@@ -7,9 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from papers_page import page
 
 from tacit.cli import app as cli
-from tacit.cli.demo import QUICK, index, page
+from tacit.cli.demo import QUICK, index
 
 ROOT = Path(__file__).resolve().parents[2]
 STATUSES = {"exact", "bound", "measured", "refuted", "not reproduced", "no figure"}

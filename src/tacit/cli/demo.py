@@ -19,13 +19,6 @@ from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
 
 app, reproducing = typer.Typer(), typer.Typer()
-HEAD = """`tacit reproduce --list` prints this index, `tacit reproduce PAPER ITEM` runs the command,
-and `tacit reproduce --all --quick` those that take minutes at most. Figures of both sides are in
-[results](results.md). This page is generated: a test compares it with the index.
-
-*exact*: computed without sampling. *bound*: a bound with its constants. *measured*: our figure
-beside the paper's, on other data where the paper's are not public. *refuted*: a claim that is
-false. FOLDER is where MovieLens lies."""
 QUICK = ("audit", "guarantee", "plan")
 """Commands that take seconds or a few minutes."""
 _WIDEST = 78  # letters of a line: a screen of 80 columns never breaks one by itself
@@ -139,19 +132,6 @@ def index() -> list[dict[str, str]]:
         if "reproduce" in each.parts
         for printed in each.part("reproduce")
     ]
-
-
-def page() -> str:
-    """The index as a page of the docs."""
-    lines = ["# Reproduce the papers", "", HEAD, ""]
-    for paper in dict.fromkeys(row["paper"] for row in index()):
-        lines += [f"## {paper}", "", "| item | status | command | reason |", "|---|---|---|---|"]
-        for row in index():
-            if row["paper"] == paper:
-                command = f"`{row['command']}`" if row["command"] else "–"
-                lines.append(f"| {row['item']} | {row['status']} | {command} | {row['reason']} |")
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _run(command: str, folder: Path | None) -> None:

@@ -56,20 +56,6 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
     return np.ascontiguousarray(solutions[:, :width])
 
 
-def solve_reference(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -> Floats:
-    """The same, one person at a time in plain NumPy: what `solve` must equal."""
-    penalties = _penalties(ratings, factors, penalty)
-    solutions = np.zeros((ratings.shape[0], factors.shape[1]))
-    identity = np.eye(factors.shape[1])
-    for row in range(ratings.shape[0]):
-        rated = slice(ratings.indptr[row], ratings.indptr[row + 1])
-        profile = factors[ratings.indices[rated]]
-        solutions[row] = np.linalg.solve(
-            profile.T @ profile + penalties[row] * identity, profile.T @ ratings.data[rated]
-        )
-    return solutions
-
-
 def fitted(ratings: sparse.csr_array, solutions: Floats, factors: Floats) -> Floats:
     """<v_i, p_u> at every stored entry of the CSR, in its order."""
     rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
