@@ -27,17 +27,16 @@ from scipy import sparse
 from tacit.data import generate, read_movielens
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import RELEASES
-from tacit.designs.standard_scheme.ease import choose_penalty, ease, weigh
 from tacit.designs.standard_scheme.item_table import LIKED
-from tacit.designs.standard_scheme.population import release
-from tacit.designs.standard_scheme.training import (
+from tacit.designs.standard_scheme.training.ease import choose_penalty, ease, weigh
+from tacit.designs.standard_scheme.training.people import (
     Consenting,
     consenting,
     estimate,
-    sound_factorization,
     to_levels,
-    train_profiles,
 )
+from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.profiles import factorization, train_profiles
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.result import manifest, mean_interval
 from tacit.randomness import replay, simulation
@@ -118,7 +117,7 @@ def _fold(
             source = replay(f"{seed} {draw}")
             return release(levels, labels, tables, RULE, n_levels=people.n_levels, source=source)
 
-    how = sound_factorization(people.n_levels)
+    how = factorization(people.n_levels)
     profiles = train_profiles(others.levels, others.labels, tables, how, lowest=1.0)
     started = time.process_time()
     penalty = choose_penalty(

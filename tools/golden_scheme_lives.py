@@ -14,13 +14,13 @@ from typing import Any
 
 from golden_scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
 from golden_vectors import History, Item, Vector, tagged, tagged_history
+from version_1 import Entry, migrated
 
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.epochs import calendar, moment, start
+from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.memory import Log, State, forgotten, opened
 from tacit.designs.standard_scheme.messages import DAY, MICRO, RELEASES, WEEK, Disclosure
-from tacit.designs.standard_scheme.migrating import Entry, migrated
 
 CREATED = 1_700_000_000
 FIRST = calendar(CREATED, WEEK)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tacit.cli import app as cli
 from tacit.cli import terminal
-from tacit.designs.standard_scheme.experiment import shown as tables
+from tacit.designs.standard_scheme.experiment import commands as tables
 from tacit.evaluation.result import Result
 from tacit.recommenders import load_model
 

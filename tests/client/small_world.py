@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.messages import (
     RELEASES,

@@ -13,14 +13,7 @@ from pathlib import Path
 import pytest
 
 import tacit.client
-from tacit.client import (
-    Client,
-    FileMemory,
-    Limits,
-    PassingAccount,
-    PassingMemory,
-    ServiceError,
-)
+from tacit.client import Client, FileMemory, Limits, PassingAccount, PassingMemory, ServiceError
 from tacit.client.transport import Transport, idempotency_key
 from tacit.designs.sketches.device import Device
 from tacit.designs.sketches.messages import Campaign, Report

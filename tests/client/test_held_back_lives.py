@@ -17,11 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
+from passing_store import PassingStore
+
 from tacit.client import PassingAccount, PassingMemory
 from tacit.client.letters import Letters
 from tacit.client.sharing import Sharing
 from tacit.client.transport import ServiceError, Transport
-from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import (
     DAY,
@@ -33,7 +35,7 @@ from tacit.designs.standard_scheme.messages import (
     Scores,
 )
 from tacit.designs.standard_scheme.refusing import CAP
-from tacit.designs.standard_scheme.synchronised import PassingStore, Shared
+from tacit.designs.standard_scheme.synchronised import Shared
 from tacit.errors import PrivacyError, TacitError
 
 NOW = 1_800_000_000

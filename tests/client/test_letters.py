@@ -11,15 +11,9 @@ import numpy as np
 import pytest
 from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
 
-from tacit.client import (
-    FileAccount,
-    FileMemory,
-    PassingAccount,
-    PassingMemory,
-    ServiceError,
-)
+from tacit.client import FileAccount, FileMemory, PassingAccount, PassingMemory, ServiceError
 from tacit.designs.standard_scheme import Device, Release, State
-from tacit.designs.standard_scheme.epochs import calendar, moment, start
+from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.errors import ConfigError, PrivacyError
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from passing_store import PassingStore
 from small_world import FILMS, NOW
 
 from tacit.client import FileAccount, FileMemory, PassingAccount, PassingMemory, ServiceError
 from tacit.designs.standard_scheme import Release
 from tacit.designs.standard_scheme.messages import DAY, WEEK
-from tacit.designs.standard_scheme.synchronised import (
-    LEAST_BYTES,
-    PassingStore,
-    Shared,
-)
+from tacit.designs.standard_scheme.synchronised import LEAST_BYTES, Shared
 from tacit.errors import OutputError, PrivacyError
 
 LETTERS = "/api/disclosures/gender/letters"

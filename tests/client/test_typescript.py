@@ -23,7 +23,7 @@ from tacit.designs.sketches.messages import (
     Report,
     catalogue_digest,
 )
-from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import (

@@ -12,7 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.designs.standard_scheme.experiment.experiment import JUDGED
-from tacit.designs.standard_scheme.experiment.report import render, write_report
+from tacit.designs.standard_scheme.experiment.report import (
+    ATTACK_NAMES,
+    render,
+    verdict,
+    write_report,
+)
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,
@@ -23,7 +28,6 @@ from tacit.designs.standard_scheme.experiment.table import (
     TimeRow,
     WorstRow,
 )
-from tacit.designs.standard_scheme.experiment.verdict import ATTACK_NAMES, verdict
 from tacit.designs.standard_scheme.messages import RELEASES
 from tacit.errors import OutputError
 from tacit.evaluation.plots import tenths, tradeoff

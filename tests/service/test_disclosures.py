@@ -16,7 +16,7 @@ from tacit.designs.standard_scheme import (
     Release,
     Scores,
     StandardScheme,
-    epochs,
+    drawing,
 )
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
@@ -145,7 +145,7 @@ def test_the_latest_epoch(shop):
     """It is that of the person's own latest letter that was accepted, -1 for none; a letter of an
     earlier epoch, a refused one and a repeated one leave it as it is."""
     served = shop.service.deployment.all(ServedDisclosure)["gender"]
-    now = epochs.calendar(int(time.time()), served.disclosure.epoch_length)
+    now = drawing.calendar(int(time.time()), served.disclosure.epoch_length)
     found = [latest(shop, "late")]
     for epoch in (0, now - 1, 1, now, 0):
         post(shop, "late", made(served.disclosure, epoch))
@@ -167,7 +167,7 @@ def test_people_do_not_mind_each_other(shared_shop, served, letter):
 
 def test_an_epoch_that_has_not_ended(shared_shop, served):
     """A letter of the present epoch or a later one is refused; one of the last epoch is not."""
-    now = epochs.calendar(int(time.time()), served.disclosure.epoch_length)
+    now = drawing.calendar(int(time.time()), served.disclosure.epoch_length)
     for epoch in (now, now + 1, 1 << 53):
         answer = post(shared_shop, "early", made(served.disclosure, epoch))
         assert answer.status_code == 422
@@ -326,7 +326,7 @@ def test_the_log(shop, monkeypatch):
     disclosure = shop.service.deployment.all(ServedDisclosure)["gender"].disclosure
     week, digest = disclosure.epoch_length, disclosure.digest
     now = time.time()
-    first = epochs.calendar(int(now), week)
+    first = drawing.calendar(int(now), week)
     assert log_of(shop) == [{"epoch": first, "digest": digest}]
     monkeypatch.setattr(time, "time", lambda: now + 2 * week)
     assert log_of(shop) == [{"epoch": n, "digest": digest} for n in (first, first + 2)]

@@ -20,7 +20,7 @@ import pytest
 
 from tacit.client import Client, PassingAccount, PassingMemory
 from tacit.designs.standard_scheme import Device, State
-from tacit.designs.standard_scheme.epochs import calendar, start
+from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.errors import ConfigError
 from tacit.recommenders.files import load_model
 

@@ -7,7 +7,7 @@
  * makes a device speak: no rating, no count of ratings, no button.
  *
  * Labels: 0 and 1 for the first two epochs, afterwards the calendar's number k, which is above 1 at
- * any time after January 1970. Mirrors src/tacit/designs/standard_scheme/epochs.py.
+ * any time after January 1970. Mirrors src/tacit/designs/standard_scheme/drawing.py.
  */
 
 import { word } from "../bytes.js";

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit.client import FileAccount, FileMemory, PassingMemory
-from tacit.client.account import Account, PassingAccount
+from tacit.client.account import Account, PassingAccount, kept_at, replace
 from tacit.client.device_memory import Kept, Memory
-from tacit.client.durable import kept_at, replace
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import Release, Scores, StandardScheme
-from tacit.designs.standard_scheme.epochs import calendar
+from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.memory import Log
 
 _NAME = "model"

@@ -1,22 +1,27 @@
 """A person's account at one service: the secret of all draws, when it was made, and whether a
-letter was ever sent with it. Never sent; without it a second device draws again."""
+letter was ever sent with it. Never sent; without it a second device draws again.
+
+Files are read by their owner alone, and are whole after a crash. JSON in them means one thing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
-from tacit.client.durable import create, kept_at, replace
-from tacit.client.strict_json import read_json
 from tacit.designs.sketches.device import new_secret
 from tacit.designs.standard_scheme.canonical import is_integer
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, OutputError
 
+PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+"""Flags and mode of a new file."""
 _VERSION = 2
 
 
@@ -119,3 +124,69 @@ def _decoded(data: bytes, path: Path) -> tuple[bytes, int, int]:
 
 def _of_version_1(data: bytes) -> dict[str, Any]:
     return {"secret": data.decode("ascii"), "created": 0, "spoken": -1, "version": _VERSION}
+
+
+@contextmanager
+def kept_at(path: Path) -> Iterator[None]:
+    """The system's errors as OutputError."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: nothing can be kept here: {error.strerror}.") from None
+
+
+def create(path: Path, data: bytes) -> None:
+    """A new file, durable; FileExistsError if there is one, which is then whole."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        _put(draft, data)
+        os.link(draft, path)
+        _settle(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """The whole content or, after a crash, the earlier one."""
+    draft = path.with_name(path.name + ".new")
+    _put(draft, data)
+    draft.replace(path)
+    _settle(path.parent)
+
+
+def _put(path: Path, data: bytes) -> None:
+    flags, mode = PRIVATE
+    with os.fdopen(os.open(path, flags | os.O_TRUNC, mode), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _settle(folder: Path) -> None:
+    """The names in it, too, outlast a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json(data: bytes) -> Any:
+    """The value; ValueError for anything that another reader might read differently."""
+    try:
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_once_each, parse_constant=_no_constant
+        )
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

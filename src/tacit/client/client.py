@@ -6,7 +6,7 @@ The service gets reports and letters, never a star or an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -14,10 +14,9 @@ from typing import Any
 
 from tacit.client.account import Account
 from tacit.client.device_memory import Memory
-from tacit.client.fetching import Public, quoted
-from tacit.client.letters import History, Letters, Spoken
+from tacit.client.letters import History, Letters
 from tacit.client.sharing import Sharing
-from tacit.client.transport import Transport
+from tacit.client.transport import Transport, quoted
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId
@@ -34,7 +33,7 @@ class Sent:
     receipt: Any
 
 
-class Client:
+class Client(Letters):
     """One person's device and one service.
 
     account, memory: a memory belongs to one account. Programs that share both files take turns and
@@ -61,11 +60,7 @@ class Client:
         store: Store | str | PathLike[str] | None = None,
         **settings: Any,
     ) -> None:
-        self._service = Transport(url, key, **settings)
-        self._public = Public(self._service)
-        self._letters = Letters(self._service, account, memory, Sharing(store))
-        self._account = account
-        self._memory = memory
+        super().__init__(Transport(url, key, **settings), account, memory, Sharing(store))
         self._limits = limits
 
     def campaigns(self) -> list[dict[str, Any]]:
@@ -83,7 +78,7 @@ class Client:
         campaign = self.campaign(name, digest=digest)
         catalogue = self._public.catalogue(name, campaign.catalogue)
         with _refusing(), self._memory.turn() as kept:
-            self._letters.check(kept)
+            self._check(kept)
             device = sketches.Device(self._account.secret, kept.reports, self._limits)
             report = device.report(campaign, catalogue, history)
         data = report.encode()
@@ -122,55 +117,6 @@ class Client:
         disclosure = self._public.disclosure(name)
         _check_pin("disclosure", digest, disclosure.digest)
         return disclosure
-
-    def speak(
-        self,
-        name: str,
-        values: Mapping[str, str],
-        history: History,
-        now: int | None = None,
-        *,
-        entered: Mapping[ItemId, int] | None = None,
-        digest: str | None = None,
-    ) -> Spoken:
-        """Send the letter to a disclosure, if the calendar says that one is due.
-
-        values: the person's value of each attribute of the disclosure; they never leave. history:
-        all present stars. now: Unix seconds, by default this machine's. entered: the second at
-        which each star was entered first, by default that at which it was first in a `history`.
-        digest: the disclosure's, where it is known from elsewhere.
-        A letter that was not answered is sent again with the same bytes, at most every 10 minutes.
-        Call this when the program starts and by a clock, never from code that handles a rating.
-        """
-        return self._letters.speak(name, values, history, now, entered=entered, digest=digest)
-
-    def recommend_from_letter(self, name: str, history: History, *, n: int = 10) -> list[ItemId]:
-        """The n best items not rated yet, by the scores of the last letter. Nothing is sent."""
-        return self._letters.recommended(name, history, n)
-
-    def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
-        """Predicted stars of all items, by the scores of the last letter. Nothing is sent."""
-        return self._letters.predicted(name, values)
-
-    def at_device(
-        self, name: str, history: History, *, n: int = 10, now: int | None = None
-    ) -> list[ItemId]:
-        """The n best items not rated yet, by the service's item table and true stars.
-
-        Nothing is sent. The table is fetched once an epoch by this object, without a key;
-        ServiceError of status 404 where the service publishes none.
-        """
-        return self._letters.at_device(name, history, n, now)
-
-    def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
-        """Have the service delete all that it keeps about this account; its receipt.
-
-        user: the name that the key is for. history: all present ratings, or their items. Before
-        that the memory, and the store, drop everything but the ids of the items that are rated or
-        were decided: a next account with this memory never decides them. This account sends
-        nothing more but this wish, which may be repeated, also by a new `Client`.
-        """
-        return self._service.json(self._letters.forget(user, history, now))
 
 
 @contextmanager

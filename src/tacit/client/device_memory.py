@@ -18,11 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from tacit.client.durable import PRIVATE, kept_at, replace
-from tacit.client.strict_json import read_json
-from tacit.designs.standard_scheme.memory import State
+from tacit.client.account import PRIVATE, kept_at, read_json, replace
+from tacit.designs.standard_scheme.memory import Record, State, lost
 from tacit.designs.standard_scheme.messages import WEEK, ItemId
-from tacit.designs.standard_scheme.migrating import Entry, migrated
 from tacit.errors import DataError
 
 _VERSION = 2
@@ -167,18 +165,24 @@ def _of_version_2(content: dict[str, Any]) -> Kept:
 
 
 def _of_version_1(content: dict[str, Any]) -> Kept:
-    """The disclosure that its releases followed was not kept: all of them are held back."""
-    entries = dict(map(_entry_of_version_1, content["releases"]))
-    state = migrated(entries, None, {}, int(time.time()), WEEK) if entries else None
+    """Its dice and chances moved, so that an item could vanish and come back: all that it knew is
+    held back, whatever its dice say."""
+    items = list(map(_item_of_version_1, content["releases"]))
+    if not items:
+        return Kept(account="")
+    state = lost((), int(time.time()), WEEK)
+    held_back = Record(None, "", max(0, state.last_epoch))
+    state.records = dict.fromkeys(items, held_back)
     return Kept(account="", state=state)
 
 
-def _entry_of_version_1(row: Any) -> tuple[ItemId, Entry]:
+def _item_of_version_1(row: Any) -> ItemId:
     item, level, released, dice, bound_to = row
     if type(item) not in (int, str) or type(bound_to) is not str:
         raise ValueError
-    shown = None if released is None else _whole(released)
-    return item, (_whole(level), shown, tuple(map(_whole, dice)), bound_to)
+    for number in (level, *dice, *(() if released is None else (released,))):
+        _whole(number)
+    return item  # type: ignore[no-any-return]  # checked above
 
 
 def _whole(value: Any) -> int:

@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import floor
+from typing import Any
 
 from tacit.client.account import Account, mark_of
 from tacit.client.device_memory import Kept, Memory
-from tacit.client.fetching import Public, decoded, quoted
 from tacit.client.sharing import Sharing
-from tacit.client.transport import ServiceError, Transport
+from tacit.client.transport import Public, ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
-from tacit.designs.standard_scheme import epochs
+from tacit.designs.standard_scheme import drawing
 from tacit.designs.standard_scheme.canonical import LARGEST
 from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.item_table import ItemTable
@@ -74,7 +74,15 @@ class Letters:
         entered: Mapping[ItemId, int] | None = None,
         digest: str | None = None,
     ) -> Spoken:
-        """See `Client.speak`."""
+        """Send the letter to a disclosure, if the calendar says that one is due.
+
+        values: the person's value of each attribute of the disclosure; they never leave. history:
+        all present stars. now: Unix seconds, by default this machine's. entered: the second at
+        which each star was entered first, by default that at which it was first in a `history`.
+        digest: the disclosure's, where it is known from elsewhere.
+        A letter that was not answered is sent again with the same bytes, at most every 10 minutes.
+        Call this when the program starts and by a clock, never from code that handles a rating.
+        """
         now = int(time.time()) if now is None else now
         history, odd = identified(history)
         entered, _ = identified(entered or {})
@@ -104,7 +112,7 @@ class Letters:
                 raise PrivacyError(f"The device does not speak: {refused}.") from None
             state = kept.state
             if letter is None:  # nothing is left to be sent
-                over = epochs.latest_ended(state.created, now, state.epoch_length or length)
+                over = drawing.latest_ended(state.created, now, state.epoch_length or length)
                 settled = state.last_epoch if over is None or not waits else over
                 kept.settled = max(kept.settled, settled)
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
@@ -118,8 +126,8 @@ class Letters:
             due = _due(kept, self._account.secret, now)
         return Spoken(letter, due, " ".join(dict.fromkeys(notices)))
 
-    def recommended(self, name: str, history: History, n: int) -> list[ItemId]:
-        """See `Client.recommend_from_letter`."""
+    def recommend_from_letter(self, name: str, history: History, *, n: int = 10) -> list[ItemId]:
+        """The n best items not rated yet, by the scores of the last letter. Nothing is sent."""
         disclosure, scores = self._answer(name)
         order = disclosure.item_number
         rated = renamed(history, disclosure)
@@ -127,8 +135,8 @@ class Letters:
         rows.sort(key=lambda row: (-row[2], order[row[0]]))
         return [item for item, *_ in rows[:n]]
 
-    def predicted(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
-        """See `Client.predict`."""
+    def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
+        """Predicted stars of all items, by the scores of the last letter. Nothing is sent."""
         disclosure, scores = self._answer(name)
         try:
             device = Device(disclosure, values, State(created=0), self._account.secret)
@@ -137,9 +145,13 @@ class Letters:
         return device.complete(scores)
 
     def at_device(
-        self, name: str, history: History, n: int, now: int | None = None
+        self, name: str, history: History, *, n: int = 10, now: int | None = None
     ) -> list[ItemId]:
-        """See `Client.at_device`."""
+        """The n best items not rated yet, by the service's item table and true stars.
+
+        Nothing is sent. The table is fetched once an epoch by this object, without a key;
+        ServiceError of status 404 where the service publishes none.
+        """
         disclosure, table = self._table(name, int(time.time()) if now is None else now)
         rated = renamed(history, disclosure)
         known = (item for item in disclosure.items if item in rated)
@@ -149,8 +161,14 @@ class Letters:
         except ValueError as error:
             raise ConfigError(f"{error}.") from None
 
-    def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> bytes:
-        """See `Client.forget`."""
+    def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
+        """Have the service delete all that it keeps about this account; its receipt.
+
+        user: the name that the key is for. history: all present ratings, or their items. Before
+        that the memory, and the store, drop everything but the ids of the items that are rated or
+        were decided: a next account with this memory never decides them. This account sends
+        nothing more but this wish, which may be repeated, also by a new `Client`.
+        """
         now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
         rated, _ = identified(dict.fromkeys(history, 0.0))
         with self._memory.turn() as kept:
@@ -158,9 +176,9 @@ class Letters:
                 self._account.speaks(LARGEST)  # a copy of the memory, brought back, is too old
                 left = self._sharing.forget(kept, lambda s: forgotten(s, rated, now), now)
                 vars(kept).update(vars(Kept(account="", forgotten=mark, state=left)))
-        return self._service.delete(f"/api/users/{quoted(user)}", mark)
+        return self._service.json(self._service.delete(f"/api/users/{quoted(user)}", mark))
 
-    def check(self, kept: Kept) -> None:
+    def _check(self, kept: Kept) -> None:
         """PrivacyError once the account is forgotten."""
         if kept.account != mark_of(self._account.secret):
             raise PrivacyError(
@@ -204,7 +222,7 @@ class Letters:
             return None
 
     def _check_own(self, kept: Kept, name: str) -> None:
-        self.check(kept)
+        self._check(kept)
         if kept.name not in (None, name):
             raise PrivacyError(
                 f"This account answers the disclosure '{kept.name}'. Another one needs another "
@@ -223,7 +241,7 @@ class Letters:
         exists: that goes on, and this one is silent. Asked when a letter is due and at no other
         time."""
         length, secret = state.epoch_length or length, self._account.secret
-        due = epochs.due(state.created, state.last_epoch, now, length, secret)
+        due = drawing.due(state.created, state.last_epoch, now, length, secret)
         if due is not None and not state.closed and self._public.latest(name) > state.last_epoch:
             state.closed, state.letter = True, None
 
@@ -277,12 +295,12 @@ class Letters:
         if (
             disclosure is None
             or table is None
-            or epoch != epochs.calendar(now, disclosure.epoch_length)
+            or epoch != drawing.calendar(now, disclosure.epoch_length)
         ):
             disclosure, table = self._public.disclosure(name), self._public.item_table(name)
             if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
                 raise ServiceError("The service's item table is not that of its disclosure.")
-            epoch = epochs.calendar(now, disclosure.epoch_length)
+            epoch = drawing.calendar(now, disclosure.epoch_length)
             self._tables[name] = (epoch, disclosure, table)
         return disclosure, table
 
@@ -294,11 +312,11 @@ def _due(kept: Kept, secret: bytes, now: int) -> int:
     if state is None or not kept.tables or _unanswered(kept):
         return now
     length = state.epoch_length or Disclosure.decode(kept.tables).epoch_length
-    ended = epochs.latest_ended(state.created, now, length)
+    ended = drawing.latest_ended(state.created, now, length)
     if ended is None or ended <= max(state.last_epoch, kept.settled):
-        first, second = (epochs.end(label, state.created, length) for label in (0, 1))
-        ended = 0 if now < first else 1 if now < second else epochs.calendar(now, length)
-    return epochs.moment(ended, state.created, length, secret)
+        first, second = (drawing.end(label, state.created, length) for label in (0, 1))
+        ended = 0 if now < first else 1 if now < second else drawing.calendar(now, length)
+    return drawing.moment(ended, state.created, length, secret)
 
 
 def _unanswered(kept: Kept) -> bool:

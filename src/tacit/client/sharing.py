@@ -6,12 +6,14 @@ of when something was rated. It is never at the service.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tacit.client.account import replace
 from tacit.client.device_memory import Kept
 from tacit.designs.standard_scheme import synchronised
 from tacit.designs.standard_scheme.account import Account
@@ -19,10 +21,32 @@ from tacit.designs.standard_scheme.canonical import MessageError
 from tacit.designs.standard_scheme.device import History
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemId
-from tacit.designs.standard_scheme.synchronised import FileStore, Shared, Store
+from tacit.designs.standard_scheme.synchronised import Shared, Store
 from tacit.errors import OutputError
 
 Make = Callable[[State, Callable[[State], None]], Account]
+
+
+class FileStore:
+    """In a file of a folder that all devices mount; they take turns."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    def read(self) -> tuple[int, bytes]:
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return 0, b""
+        return int.from_bytes(data[:8], "big"), data[8:]
+
+    def swap(self, number: int, data: bytes) -> bool:
+        with self._path.with_name(self._path.name + ".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.read()[0] != number:
+                return False
+            replace(self._path, (number + 1).to_bytes(8, "big") + data)
+            return True
 
 
 class Sharing:

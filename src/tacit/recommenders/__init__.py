@@ -1,4 +1,4 @@
-"""Five published designs and the baselines. No design imports another.
+"""What every recommender offers, model files by name, and the baselines.
 
 Names load on first use: a device takes its files from here and has no numpy.
 """

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.designs.standard_scheme.disclosure import Tables, to_message
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES
 from tacit.designs.standard_scheme.refusing import CAP
+from tacit.designs.standard_scheme.training.disclosure import Tables, to_message
 
 ITEMS = 6
 TENTH = MICRO // 10

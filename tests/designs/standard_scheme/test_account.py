@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.designs.standard_scheme.account import Account, checked
-from tacit.designs.standard_scheme.epochs import calendar, moment, start
+from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, RELEASES, WEEK, Release
 from tacit.designs.standard_scheme.refusing import Refused

@@ -9,9 +9,9 @@ import pytest
 
 from tacit import generate
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.population import over_epochs
 from tacit.designs.standard_scheme.refusing import CAP
-from tacit.designs.standard_scheme.training import consenting, estimate
+from tacit.designs.standard_scheme.training.people import consenting, estimate
+from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.randomness import replay, simulation
 
 PEOPLE, EPOCHS, KNOWN = 2_000, 8, 10

@@ -9,16 +9,21 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.device import Device
-from tacit.designs.standard_scheme.disclosure import FEWEST, Tables, estimate_tables, within_bounds
-from tacit.designs.standard_scheme.estimates import (
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
+from tacit.designs.standard_scheme.training.disclosure import (
+    FEWEST,
+    Tables,
+    estimate_tables,
+    within_bounds,
+)
+from tacit.designs.standard_scheme.training.estimates import (
     estimate_coupling,
     estimate_offsets,
     estimate_shown,
 )
-from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
-from tacit.designs.standard_scheme.statistics import Statistics, collect
+from tacit.designs.standard_scheme.training.statistics import Statistics, collect
 
 LEVELS = 5
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.standard_scheme.epochs import (
+from tacit.designs.standard_scheme.drawing import (
     FIRST_END,
     calendar,
     due,

@@ -12,7 +12,7 @@ from tacit import generate as generated
 from tacit.designs.standard_scheme import storing
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.messages import MICRO, Release
-from tacit.designs.standard_scheme.training import consenting
+from tacit.designs.standard_scheme.training.people import consenting
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 
 SMALL = {"factors": 3, "sweeps": 3, "service_sees_items": False}

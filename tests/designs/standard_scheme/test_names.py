@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.epochs import calendar, start
+from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import (
     DAY,

@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import chi2_contingency, chisquare
 
 from tacit.designs.standard_scheme.device import Device
-from tacit.designs.standard_scheme.disclosure import Tables
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.refusing import CAP
@@ -22,6 +21,7 @@ from tacit.designs.standard_scheme.theory import (
     rating_distribution,
     rounding_distribution,
 )
+from tacit.designs.standard_scheme.training.disclosure import Tables
 
 FALSE_ALARM = 1e-6
 PEOPLE = 20_000

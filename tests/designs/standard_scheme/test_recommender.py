@@ -16,8 +16,8 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme import State
 from tacit.designs.standard_scheme import recommender as module
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Release
-from tacit.designs.standard_scheme.population import release as simulated
-from tacit.designs.standard_scheme.training import Consenting, consenting, estimate
+from tacit.designs.standard_scheme.training.people import Consenting, consenting, estimate
+from tacit.designs.standard_scheme.training.population import release as simulated
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Basis, Measurement
 from tacit.randomness import replay, simulation

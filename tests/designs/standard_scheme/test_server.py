@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.standard_scheme.ease import Ease
 from tacit.designs.standard_scheme.messages import MICRO, Release
 from tacit.designs.standard_scheme.server import Profiles, Server
+from tacit.designs.standard_scheme.training.ease import Ease
 
 ITEMS = ("a", "b", 3, "rare")
 DIGEST = "0123456789abcdef"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from passing_store import PassingStore
 
+from tacit.client.sharing import FileStore
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.epochs import calendar, start
+from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.designs.standard_scheme.memory import Record, State, forgotten
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
 from tacit.designs.standard_scheme.refusing import Refused
 from tacit.designs.standard_scheme.synchronised import (
     LEASE,
     LEAST_BYTES,
-    FileStore,
-    PassingStore,
     Rating,
     Shared,
     forget,

@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.designs.standard_scheme import Disclosure, StandardScheme, taste_fitting
+from tacit.designs.standard_scheme import Disclosure, StandardScheme
 from tacit.designs.standard_scheme.canonical import MessageError, encode
 from tacit.designs.standard_scheme.device import Device
-from tacit.designs.standard_scheme.disclosure import Tables
 from tacit.designs.standard_scheme.guarantees import for_the_person
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.population import release
 from tacit.designs.standard_scheme.refusing import CAP, FLOOR, Refused
 from tacit.designs.standard_scheme.taste import MOST_EXCESS, Shown, by_taste, kept
-from tacit.designs.standard_scheme.taste_population import Drawn, TasteArrays, passed
-from tacit.designs.standard_scheme.training import Consenting, estimate
+from tacit.designs.standard_scheme.training import taste as taste_fitting
+from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
+from tacit.designs.standard_scheme.training.people import Consenting, estimate
+from tacit.designs.standard_scheme.training.population import Drawn, passed_by_taste, release
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 
@@ -148,8 +148,10 @@ def test_many_people_at_once_are_decided_as_one_device_decides():
         turns=generator.integers(0, 10, pattern.nnz),
     )
     first = generator.random(pattern.nnz) < 0.4
-    before, _ = passed(pattern, own, taste, drawn, first, np.zeros(pattern.nnz, dtype=bool))
-    shown, _ = passed(pattern, own, taste, drawn, ~first, before)
+    before, _ = passed_by_taste(
+        pattern, own, taste, drawn, first, np.zeros(pattern.nnz, dtype=bool)
+    )
+    shown, _ = passed_by_taste(pattern, own, taste, drawn, ~first, before)
     message = taste.to_message()
     for person in range(people):
         entries = np.arange(pattern.indptr[person], pattern.indptr[person + 1])

@@ -13,7 +13,7 @@ from tacit.data import Ratings, generate
 from tacit.errors import ConfigError
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import ItemItem, ItemKNN, Popularity
-from tacit.recommenders.baselines.item_item import bm25_weights, cosine_weights, nearest
+from tacit.recommenders.baselines.likes import bm25_weights, cosine_weights, nearest
 
 LIKES = sparse.csr_array(np.array([[1.0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]))
 

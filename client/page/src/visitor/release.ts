@@ -14,7 +14,7 @@ import { forgotten, migrated, opened } from "../../../src/standard-scheme/starti
 import { State } from "../../../src/standard-scheme/state.js";
 import { askOctets, Trouble } from "../service/asking";
 import { fetchPublished, type Offer } from "../service/offers";
-import { latestOf, visitorFor } from "../service/person";
+import { latestOf, visitorFor, type Visitor } from "../service/person";
 import { accountOf, isCurrent, type Identity } from "./code";
 import * as kept from "./kept";
 import { explained, releasePath } from "./letters";
@@ -111,15 +111,20 @@ export function speak(offer: Offer, identity: Identity): Promise<List | undefine
     const entered = new Map([...ratings].map(([item, { entered }]) => [item, entered]));
     const rated = { history, entered };
     const [account, path, now] = [accountFor(identity), releasePath(offer.name), seconds()];
-    await account.checkLatest(published.disclosure, now, async () => {
+    let asked: Promise<Visitor> | undefined;
+    /** With it goes the token, for which the service gives a visitor's key; once, never before. */
+    const visitor = () => {
       kept.keepSpoken(path);
-      return latestOf(offer.name, await visitorFor(identity.token));
-    });
+      return (asked ??= visitorFor(identity.token));
+    };
+    await account.checkLatest(published.disclosure, now, async () =>
+      latestOf(offer.name, await visitor()),
+    );
     const { letter } = await account.speak(published, values, rated, now);
     if (letter === null || (await wasSent(path, letter))) return undefined;
     const { disclosure } = published;
     explained({ ...offer, disclosure }, Release.decode(letter), history);
-    const scores = Scores.decode(await post(path, identity, letter, disclosure));
+    const scores = Scores.decode(await post(path, identity, await visitor(), letter, disclosure));
     const list = await ranked(scores, disclosure, values);
     await lists(identity).write(new Map([[LATEST, list]]));
     await markSent(path, letter);
@@ -127,15 +132,13 @@ export function speak(offer: Offer, identity: Identity): Promise<List | undefine
   });
 }
 
-/** With it goes the token, for which the service gives a visitor's key; never before. */
 async function post(
   path: string,
   identity: Identity,
+  { key }: Visitor,
   letter: Bytes,
   disclosure: Disclosure,
 ): Promise<Bytes> {
-  kept.keepSpoken(path);
-  const { key } = await visitorFor(identity.token);
   try {
     return await askOctets(path, { method: "POST", key, octets: letter });
   } catch (error) {

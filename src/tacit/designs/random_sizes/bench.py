@@ -30,7 +30,7 @@ from tacit.auditing.random_sizes import (
     whole,
 )
 from tacit.designs.private.audit.worlds import DELTA, answers
-from tacit.designs.standard_scheme.training import Consenting, estimate_privately
+from tacit.designs.standard_scheme.training.people import Consenting, estimate_privately
 from tacit.designs.xmap.audit.bench import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.gram import GramRelease

@@ -20,7 +20,8 @@ from tacit.auditing.bugs import planted
 from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import stars, top_items
 from tacit.designs.random_sizes.bench import BY_NAME
-from tacit.designs.standard_scheme import statistics, training
+from tacit.designs.standard_scheme.training import people as training
+from tacit.designs.standard_scheme.training import statistics
 from tacit.mechanisms import samplers, topk
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease

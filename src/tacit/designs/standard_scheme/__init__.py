@@ -5,14 +5,14 @@ Source   US patent application "Privacy protection against curious recommenders"
          (SIGMETRICS 2014), where it is called the midpoint protocol.
 
 paper             here                              where
-x0                attribute value (label)           device.py, training.py
-v_i0              offset of an item (half gap)      disclosure.estimate_offsets
+x0                attribute value (label)           device.py, training/people.py
+v_i0              offset of an item (half gap)      training/estimates.py
 L(v_i)            Disclosure                        messages.py
-y_i = r_i - x0 v_i0   Device.release                device.py (population.py for many people)
-p_i^{+-}, eq. 7   keep                              disclosure.estimate_shown,
+y_i = r_i - x0 v_i0   Device.release                device.py (training/population.py: many people)
+p_i^{+-}, eq. 7   keep                              estimates.estimate_shown,
                                                     theory.keep_probability
 p = argmin ...    Profiles.estimate                 server.py, engine/ridge.py
-v_i (d = 20)      item factors                      training.train_profiles
+v_i (d = 20)      item factors                      training/profiles.py
 alpha             mix                               messages.Rule
 eq. 4             estimation_loss                   theory.py
 

@@ -10,15 +10,17 @@ Standard library only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tacit.designs.standard_scheme.device import Device, History, renamed, standing
-from tacit.designs.standard_scheme.epochs import calendar, due, end, latest_ended
+from tacit.designs.standard_scheme.drawing import calendar, due, end, latest_ended
 from tacit.designs.standard_scheme.memory import Log, State, spelled
 from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release
 from tacit.designs.standard_scheme.refusing import Refused, refuse_unsafe
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Account:
     """One account's state under the disclosure that the service shows now.
 
@@ -29,23 +31,13 @@ class Account:
     tell              hears, in a sentence for the owner, why nothing new is decided
     """
 
-    def __init__(
-        self,
-        state: State,
-        disclosure: Disclosure,
-        log: Log,
-        values: Mapping[str, str],
-        secret: bytes,
-        keep: Callable[[State], object],
-        tell: Callable[[str], object] = str,
-    ) -> None:
-        self._state = state
-        self._disclosure = disclosure
-        self._log = log
-        self._values = values
-        self._secret = secret
-        self._keep = keep
-        self._tell = tell
+    state: State
+    disclosure: Disclosure
+    log: Log
+    values: Mapping[str, str]
+    secret: bytes
+    keep: Callable[[State], object]
+    tell: Callable[[str], object] = str
 
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
         """The letter that is due, kept before it is returned; None where none is.
@@ -55,14 +47,14 @@ class Account:
         without it, the second at which this object first saw it. Asked again in the same epoch, it
         returns the same bytes. Stars off the scale are not decided.
         """
-        state = self._state
-        length = state.epoch_length or self._disclosure.epoch_length
+        state = self.state
+        length = state.epoch_length or self.disclosure.epoch_length
         distrust = self._distrust(calendar(now, length))
         history, entered = renamed(history, state), renamed(entered, state)
         self._note(history, entered, now)
         if latest_ended(state.created, now, length) == state.last_epoch:
             return state.letter
-        epoch = due(state.created, state.last_epoch, now, length, self._secret)
+        epoch = due(state.created, state.last_epoch, now, length, self.secret)
         if epoch is None:
             return None
         if distrust is None:
@@ -75,62 +67,60 @@ class Account:
         elif not state.closed:
             return None
         state.last_epoch = epoch
-        self._keep(state)
+        self.keep(state)
         return state.letter
 
     def _distrust(self, epoch: int) -> Refused | None:
         """Why the disclosure is not to be followed, in anything."""
         try:
-            self._state.log = checked(self._log, self._state.log, self._disclosure, epoch)
-            refuse_unsafe(self._disclosure)
-            self._state.check_names(self._disclosure.aliases)
+            self.state.log = checked(self.log, self.state.log, self.disclosure, epoch)
+            refuse_unsafe(self.disclosure)
+            self.state.check_names(self.disclosure.aliases)
         except Refused as refused:
             return refused
         return None
 
     def _note(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
         """When each undecided item arrived; what was deleted before it was decided is forgotten."""
-        earlier = self._state.arrivals
-        self._state.arrivals = {
+        earlier = self.state.arrivals
+        self.state.arrivals = {
             item: min(earlier.get(item, now), entered.get(item, now))
             for item in history
-            if self._state.undecided(item)
+            if self.state.undecided(item)
         }
 
     def _letter(self, history: History, epoch: int) -> Release | None:
-        state, disclosure = self._state, self._disclosure
+        state, disclosure = self.state, self.disclosure
         self._follow(history)
         over = end(epoch, state.created, state.epoch_length)
         named = renamed(history, disclosure)
-        ended = {item: stars for item, stars in named.items() if self._is_over(item, over)}
+        arrivals = state.arrivals
+        ended = {item: star for item, star in named.items() if arrivals.get(item, over - 1) < over}
         try:
-            device = Device(disclosure, self._values, state, self._secret)
+            device = Device(disclosure, self.values, state, self.secret)
         except Refused as refused:
             mute = state.closed and state.letter is None
-            self._tell(f"Nothing new is decided{' or sent' if mute else ''}: {refused}.")
+            self.tell(f"Nothing new is decided{' or sent' if mute else ''}: {refused}.")
             return None if mute else standing(state, disclosure, epoch)
         off = {item: ended.pop(item) for item in device.off_scale(ended)}
         if off:
             items = ", ".join(map(spelled, off))
-            self._tell(f"Not decided, because the stars lie off the scale: {items}.")
+            self.tell(f"Not decided, because the stars lie off the scale: {items}.")
         return device.release(ended, epoch)
 
     def _follow(self, history: History) -> None:
         """Deletions count under the names of the last letter, before names are merged: a deleted
         item does not come back because it is merged with a rated one. Where a rating stands under
         a new name already, its old name was not deleted."""
-        state, aliases = self._state, self._disclosure.aliases
+        state, aliases = self.state, self.disclosure.aliases
         anew = (old for old, new in aliases if new in history and state.undecided(new))
         state.withdraw({*history, *anew})
         state.follow(aliases)
 
-    def _is_over(self, item: ItemId, over: int) -> bool:
-        return self._state.arrivals.get(item, over - 1) < over
-
     def _again(self, history: History, epoch: int, distrust: Refused) -> Release | None:
         """The last letter's set, less what its owner deleted, for the disclosure of that letter."""
-        state = self._state
-        self._tell(f"Nothing new is decided: {distrust}.")
+        state = self.state
+        self.tell(f"Nothing new is decided: {distrust}.")
         state.withdraw(history)
         if state.letter is None:
             return None

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, Self, TypeVar
 
+VERSION = 2
+"""Of every message."""
 LARGEST = 1 << 53
 """Integers up to here are exact in every language that reads JSON."""
 
@@ -19,23 +22,30 @@ class MessageError(ValueError):
     """A message that is not exactly what this version writes."""
 
 
-class Message(Protocol):
-    """Anything with canonical bytes."""
+class Message:
+    """A dataclass with canonical bytes, which hold its fields under their names unless it says
+    otherwise. kind: what the bytes say that they are."""
 
-    def encode(self) -> bytes: ...
+    kind: ClassVar[str]
+
+    def encode(self) -> bytes:
+        """The canonical bytes."""
+        return encode({"version": VERSION, "message": self.kind, **self._content()})
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Back from them; MessageError for anything but canonical bytes."""
+        return decode(data, cls.kind, cls._from_content)
+
+    def _content(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _names(self)}
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> Self:
+        return cls(**{name: frozen(content[name]) for name in _names(cls)})
 
 
-M = TypeVar("M", bound=Message)
-
-
-def encode(content: dict[str, Any]) -> bytes:
-    """The canonical bytes."""
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
-
-
-def decode(data: bytes, kind: str, version: int, build: Callable[[dict[str, Any]], M]) -> M:
+def decode(data: bytes, kind: str, build: Callable[[dict[str, Any]], M]) -> M:
     """What `build` makes of the content; MessageError for anything but canonical bytes.
 
     `build` may fail on a content it does not expect in any way that indexing and calling can fail.
@@ -48,9 +58,9 @@ def decode(data: bytes, kind: str, version: int, build: Callable[[dict[str, Any]
         raise MessageError(f"expected a {kind}")
     found = content.get("version")
     require(is_integer(found), f"a {kind} has a version, a whole number")
-    if found != version:
+    if found != VERSION:
         raise MessageError(
-            f"this message is of version {found}; this program reads version {version}: "
+            f"this message is of version {found}; this program reads version {VERSION}: "
             "update the older side"
         )
     try:
@@ -59,10 +69,24 @@ def decode(data: bytes, kind: str, version: int, build: Callable[[dict[str, Any]
     except MessageError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise MessageError(f"not a {kind} of version {version}") from None
+        raise MessageError(f"not a {kind} of version {VERSION}") from None
     if again != data:
         raise MessageError("the message is not in canonical form")
     return message
+
+
+def _names(message: Any) -> list[str]:
+    return [each.name for each in fields(message)]
+
+
+M = TypeVar("M", bound=Message)
+
+
+def encode(content: dict[str, Any]) -> bytes:
+    """The canonical bytes."""
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
 
 
 def frozen(value: Any) -> Any:

@@ -26,6 +26,18 @@ class Sees(StrEnum):
     NO = "no"
 
 
+_SAME = (
+    *("variant", "release", "mix", "profiles", "factors", "disclosure_epsilon", "contributions"),
+    *("item_table", "second_order"),
+)
+"""Options whose names are those of the constructor."""
+_MEASURED = (
+    *("folds", "panel", "variant", "factors", "disclosure_epsilon", "contributions"),
+    *("second_order", "seed", "workers"),
+)
+"""And of `evaluate_hiding`."""
+
+
 @dataclass(frozen=True)
 class FitSettings:
     """Of `tacit fit standard-scheme`."""
@@ -86,24 +98,15 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What hides it is what their devices send.
     """
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.designs.standard_scheme.experiment.shown import intervals
     from tacit.privacy import figure
 
     seen = settings.service_sees_items
     model = StandardScheme(
-        attributes=list(settings.attribute),
-        variant=settings.variant,  # type: ignore[arg-type]  # checked by the constructor
-        release=settings.release,
-        mix=settings.mix,
-        profiles=settings.profiles,  # type: ignore[arg-type]  # likewise
-        factors=settings.factors,
-        disclosure_epsilon=settings.disclosure_epsilon,
-        contributions=settings.contributions,
+        attributes=settings.attribute,
         values=settings.known_values,
         service_sees_items=None if seen is None else seen == Sees.YES,
-        item_table=settings.item_table,
-        second_order=settings.second_order,
         random_state=settings.seed,
+        **{name: getattr(settings, name) for name in _SAME},
     )
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
@@ -130,7 +133,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     shown: list[Table | str] = [said]
     if data["measurements"]:
         shown += [f"How well attackers guess {hidden} of these people:", data["figure"]]
-        shown += intervals(data["measurements"])
+        shown += experiment.intervals(data["measurements"])
     name, values = next(iter(data["values"].items()))
     how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
     after = (
@@ -166,17 +169,9 @@ def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run
         table = evaluate_hiding(
             ratings,
             model.attributes[0],
-            folds=settings.folds,
             releases=tuple(dict.fromkeys(["none", model.release])),
-            panel=settings.panel,
-            variant=model.variant,
-            factors=model.factors,
-            disclosure_epsilon=model.disclosure_epsilon,
-            contributions=model.contributions,
-            second_order=model.second_order,
-            seed=settings.seed,
-            workers=settings.workers,
             progress=advance,
+            **{name: getattr(settings, name) for name in _MEASURED},
         )
     data = f"{table.people:,} training people in {settings.folds} folds"
     model.measurements_ = table.measurements(model.release, data)

@@ -17,15 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tacit.designs.standard_scheme.canonical import (
-    decode,
-    encode,
-    frozen,
-    is_integer,
-    is_table,
-    require,
-)
-from tacit.designs.standard_scheme.messages import VERSION, ItemId
+from tacit.designs.standard_scheme.canonical import Message, is_integer, is_table, require
+from tacit.designs.standard_scheme.messages import ItemId
 
 LIKED, SHOWN = 10, 3
 """What a star in the top two fifths of the scale counts for, and any other: 1 and 0.3 in tenths."""
@@ -41,7 +34,7 @@ def liked_levels(levels: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class ItemTable:
+class ItemTable(Message):
     """Which items go together: what a device needs to rank.
 
     disclosure   digest of the disclosure whose items, in its order, the columns belong to
@@ -49,6 +42,8 @@ class ItemTable:
     columns      for each item: numbers of other items, ascending, and their weights in 1/1000;
                  no weights at all for an item that the table leaves out
     """
+
+    kind = "item-table"
 
     disclosure: str
     liked: tuple[int, ...]
@@ -67,26 +62,6 @@ class ItemTable:
             bounded = is_table(weights, (size,), -LARGEST_WEIGHT, LARGEST_WEIGHT)
             whole = bounded and 0 not in weights
             require(whole, "an item has a weight for each item of its column")
-
-    def encode(self) -> bytes:
-        return encode(
-            {
-                "version": VERSION,
-                "message": "item-table",
-                "disclosure": self.disclosure,
-                "liked": self.liked,
-                "columns": self.columns,
-            }
-        )
-
-    @classmethod
-    def decode(cls, data: bytes) -> ItemTable:
-        return decode(
-            data,
-            "item-table",
-            VERSION,
-            lambda c: cls(c["disclosure"], frozen(c["liked"]), frozen(c["columns"])),
-        )
 
     def rank(
         self, items: Sequence[ItemId], levels: Mapping[ItemId, int]

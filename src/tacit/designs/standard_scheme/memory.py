@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, TypeVar
 
-from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
-from tacit.designs.standard_scheme.epochs import latest_ended
-from tacit.designs.standard_scheme.messages import DAY, VERSION, ItemId
+from tacit.designs.standard_scheme.canonical import Message, is_id, is_integer, require
+from tacit.designs.standard_scheme.drawing import latest_ended
+from tacit.designs.standard_scheme.messages import DAY, ItemId
 from tacit.designs.standard_scheme.refusing import Refused
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Record:
 
 
 @dataclass
-class State:
+class State(Message):
     """An account on one device.
 
     created     second of the account's creation
@@ -58,6 +58,8 @@ class State:
     epoch_length  seconds, of the first disclosure that was followed; 0 before
     closed      nothing is decided any more: another memory of this account exists
     """
+
+    kind = "memory"
 
     created: int
     binding: str = ""
@@ -144,32 +146,16 @@ class State:
             if record.level is not None and not record.withdrawn
         }
 
-    def encode(self) -> bytes:
-        return encode(
-            {
-                "version": VERSION,
-                "message": "memory",
-                "created": self.created,
-                "binding": self.binding,
-                "records": [
-                    [item, record.level, record.digest, record.epoch, record.withdrawn]
-                    for item, record in in_order(self.records.items())
-                ],
-                "frozen": [item for item, _ in in_order((item, None) for item in self.frozen)],
-                "arrivals": in_order(self.arrivals.items()),
-                "last_epoch": self.last_epoch,
-                "letter": None if self.letter is None else self.letter.decode(),
-                "spoken": self.spoken,
-                "log": self.log,
-                "aliases": self.aliases,
-                "epoch_length": self.epoch_length,
-                "closed": self.closed,
-            }
-        )
-
-    @classmethod
-    def decode(cls, data: bytes) -> State:
-        return decode(data, "memory", VERSION, cls._from_content)
+    def _content(self) -> dict[str, Any]:
+        return super()._content() | {
+            "records": [
+                [item, record.level, record.digest, record.epoch, record.withdrawn]
+                for item, record in in_order(self.records.items())
+            ],
+            "frozen": [item for item, _ in in_order((item, None) for item in self.frozen)],
+            "arrivals": in_order(self.arrivals.items()),
+            "letter": None if self.letter is None else self.letter.decode(),
+        }
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> State:

@@ -23,23 +23,21 @@ from typing import Any, Literal, get_args
 
 from tacit.designs.standard_scheme.canonical import (
     LARGEST,
-    decode,
-    encode,
+    Message,
     frozen,
     is_id,
     is_integer,
     is_table,
     require,
 )
-from tacit.designs.standard_scheme.taste_table import Taste
 
 MICRO = 1_000_000
-VERSION = 2
 DAY, WEEK = 86_400, 604_800
 """Seconds."""
 CONTINUOUS_LEVELS = 4
 """A continuous scale is this many levels long."""
 
+Table = tuple[tuple[int, ...], ...]
 Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
 ItemId = int | str
 
@@ -63,12 +61,7 @@ class Rule:
         require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
 
     def to_wire(self) -> dict[str, Any]:
-        return {
-            "transform": self.transform,
-            "selection": self.selection,
-            "rounding": self.rounding,
-            "mix": self.mix,
-        }
+        return dict(vars(self))
 
 
 RELEASES = {
@@ -84,6 +77,51 @@ RELEASES = {
     "coupling+selection": Rule("coupling", selection=True, rounding=False),
 }
 """The releases by the names used in tables and on the command line."""
+
+
+@dataclass(frozen=True)
+class Taste:
+    """Public numbers of the experimental chances in `taste.py`; an attribute has two values.
+
+    levels     (items,) usual level, thousandths
+    basis      (items, k) what an item says about taste by being shown, thousandths
+    stars      (items, s) what it says for each level above the usual, thousandths
+    base       (items,) log ratio of the second value to the first, micro-nats
+    slope      (items,) what a level above the usual adds to it
+    response   (items, k + s + 1 + squares) what a unit of the state adds to it; the state: scaled
+               sums of `basis` and of `stars`, the number of items, and squares of the first sums
+    """
+
+    levels: tuple[int, ...]
+    basis: Table
+    stars: Table
+    base: tuple[int, ...]
+    slope: tuple[int, ...]
+    response: Table
+
+    def check(self, items: int) -> None:
+        """MessageError unless every item has its numbers, in bounds."""
+        rows = (self.basis, self.stars, self.response)
+        filled = all(type(table) is tuple and table and type(table[0]) is tuple for table in rows)
+        require(filled, "a taste has tables")
+        k, s, width = (len(table[0]) for table in rows)
+        require(k + s < width <= 2 * k + s + 1, "a taste has an answer to each part of a state")
+        for table, shape in (
+            (self.levels, (items,)),
+            (self.base, (items,)),
+            (self.slope, (items,)),
+            (self.basis, (items, k)),
+            (self.stars, (items, s)),
+            (self.response, (items, width)),
+        ):
+            require(is_table(table, shape, -LARGEST, LARGEST), "a taste has numbers of every item")
+
+    def to_wire(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @classmethod
+    def from_wire(cls, content: dict[str, Any]) -> Taste:
+        return cls(**{key: frozen(table) for key, table in content.items()})
 
 
 @dataclass(frozen=True)
@@ -128,14 +166,8 @@ class AttributeTable:
             self.taste.check(items)
 
     def to_wire(self) -> dict[str, Any]:
-        content = {
-            "name": self.name,
-            "values": list(self.values),
-            "offsets": self.offsets,
-            "keep": self.keep,
-            "means": self.means,
-            "coupling": self.coupling,
-        }
+        content = vars(self) | {"values": list(self.values)}  # a text is no list
+        del content["taste"]
         return content if self.taste is None else content | {"taste": self.taste.to_wire()}
 
     @classmethod
@@ -147,7 +179,7 @@ class AttributeTable:
 
 
 @dataclass(frozen=True)
-class Disclosure:
+class Disclosure(Message):
     """Everything a device needs.
 
     minimum, step   the lowest star, and the stars in one level
@@ -158,6 +190,8 @@ class Disclosure:
                     once and is no item any more, and no alias leads to another
     item_means      (items,) micro-levels; () unless the rule needs them
     """
+
+    kind = "disclosure"
 
     rule: Rule
     minimum: float
@@ -200,27 +234,19 @@ class Disclosure:
         later = {pair[1] for pair in self.aliases}
         require(not old & {*self.items, *later}, "an old id is never used again")
 
-    def encode(self) -> bytes:
-        return encode(
-            {
-                "version": VERSION,
-                "message": "disclosure",
-                "rule": self.rule.to_wire(),
-                "scale": self.scale_to_wire(),
-                "items": list(self.items),
-                "epoch_length": self.epoch_length,
-                "aliases": self.aliases,
-                "item_means": list(self.item_means),
-                "attributes": [table.to_wire() for table in self.attributes],
-            }
-        )
+    def _content(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule.to_wire(),
+            "scale": self.scale_to_wire(),
+            "items": list(self.items),  # a text is no list
+            "epoch_length": self.epoch_length,
+            "aliases": self.aliases,
+            "item_means": list(self.item_means),
+            "attributes": [table.to_wire() for table in self.attributes],
+        }
 
     def scale_to_wire(self) -> dict[str, Any]:
         return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
-
-    @classmethod
-    def decode(cls, data: bytes) -> Disclosure:
-        return decode(data, "disclosure", VERSION, cls._from_content)
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Disclosure:
@@ -248,12 +274,14 @@ class Disclosure:
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Message):
     """What left the device: (item, released micro-levels), in the disclosure's item order.
 
     epoch: the latest epoch that had ended when it was made.
     No user id, no attribute, no count of what was held back, no second.
     """
+
+    kind = "release"
 
     disclosure: str
     epoch: int
@@ -263,54 +291,22 @@ class Release:
         require(is_integer(self.epoch, 0), "an epoch is a whole number from 0 on")
         _check_rows(self.disclosure, self.ratings, 2)
 
-    def encode(self) -> bytes:
-        return encode(
-            {
-                "version": VERSION,
-                "message": "release",
-                "disclosure": self.disclosure,
-                "epoch": self.epoch,
-                "ratings": self.ratings,
-            }
-        )
-
-    @classmethod
-    def decode(cls, data: bytes) -> Release:
-        return decode(
-            data,
-            "release",
-            VERSION,
-            lambda c: cls(c["disclosure"], c["epoch"], frozen(c["ratings"])),
-        )
-
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Message):
     """(item, level, preference) of each item.
 
     level        predicted micro-levels, before the attribute's own effect
     preference   thousandths; lists are ranked by it, ties in the disclosure's order of items
     """
 
+    kind = "scores"
+
     disclosure: str
     scores: tuple[tuple[ItemId, int, int], ...]
 
     def __post_init__(self) -> None:
         _check_rows(self.disclosure, self.scores, 3)
-
-    def encode(self) -> bytes:
-        return encode(
-            {
-                "version": VERSION,
-                "message": "scores",
-                "disclosure": self.disclosure,
-                "scores": self.scores,
-            }
-        )
-
-    @classmethod
-    def decode(cls, data: bytes) -> Scores:
-        return decode(data, "scores", VERSION, lambda c: cls(c["disclosure"], frozen(c["scores"])))
 
 
 def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:

@@ -9,41 +9,44 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.designs.standard_scheme import disclosure, guarantees, storing
+from tacit.designs.standard_scheme import guarantees, storing
 from tacit.designs.standard_scheme.canonical import LARGEST
-from tacit.designs.standard_scheme.checking import check_settings, check_use, checked_rule
-from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.drawing import Dice
-from tacit.designs.standard_scheme.ease import SERVED
-from tacit.designs.standard_scheme.fitting import Fitted, fit
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import WEEK, Disclosure, Release, Rule, Scores
-from tacit.designs.standard_scheme.on_device import best_of, ranked_at_home, true_levels
 from tacit.designs.standard_scheme.server import Server
-from tacit.designs.standard_scheme.training import Profile, unit
+from tacit.designs.standard_scheme.training import disclosure
+from tacit.designs.standard_scheme.training.ease import AT_HOME, SERVED
+from tacit.designs.standard_scheme.training.fitting import (
+    Fitted,
+    check_settings,
+    check_use,
+    checked_rule,
+    fit,
+)
+from tacit.designs.standard_scheme.training.people import unit
+from tacit.designs.standard_scheme.training.profiles import Profile
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
-from tacit.recommenders.base import (
-    Floats,
-    History,
-    Recommendations,
-    pick,
-    top_n,
-)
+from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
 from tacit.recommenders.files import Titles, titles_of
 from tacit.recommenders.inputs import (
     TAKEN,
     checked_history,
     checked_ids,
+    checked_n,
     checked_ratings,
     taken_for_public,
 )
@@ -60,6 +63,7 @@ class Exchange:
     recommendations: Recommendations
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StandardScheme:
     """Hide an attribute of the person who asks, by what their device sends.
 
@@ -90,47 +94,30 @@ class StandardScheme:
                    draw of a device and no privacy noise depends on it
     """
 
-    def __init__(
-        self,
-        *,
-        attributes: Sequence[str] = ("gender",),
-        variant: Variant = "sound",
-        release: str = "scheme+selection+rounding",
-        mix: float = 1.0,
-        profiles: Profile = "latent",
-        factors: int = 20,
-        regularization: float | None = None,
-        ridge: float | None = None,
-        sweeps: int | None = None,
-        disclosure_epsilon: float = math.inf,
-        contributions: int = 50,
-        values: Mapping[str, Sequence[str]] | None = None,
-        service_sees_items: bool | None = None,
-        item_table: bool = False,
-        epoch_length: int = WEEK,
-        aliases: Mapping[Any, Any] | None = None,
-        second_order: str = "off",
-        random_state: int = 0,
-    ) -> None:
-        self.attributes = tuple(attributes)
-        self.variant = variant
-        self.release = release
-        self.mix = mix
-        self.profiles = profiles
-        self.factors = factors
-        self.regularization = regularization
-        self.ridge = ridge
-        self.sweeps = sweeps
-        self.disclosure_epsilon = disclosure_epsilon
-        self.contributions = contributions
-        self.values = {name: tuple(sorted(given)) for name, given in (values or {}).items()}
+    attributes: Sequence[str] = ("gender",)
+    variant: Variant = "sound"
+    release: str = "scheme+selection+rounding"
+    mix: float = 1.0
+    profiles: Profile = "latent"
+    factors: int = 20
+    regularization: float | None = None
+    ridge: float | None = None
+    sweeps: int | None = None
+    disclosure_epsilon: float = math.inf
+    contributions: int = 50
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    service_sees_items: bool | None = None
+    item_table: bool = False
+    epoch_length: int = WEEK
+    aliases: Mapping[Any, Any] = field(default_factory=dict)
+    second_order: str = "off"
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        self.attributes = tuple(self.attributes)
+        self.values = {name: tuple(sorted(given)) for name, given in (self.values or {}).items()}
         self.taken_: tuple[str, ...] = tuple(TAKEN)
-        self.service_sees_items = service_sees_items
-        self.item_table = item_table
-        self.epoch_length = epoch_length
-        self.aliases = dict(aliases or {})
-        self.second_order = second_order
-        self.random_state = random_state
+        self.aliases = dict(self.aliases or {})
         self.measurements_: tuple[Measurement, ...] = ()
         check_settings(self)
 
@@ -179,39 +166,26 @@ class StandardScheme:
         *,
         memory: State | None = None,
         epoch: int = 0,
-        n: int = 10,
-        exclude: Collection[Any] = (),
-        candidates: Collection[Any] | None = None,
+        **wanted: Any,
     ) -> Exchange:
-        """A list made the way it is made in production: release, scores, the best of them."""
+        """A list made the way it is made in production: release, scores, the best of them.
+
+        wanted: n, exclude and candidates, as for `recommend`.
+        """
         device = self.device(attributes, memory)
         try:
             sent = device.release(checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         scores = Scores.decode(self.server_.score(Release.decode(sent)).encode())
-        ranked = self.ranked(scores, history, n=n, exclude=exclude, candidates=candidates)
-        return Exchange(Release.decode(sent), scores, ranked)
+        return Exchange(Release.decode(sent), scores, self.ranked(scores, history, **wanted))
 
-    def ranked(
-        self,
-        scores: Scores,
-        history: History,
-        *,
-        n: int = 10,
-        exclude: Collection[Any] = (),
-        candidates: Collection[Any] | None = None,
-    ) -> Recommendations:
-        """The list that a device makes of the scores of its last letter."""
+    def ranked(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
+        """The list that a device makes of the scores of its last letter. wanted: as for
+        `recommend`."""
         known = {item: preference for item, _, preference in scores.scores}
-        return top_n(
-            np.array([known.get(item, -LARGEST) for item in self.item_ids_.tolist()]) / SERVED,
-            self.item_ids_,
-            n=n,
-            user=None,
-            left_out={*history, *checked_ids(exclude, "exclude")},
-            candidates=candidates,
-        ).named(self.titles_)
+        preferences = np.array([known.get(item, -LARGEST) for item in self.item_ids_.tolist()])
+        return self._listed(preferences, history, **wanted)
 
     def recommend(
         self,
@@ -230,25 +204,17 @@ class StandardScheme:
         keeps no person: a bare `user` gets the list of a person without ratings.
         """
         self._fitted()
+        wanted: dict[str, Any] = {"n": n, "exclude": exclude, "candidates": candidates}
         own = {} if history is None else checked_history(history, self.item_ids_)
         if attributes is not None:
-            made = self.exchange(own, attributes, n=n, exclude=exclude, candidates=candidates)
-            rows = (replace(row, user_id=user) for row in made.recommendations)
-            return Recommendations(tuple(rows), made.recommendations.titles)
+            made = self.exchange(own, attributes, **wanted).recommendations
+            rows = (replace(row, user_id=user) for row in made)
+            return Recommendations(tuple(rows), made.titles)
         levels = self._levels(own)
         if self.item_table and levels.nnz:
-            return self.recommend_at_device(
-                own, user=user, n=n, exclude=exclude, candidates=candidates
-            )
-        stars = self.profiles_.of_everything(levels)
-        return top_n(
-            self.ease_.preferences(levels, stars)[0] / SERVED,
-            self.item_ids_,
-            n=n,
-            user=user,
-            left_out={*own, *checked_ids(exclude, "exclude")},
-            candidates=candidates,
-        ).named(self.titles_)
+            return self.recommend_at_device(own, user=user, **wanted)
+        preferences = self.ease_.preferences(levels, self.profiles_.of_everything(levels))[0]
+        return self._listed(preferences, own, user=user, **wanted)
 
     def recommend_at_device(
         self,
@@ -265,10 +231,18 @@ class StandardScheme:
                 "A list at the device needs the item table, which is published with the consent of "
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
-        ranked = ranked_at_home(self.item_table_, self.disclosure_, self._levels(history))
-        left_out = {*history, *checked_ids(exclude, "exclude")}
-        best = best_of(ranked, n=n, user=user, left_out=left_out, only=candidates)
-        return Recommendations(best).named(self.titles_)
+        n, levels = checked_n(n), self._levels(history)
+        items = self.disclosure_.items
+        whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
+        rated = dict(zip((items[number] for number in levels.indices), whole, strict=True))
+        wanted = set(items if candidates is None else checked_ids(candidates, "candidates"))
+        wanted -= {*history, *checked_ids(exclude, "exclude")}
+        ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in wanted)
+        rows = (
+            Recommendation(user, item, preference / AT_HOME, rank)
+            for rank, (item, preference) in enumerate(islice(ranked, n), 1)
+        )
+        return Recommendations(tuple(rows)).named(self.titles_)
 
     @property
     def item_table_(self) -> ItemTable | None:
@@ -343,8 +317,35 @@ class StandardScheme:
             self.disclosure_.digest, self.disclosure_.items, self.profiles_, self.ease_
         )
 
+    def _listed(
+        self,
+        preferences: NDArray[np.int64],
+        history: History,
+        *,
+        user: Any = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        return top_n(
+            preferences / SERVED,
+            self.item_ids_,
+            n=n,
+            user=user,
+            left_out={*history, *checked_ids(exclude, "exclude")},
+            candidates=candidates,
+        ).named(self.titles_)
+
     def _levels(self, history: History) -> sparse.csr_array:
-        return true_levels(checked_history(history, self.item_ids_), self.disclosure_, self.scale_)
+        """(1, n_items) CSR of true levels; DataError for stars off the scale."""
+        rated = renamed(checked_history(history, self.item_ids_), self.disclosure_)
+        stars = np.array([rated.get(item, np.nan) for item in self.disclosure_.items], dtype=float)
+        numbers = np.flatnonzero(np.isfinite(stars))
+        if not self.scale_.holds(stars[numbers]).all():
+            raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
+        levels = (stars[numbers] - self.scale_.minimum) / unit(self.scale_)
+        ends = np.array([0, len(numbers)], dtype=np.int32)
+        return sparse.csr_array((levels, numbers.astype(np.int32), ends), shape=(1, len(stars)))
 
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):

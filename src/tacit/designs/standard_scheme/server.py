@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.standard_scheme.ease import Ease
 from tacit.designs.standard_scheme.messages import MICRO, ItemId, Release, Scores
+from tacit.designs.standard_scheme.training.ease import Ease
 from tacit.engine.ridge import fitted, solve
 
 Floats = NDArray[np.float64]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,10 @@ from scipy import sparse
 
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.designs.standard_scheme import disclosure
-from tacit.designs.standard_scheme.ease import UNIT, Ease
-from tacit.designs.standard_scheme.fitting import Fitted
-from tacit.designs.standard_scheme.refitting import People
 from tacit.designs.standard_scheme.server import Profiles
+from tacit.designs.standard_scheme.training import disclosure
+from tacit.designs.standard_scheme.training.ease import UNIT, Ease
+from tacit.designs.standard_scheme.training.fitting import Fitted, People
 from tacit.privacy import Measurement
 from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
 from tacit.recommenders.inputs import TAKEN
@@ -30,10 +30,15 @@ FORMAT = 2
 
 def write(model: StandardScheme, path: str | Path) -> None:
     """A fitted model to a file."""
+    epsilon = model.disclosure_epsilon
     header = {
         "recommender": "standard-scheme",
         "format": FORMAT,
-        "settings": _settings(model),
+        "settings": {each.name: getattr(model, each.name) for each in fields(model)}
+        | {
+            "disclosure_epsilon": None if math.isinf(epsilon) else epsilon,
+            "aliases": list(model.aliases.items()),
+        },
         **items_to_header(model.item_ids_, model.titles_),
         "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
         "values": {name: list(table.values) for name, table in model.tables_.items()},
@@ -74,13 +79,11 @@ def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """What a checked file holds, into a model with its settings."""
-    tables = {
-        name: disclosure.Tables.from_arrays(
-            header["values"][name],
-            _beginning(arrays, f"{position}."),
-        )
-        for position, name in enumerate(model.attributes)
-    }
+    tables = {}
+    for position, name in enumerate(model.attributes):
+        prefix = f"{position}."
+        own = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+        tables[name] = disclosure.Tables.from_arrays(header["values"][name], own)
     model.taken_ = tuple(name for name in TAKEN if name in header.get("taken", TAKEN))
     items = ids_from_header(header["items"])
     for position, table in enumerate(tables.values()):
@@ -124,31 +127,3 @@ def _ease(arrays: Mapping[str, Any], n_items: int, header: Mapping[str, Any]) ->
     weights.check_format(full_check=True)
     weights.eliminate_zeros()
     return Ease(weights, shaped(arrays, "popularity", n_items), header["levels"])
-
-
-def _beginning(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
-
-
-def _settings(model: StandardScheme) -> dict[str, Any]:
-    finite = None if math.isinf(model.disclosure_epsilon) else model.disclosure_epsilon
-    return {
-        "attributes": list(model.attributes),
-        "variant": model.variant,
-        "release": model.release,
-        "mix": model.mix,
-        "profiles": model.profiles,
-        "factors": model.factors,
-        "regularization": model.regularization,
-        "ridge": model.ridge,
-        "sweeps": model.sweeps,
-        "disclosure_epsilon": finite,
-        "contributions": model.contributions,
-        "values": model.values,
-        "service_sees_items": model.service_sees_items,
-        "item_table": model.item_table,
-        "epoch_length": model.epoch_length,
-        "aliases": [list(pair) for pair in model.aliases.items()],
-        "second_order": model.second_order,
-        "random_state": model.random_state,
-    }

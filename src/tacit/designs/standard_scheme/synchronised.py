@@ -10,19 +10,16 @@ Standard library only.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.canonical import decode, encode, is_id, is_integer, require
+from tacit.designs.standard_scheme.canonical import Message, decode, is_id, is_integer, require
 from tacit.designs.standard_scheme.device import History
 from tacit.designs.standard_scheme.memory import Record, State, in_order
-from tacit.designs.standard_scheme.messages import MICRO, VERSION, WEEK, ItemId, Release
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, ItemId, Release
 from tacit.designs.standard_scheme.refusing import Refused
 
 LEAST_BYTES = 1 << 16
@@ -58,7 +55,7 @@ class Rating:
 
 
 @dataclass
-class Shared:
+class Shared(Message):
     """What the store holds.
 
     account   names the account that it belongs to; "forgotten " and that, after it was forgotten
@@ -66,6 +63,8 @@ class Shared:
     holder    the device that speaks, until a second; "" for none
     size      bytes that it fills at least
     """
+
+    kind = "shared memory"
 
     account: str
     state: State
@@ -119,32 +118,31 @@ class Shared:
 
     def encode(self) -> bytes:
         """Canonical JSON, and spaces up to a power of two."""
-        data = encode(
-            {
-                "version": VERSION,
-                "message": "shared memory",
-                "account": self.account,
-                "state": self.state.encode().decode(),
-                "history": {
-                    device: [
-                        [item, rating.stars, rating.entered, rating.changed]
-                        for item, rating in in_order(rows.items())
-                    ]
-                    for device, rows in self.history.items()
-                },
-                "holder": self.holder,
-                "until": self.until,
-            }
-        )
+        data = super().encode()
         return data.ljust(max(self.size, 1 << (len(data) - 1).bit_length()))
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "account": self.account,
+            "state": self.state.encode().decode(),
+            "history": {
+                device: [
+                    [item, rating.stars, rating.entered, rating.changed]
+                    for item, rating in in_order(rows.items())
+                ]
+                for device, rows in self.history.items()
+            },
+            "holder": self.holder,
+            "until": self.until,
+        }
 
     @classmethod
     def decode(cls, data: bytes) -> Shared:
         size = max(LEAST_BYTES, 1 << (len(data) - 1).bit_length())
-        return decode(data, "shared memory", VERSION, lambda c: cls._from_content(c, size))
+        return decode(data, cls.kind, lambda content: cls._read(content, size))
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any], size: int) -> Shared:
+    def _read(cls, content: dict[str, Any], size: int) -> Shared:
         return cls(
             size=size,
             account=content["account"],
@@ -266,56 +264,3 @@ def forget(store: Store, begin: Shared, state: Callable[[State], State]) -> Stat
         if store.swap(number, gone.encode()):
             return left
     raise RuntimeError("other devices write to the synchronised store all the time")
-
-
-class PassingStore:
-    """Forgets at the end of the process: for tests, and for trying things out."""
-
-    def __init__(self) -> None:
-        self._held = (0, b"")
-
-    def read(self) -> tuple[int, bytes]:
-        return self._held
-
-    def swap(self, number: int, data: bytes) -> bool:
-        if number != self._held[0]:
-            return False
-        self._held = (number + 1, data)
-        return True
-
-
-class FileStore:
-    """In a file of a folder that all devices mount; they take turns."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
-
-    def read(self) -> tuple[int, bytes]:
-        try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
-            return 0, b""
-        return int.from_bytes(data[:8], "big"), data[8:]
-
-    def swap(self, number: int, data: bytes) -> bool:
-        with self._path.with_name(self._path.name + ".lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self.read()[0] != number:
-                return False
-            draft = self._path.with_name(self._path.name + ".new")
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
-                file.write((number + 1).to_bytes(8, "big") + data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._path)
-            self._settle()
-            return True
-
-    def _settle(self) -> None:
-        """The name in the folder, too, outlasts a power failure."""
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -14,7 +14,7 @@ Certainty   every chance lies from FLOOR to CAP, whatever is shown, so no decisi
 Guarantee   none with an epsilon; off unless the recommender asks for it.
 
 Integers alone; `scaled`, `shown_fraction` and `kept` also take whole arrays
-(`taste_population.py`).
+(`training/population.py`).
 Standard library only.
 """
 
@@ -24,8 +24,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isqrt
 from typing import Any
 
+from tacit.designs.standard_scheme.messages import Taste
 from tacit.designs.standard_scheme.refusing import CAP, FLOOR
-from tacit.designs.standard_scheme.taste_table import Taste
 
 MILLI = 1_000
 MICRO = 1_000_000

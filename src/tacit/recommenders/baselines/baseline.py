@@ -1,4 +1,4 @@
-"""What all baselines share: the catalogue they learn, the file they are kept in, an empty card."""
+"""What baselines share: the catalogue, likes, the file they are kept in, an empty card."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class Baseline(ItemRecommender):
     kind: ClassVar[str]
     """As `tacit.recommenders.files.BASELINES` has it."""
     settings: ClassVar[tuple[str, ...]] = ()
+    held: ClassVar[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = ()
+    """Name in the file, attribute, and the length of each axis: "items", or a setting's name."""
 
     def _learn_items(self, ratings: Ratings) -> None:
         checked_ratings(ratings)
@@ -38,7 +40,7 @@ class Baseline(ItemRecommender):
         self.titles_ = titles_of(ratings)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        raise NotImplementedError
+        return {name: getattr(self, attribute) for name, attribute, *_ in self.held}
 
     def _header(self) -> dict[str, Any]:
         """What it keeps as JSON besides items and settings."""
@@ -46,7 +48,13 @@ class Baseline(ItemRecommender):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """The reverse of `_arrays` and `_header`; ValueError where one does not fit the items."""
-        raise NotImplementedError
+        for name, attribute, *axes in self.held:
+            setattr(self, attribute, shaped(arrays, name, *map(self._length, axes)))
+
+    def _length(self, axis: str | int) -> int:
+        if isinstance(axis, int):
+            return axis
+        return len(self.item_ids_) if axis == "items" else int(getattr(self, axis))
 
     def save(self, path: str | Path) -> None:
         self._fitted()
@@ -65,6 +73,40 @@ class Baseline(ItemRecommender):
         model.item_ids_ = ids_from_header(header["items"])
         model._restore(header, arrays)
         return model
+
+
+class ListBaseline(Baseline):
+    """Scores order a list; they are no stars. `liked_from_`: the fewest stars that are a like."""
+
+    def _learn_items(self, ratings: Ratings) -> None:
+        super()._learn_items(ratings)
+        self.liked_from_ = ratings.scale.liked_from
+
+    def _likes(self, history: History) -> sparse.csr_array:
+        """(1, items) a 1 at each known item that the history likes."""
+        own = as_row(history, self.item_ids_)
+        return liked_rows(own, own.data >= self.liked_from_)
+
+    def _header(self) -> dict[str, Any]:
+        return {"liked_from": self.liked_from_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        self.liked_from_ = float(header["liked_from"])
+
+
+def like_matrix(ratings: Ratings, *, rest: float = 0.0) -> sparse.csr_array:
+    """(people, items) CSR float64: 1 for a like, `rest` for another rating."""
+    return liked_rows(ratings.matrix, ratings.likes, rest=rest)
+
+
+def liked_rows(matrix: sparse.csr_array, likes: Any, *, rest: float = 0.0) -> sparse.csr_array:
+    """The same places with 1 for a like, and `rest` for the others; zeros are not stored."""
+    weights = with_values(matrix, np.where(likes, 1.0, rest))
+    if not rest:
+        weights = weights.copy()
+        weights.eliminate_zeros()
+    return weights
 
 
 def as_row(history: History, item_ids: Column) -> sparse.csr_array:
@@ -99,11 +141,18 @@ def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[A
     }
 
 
-def matrix_from_arrays(name: str, arrays: Arrays, width: int) -> sparse.csr_array:
-    """The matrix that `matrix_to_arrays` wrote; ValueError if it is not well formed."""
+def matrix_from_arrays(
+    name: str, arrays: Arrays, width: int, height: int | None = None
+) -> sparse.csr_array:
+    """The matrix that `matrix_to_arrays` wrote; ValueError if it is not well formed.
+
+    height: how many rows it has to have, any number if None.
+    """
     offsets, columns, values = (
         shaped(arrays, f"{name} {part}", None) for part in ("offsets", "columns", "values")
     )
     matrix = sparse.csr_array((values, columns, offsets), shape=(len(offsets) - 1, width))
     matrix.check_format(full_check=True)
+    if height not in (None, matrix.shape[0]):
+        raise ValueError(f"'{name}' does not fit the list of items")
     return matrix

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import Event
@@ -23,10 +23,10 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Arrays, Baseline
-from tacit.recommenders.files import shaped
 from tacit.recommenders.inputs import TAKEN, assumed, checked_ratings, condition, taken_for_public
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivatePopularity(Baseline):
     """Scores are noisy counts of likes. The whole fit is one release; fitting again is another.
 
@@ -34,19 +34,21 @@ class PrivatePopularity(Baseline):
     and recommend items of this one alone; None: all items.
     """
 
+    epsilon: float
+    delta: float = 1e-6
+    domain: str | None = None
+
     kind = "private-popularity"
     settings = ("delta", "domain")
+    held = (("counts", "counts_", "items"),)
     __getstate__ = without_people
 
-    def __init__(self, *, epsilon: float, delta: float = 1e-6, domain: str | None = None) -> None:
-        if not (epsilon > 0 and 0 < delta < 1):
+    def __post_init__(self) -> None:
+        if not (self.epsilon > 0 and 0 < self.delta < 1):
             raise ConfigError(
                 "epsilon is above 0, or inf for no privacy, and delta lies between 0 and 1; got "
-                f"{epsilon} and {delta}."
+                f"{self.epsilon} and {self.delta}."
             )
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
 
     def fit(self, ratings: Ratings) -> PrivatePopularity:
         checked_ratings(ratings)
@@ -97,11 +99,8 @@ class PrivatePopularity(Baseline):
         model.spent_ = model.epsilon, model.delta
         return model
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"counts": self.counts_}
-
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.counts_ = shaped(arrays, "counts", len(self.item_ids_))
+        super()._restore(header, arrays)
         self.taken_ = tuple(header["taken"])
         if not set(self.taken_) <= set(TAKEN):
             raise ValueError("the file takes for public what this tacit does not know")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tacit.designs.standard_scheme import estimates
-from tacit.designs.standard_scheme.statistics import collect
+from tacit.designs.standard_scheme.training import estimates
+from tacit.designs.standard_scheme.training.statistics import collect
 
 PEOPLE_PER_STRATUM, MOST_STRATA, PARTS = 50, 8, 8
 

@@ -24,8 +24,8 @@ from tacit.designs.standard_scheme.experiment.experiment import (
 )
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.population import release
-from tacit.designs.standard_scheme.training import consenting, estimate
+from tacit.designs.standard_scheme.training.people import consenting, estimate
+from tacit.designs.standard_scheme.training.population import release
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import control, figure, worst
 from tacit.randomness import replay, simulation
@@ -159,16 +159,17 @@ def test_nothing_is_ever_lost(ratings):
 def test_a_lost_item_is_counted_and_tells(ratings, monkeypatch):
     """Where a device decides anew with each refit, items vanish, and the attack reads it."""
 
-    def anew(experiment, levels, labels, tables, rule, epochs, draw, until=None):
+    def anew(self, other, name, schedule, until=None):
+        people, tables = self.experiment.inside(other), self._pair(other)
+        epochs = self.experiment.epochs(schedule)[people]
         last = int(epochs.data.max()) - 1 if until is None else until
-        now = levels.copy()
+        now = self.experiment.people.levels[people]
         now.data = np.where(epochs.data - 1 <= last, now.data, 0)
-        made = release(
-            now, labels[:, None], [tables[last]], rule, n_levels=5, source=replay(f"{draw}{last}")
-        )
+        labels, source = self.experiment.labels[people][:, None], replay(f"{other}{last}")
+        made = release(now, labels, [tables[last]], RELEASES[name], n_levels=5, source=source)
         return made, at_entries(made, epochs)
 
-    monkeypatch.setattr(releases, "refitted", anew)
+    monkeypatch.setattr(releases.Releases, "_refitted", anew)
     made = evaluate_hiding(
         ratings, "gender", **SMALL | {"attacks": ("logistic-svd",), "schedules": (ONE_REFIT,)}
     )

@@ -16,7 +16,7 @@ from tacit.auditing.attacks.outside import KnownCount, vanished
 from tacit.data import load
 from tacit.designs.standard_scheme.experiment.experiment import at_entries, order_of
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
-from tacit.designs.standard_scheme.training import consenting
+from tacit.designs.standard_scheme.training.people import consenting
 
 pytestmark = [
     pytest.mark.long,

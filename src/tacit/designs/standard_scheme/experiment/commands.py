@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import RELEASES
-from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, manifest
+from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, Table, manifest
+
+if TYPE_CHECKING:
+    from tacit.designs.standard_scheme.experiment.table import AccuracyRow, HidingTable
 
 ATTACK_ON = "The user attribute to hide."
 PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
@@ -21,6 +26,18 @@ FACTORS = "Length of an item profile."
 DISCLOSED = "Nats per training person for the public item tables; inf: exact."
 CONTRIBUTIONS = "Ratings a person counts with, if that epsilon is finite."
 SECOND_ORDER = "'off', or 'taste': experimental chances that depend on taste."
+
+
+Row = Mapping[str, Any]
+TITLES = {
+    "raw": "Frozen attackers, trained on true stars: AUC (0.5 is guessing)",
+    "released": "Retrained attackers, who know the method: AUC",
+}
+VIEWS = {
+    ("union", "raw"): "frozen",
+    ("union", "released"): "retrained",
+    ("epochs", "released"): "with weeks",
+}
 
 
 @dataclass(frozen=True)
@@ -52,39 +69,32 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     The strongest attacker comes first, with a bound for all together; errors and lists follow.
     """
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
-    from tacit.designs.standard_scheme.experiment.shown import everything
 
+    names = [
+        "folds",
+        "second_order",
+        "panel",
+        "variant",
+        "disclosure_epsilon",
+        "profiles",
+        "factors",
+    ]
+    facts = {name: getattr(settings, name) for name in names}
     ratings = run.read()
     with run.progress("Evaluating", steps(settings.folds)) as advance:
         table = evaluate_hiding(
             ratings,
             settings.attribute,
-            folds=settings.folds,
             releases=tuple(RELEASES) if "all" in settings.release else settings.release,
-            panel=settings.panel,
             attacks=settings.attack or None,
-            variant=settings.variant,
-            disclosure_epsilon=settings.disclosure_epsilon,
             contributions=settings.contributions,
-            second_order=settings.second_order,
-            profiles=settings.profiles,  # type: ignore[arg-type]  # checked there
-            factors=settings.factors,
             seed=settings.seed,
             workers=settings.workers,
             progress=advance,
+            **facts,
         )
-    made_with = manifest(
-        ratings,
-        seed=settings.seed,
-        command=run.command,
-        folds=settings.folds,
-        second_order=settings.second_order,
-        panel=settings.attack or settings.panel,
-        variant=settings.variant,
-        disclosure_epsilon=settings.disclosure_epsilon,
-        profiles=settings.profiles,
-        factors=settings.factors,
-    )
+    facts["panel"] = settings.attack or settings.panel
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, **facts)
     if settings.report is not None:
         from tacit.designs.standard_scheme.experiment.report import write_report
 
@@ -116,7 +126,6 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     Their attribute is unknown to the attacker, fold by fold.
     """
     from tacit.auditing.attacks import distance
-    from tacit.designs.standard_scheme.experiment import shown
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 
     ratings = run.read()
@@ -157,11 +166,126 @@ def attack(settings: AttackSettings, run: Run) -> Result:
         (
             f"Guessing {settings.attribute} of {table.people:,} people.",
             sentence or "",
-            *shown.attacks(rows),
-            shown.control(found["control"]),
+            *attacks(rows),
+            control(found["control"]),
         ),
         "tacit evaluate standard-scheme RATINGS --report out.html",
     )
+
+
+def everything(table: HidingTable) -> Iterator[Table | str]:
+    """What `tacit evaluate standard-scheme` shows."""
+    result = table.to_dict()
+    yield f"Guessing {table.attribute} of {table.people:,} people."
+    for row in table.worst:
+        yield f"{row.release}: {table.sentence(row.release)}"
+    yield from attacks(result["rows"])
+    yield from over_time(result["over_time"])
+    yield from known(result["known_items"], result["counts"])
+    yield from fractions(table.fractions)
+    yield accuracy(table.accuracy)
+    yield control(result["control"])
+
+
+def _ends(row: Row) -> str:
+    return f"{row['low']:.2f} to {row['high']:.2f}"
+
+
+_AREA: dict[str, Callable[[Row], Any]] = {
+    "attacker": lambda row: row["attack"],
+    "AUC": lambda row: row["auc"],
+    "95 % interval": _ends,
+}
+
+
+def attacks(rows: Sequence[Row]) -> Iterator[Table]:
+    """One table per release: attackers down, frozen and retrained across."""
+    for release in dict.fromkeys(row["release"] for row in rows):
+        cells = {
+            (row["attack"], (row["view"], row["trained_on"])): row
+            for row in rows
+            if row["release"] == release
+        }
+        kinds = [kind for kind in VIEWS if any(place == kind for _, place in cells)]
+        yield Table(
+            f"{release}: AUC (0.5 is guessing) and 95 % interval",
+            ("attacker", *(VIEWS[kind] for kind in kinds)),
+            [
+                (attack, *(_cell(cells.get((attack, kind))) for kind in kinds))
+                for attack in dict.fromkeys(attack for attack, _ in cells)
+            ],
+        )
+
+
+def over_time(rows: Sequence[Row]) -> Iterator[Table]:
+    """Attackers who see every letter, by schedule."""
+    columns = {
+        "schedule": lambda row: (
+            row["schedule"] + (" (refused by devices)" if row["refused"] else "")
+        ),
+        **_AREA,
+    }
+    if rows:
+        yield Table.of("All letters seen: AUC", columns, rows)
+
+
+def known(items: Sequence[Row], counts: Sequence[Row]) -> Iterator[Table]:
+    """Attackers who know rated items, or how many there are."""
+    rows = [(f"{row['known']} rated items", row["auc"], f"{row['certain']:.1%}") for row in items]
+    rows += [(row["attack"], row["auc"], "") for row in counts]
+    if rows:
+        title = "What breaks it: other knowledge than the release"
+        yield Table(title, ("known", "AUC", "read with certainty"), rows)
+
+
+def fractions(areas: Mapping[str, float]) -> Iterator[str]:
+    """A sentence about releases that arithmetic reads without any learning."""
+    read = [release for release, area in areas.items() if area > 0.9]
+    if read:
+        yield (
+            f"{' and '.join(read)}: the released fractions tell the attribute exactly, without any "
+            "learning. The attackers above do not look at them."
+        )
+
+
+def intervals(rows: Iterable[Row]) -> Iterator[Table]:
+    """Few releases, each figure with its 95 % interval; a table per kind of attacker."""
+    ordered = sorted(rows, key=lambda row: str(row["attack"]))
+    columns = {
+        "release": lambda row: row["release"],
+        **_AREA,
+    }
+    for trained_on, title in TITLES.items():
+        yield Table.of(title, columns, [row for row in ordered if row["trained_on"] == trained_on])
+
+
+def accuracy(rows: Sequence[AccuracyRow]) -> Table:
+    """Errors, their change against no obfuscation, and lists."""
+    base = next((row.rmse for row in rows if row.release == "none"), None)
+    columns = {
+        "release": lambda row: row.release,
+        "RMSE": lambda row: f"{row.rmse:.4f}",
+        "change": lambda row: "" if base is None else f"{row.rmse / base - 1:+.1%}",
+        "on device": lambda row: f"{row.rmse_at_home:.4f}",
+        "NDCG": lambda row: row.ndcg,
+        "recall": lambda row: row.ranking["recall_at_10"],
+        "shown": lambda row: f"{row.shown:.0%}",
+    }
+    return Table.of("Error in stars, lists of 10, and how much is shown", columns, rows)
+
+
+def control(rows: Sequence[Row]) -> Table:
+    """The same attacks where nothing can be found."""
+    columns = {
+        "attack": lambda row: row["attack"],
+        "AUC": lambda row: row["auc"],
+        "interval": _ends,
+    }
+    return Table.of("Control: the same attacks on permuted labels", columns, rows)
+
+
+def _cell(row: Row | None) -> str | None:
+    return None if row is None else f"{row['auc']:.3f} ({_ends(row)})"
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.designs.standard_scheme.disclosure import Tables
-from tacit.designs.standard_scheme.epochs import FIRST_END, start
+from tacit.designs.standard_scheme.drawing import FIRST_END, start
 from tacit.designs.standard_scheme.messages import DAY, RELEASES, WEEK, Rule
-from tacit.designs.standard_scheme.population import over_epochs, release
-from tacit.designs.standard_scheme.taste_fitting import with_taste
-from tacit.designs.standard_scheme.training import (
-    Consenting,
-    Factorization,
-    estimate,
-    estimate_privately,
-)
+from tacit.designs.standard_scheme.training.disclosure import Tables
+from tacit.designs.standard_scheme.training.people import Consenting, estimate, estimate_privately
+from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.profiles import Factorization
+from tacit.designs.standard_scheme.training.statistics import entry_rows, with_data
+from tacit.designs.standard_scheme.training.taste import with_taste
 from tacit.randomness import replay, secure
 
 Floats = NDArray[np.float64]
@@ -187,34 +184,6 @@ def released(
     )
 
 
-def refitted(
-    experiment: Experiment,
-    levels: sparse.csr_array,
-    labels: Ints,
-    tables: tuple[Tables, ...],
-    rule: Rule,
-    epochs: sparse.csr_array,
-    draw: str,
-    until: int | None = None,
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Last letters, and 1 + the epoch of each item, where every epoch has tables of its own.
-
-    until: the last epoch that counts. The same `draw` gives the same letters up to it.
-    """
-    count = int(epochs.data.max(initial=1))
-    last = count if until is None else until + 1
-    levels, decided = over_epochs(
-        levels,
-        labels[:, None],
-        {epoch: [tables[epoch]] for epoch in range(last)},
-        epochs.data.astype(np.int64) - 1,
-        rule,
-        n_levels=experiment.people.n_levels,
-        source=replay(f"{experiment.seed}/{draw}"),
-    )
-    return levels, with_data(decided, decided.data + 1)
-
-
 def order_of(ratings: Ratings, seed: int) -> sparse.csr_array:
     """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
     keys = np.random.default_rng([seed, 1]).random(len(ratings))
@@ -250,18 +219,3 @@ def at_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.cs
     wanted = entry_rows(pattern) * width + pattern.indices
     order = np.argsort(known)
     return with_data(pattern, values.data[order[np.searchsorted(known[order], wanted)]])
-
-
-def entry_rows(matrix: sparse.csr_array) -> Ints:
-    """(entries,) person of each entry."""
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def dense_entries(pattern: sparse.csr_array, dense: Floats) -> Floats:
-    """Entries of a dense (people, items) array where the CSR has some."""
-    entries: Floats = dense[entry_rows(pattern), pattern.indices]
-    return entries
-
-
-def with_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
-    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

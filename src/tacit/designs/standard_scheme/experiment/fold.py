@@ -32,8 +32,13 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     Key,
     Pairs,
 )
-from tacit.designs.standard_scheme.experiment.lists import Accuracy, Judge
-from tacit.designs.standard_scheme.experiment.releases import Releases, fraction_scores, two_rows
+from tacit.designs.standard_scheme.experiment.releases import (
+    Figures,
+    Judge,
+    Releases,
+    fraction_scores,
+    two_rows,
+)
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES
 from tacit.randomness import simulation
 
@@ -64,7 +69,7 @@ class FoldResult:
     certain: dict[int, float] = field(default_factory=dict)
     known_count: dict[int, Floats] = field(default_factory=dict)
     fractions: dict[str, float] = field(default_factory=dict)
-    accuracy: dict[str, Accuracy] = field(default_factory=dict)
+    accuracy: dict[str, Figures] = field(default_factory=dict)
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
 
@@ -187,7 +192,7 @@ class _Fold:
             shown = self.experiment.stars(self.releases.shown(self.fold, name, rule))
             scores = frozen.scores(Seen.of(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
-            self.found.mixed[mix] = (aucs, self.judge.errors(rule, name).rmse)
+            self.found.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
     def _add(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]

@@ -29,18 +29,18 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     weeks_of,
 )
 from tacit.designs.standard_scheme.experiment.fold import run_fold
-from tacit.designs.standard_scheme.experiment.lists import best_penalty
 from tacit.designs.standard_scheme.experiment.pooled import table_of
+from tacit.designs.standard_scheme.experiment.releases import best_penalty
 from tacit.designs.standard_scheme.experiment.table import HidingTable
 from tacit.designs.standard_scheme.messages import RELEASES, Rule
-from tacit.designs.standard_scheme.training import (
+from tacit.designs.standard_scheme.training.people import consenting, unit
+from tacit.designs.standard_scheme.training.profiles import (
     PROFILES,
     Profile,
-    consenting,
+    factorization,
+    genres_of,
     of_kind,
-    published_factorization,
-    sound_factorization,
-    unit,
+    years_of,
 )
 from tacit.errors import ConfigError
 from tacit.evaluation.parallel import Pool, Progress
@@ -87,7 +87,7 @@ def evaluate_hiding(
     _check(folds, releases, variant, second_order, profiles)
     people, numbers = consenting(ratings, [attribute])
     weekly = weeks_of(ratings)
-    genres, years = _item_features(ratings)
+    genres, years = genres_of(ratings), years_of(ratings)
     experiment = Experiment(
         people=people,
         fold_of=_folds(people.labels[:, 0], folds, seed),
@@ -99,9 +99,7 @@ def evaluate_hiding(
         step=unit(ratings.scale),
         factorization=of_kind(
             profiles,
-            sound_factorization(people.n_levels, factors=factors, seed=seed)
-            if variant == "sound"
-            else published_factorization(factors=factors, seed=seed),
+            factorization(people.n_levels, variant=variant, factors=factors, seed=seed),
             ratings,
         ),
         shrink=variant == "sound",
@@ -163,18 +161,3 @@ def _folds(labels: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
         fold_of[test] = number
     return fold_of
-
-
-def _item_features(ratings: Ratings) -> tuple[Floats, Floats]:
-    """(items, genres) 0 or 1, and (items,) years; what the catalogue says, nothing otherwise."""
-    listed = [str(entry or "").split("|") for entry in ratings.item_metadata.get("genres", ())] or [
-        [] for _ in range(ratings.n_items)
-    ]
-    names = sorted({name for entry in listed for name in entry if name})
-    genres = np.array([[name in entry for name in names] for entry in listed], dtype=float)
-    years = np.array(
-        [np.nan if entry is None else float(entry) for entry in ratings.item_metadata["year"]]
-        if "year" in ratings.item_metadata
-        else np.full(ratings.n_items, np.nan)
-    )
-    return genres.reshape(ratings.n_items, len(names)), years

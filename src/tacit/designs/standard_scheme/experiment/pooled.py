@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -28,18 +27,12 @@ from tacit.designs.standard_scheme.experiment.table import (
     TimeRow,
     WorstRow,
 )
-from tacit.evaluation.metrics import RankingMetrics
 from tacit.evaluation.page import MixPoint
 from tacit.evaluation.result import auc_interval, mean_interval
 from tacit.privacy.panel import too_few
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-RANKING = tuple(
-    field.name
-    for field in fields(RankingMetrics)
-    if field.name not in ("n", "users", "users_left_out", "ndcg")
-)
 
 
 def table_of(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable:
@@ -220,29 +213,18 @@ class _Pooled:
 
 def _accuracy(release: str, results: Sequence[FoldResult]) -> AccuracyRow:
     folds = [result.accuracy[release] for result in results]
-    error = mean_interval([fold.errors.rmse for fold in folds])
-    lists = mean_interval([fold.ranking.ndcg for fold in folds], bounds=(0.0, 1.0))
-
-    def mean(figure: Callable[[Any], float]) -> float:
-        return float(np.mean([figure(fold) for fold in folds]))
-
+    means = {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
+    error = mean_interval([fold["rmse"] for fold in folds])
+    lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
+    ranking = {name: means.pop(name) for name in folds[0] if name.endswith("_at_10")}
     return AccuracyRow(
         release=release,
-        rmse=error.mean,
-        mae=mean(lambda fold: fold.errors.mae),
-        ndcg=lists.mean,
-        shown=mean(lambda fold: fold.shown),
         rmse_low=error.low,
         rmse_high=error.high,
-        rmse_at_home=mean(lambda fold: fold.errors.rmse_at_home),
-        mae_at_home=mean(lambda fold: fold.errors.mae_at_home),
         ndcg_low=lists.low,
         ndcg_high=lists.high,
-        ndcg_stars=mean(lambda fold: fold.by_stars.ndcg),
-        ranking={
-            f"{name}_at_10": float(np.mean([getattr(fold.ranking, name) for fold in folds]))
-            for name in RANKING
-        },
+        ranking=ranking,
+        **means | {"rmse": error.mean, "ndcg": lists.mean},
     )
 
 

@@ -23,11 +23,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, epochs
+from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
 from tacit.designs.standard_scheme.canonical import LARGEST, MessageError
-from tacit.designs.standard_scheme.checking import WHO_MAY_USE_IT
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, ItemId
 from tacit.designs.standard_scheme.serve.digest_log import DigestLog
+from tacit.designs.standard_scheme.training.fitting import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Guarantee
@@ -220,7 +220,7 @@ class ServedDisclosure:
         )
 
     def _logged(self) -> int:
-        now = epochs.calendar(int(time.time()), self.disclosure.epoch_length)
+        now = drawing.calendar(int(time.time()), self.disclosure.epoch_length)
         self.log.serve(self.disclosure.digest, now)
         return now
 
@@ -277,3 +277,19 @@ def _check(name: str, model: Any) -> None:
             "client but the Python library's can follow. It is not served: fit it with "
             "second_order='off'."
         )
+
+
+def make_demo(folder: Path) -> str:
+    """Write the model of a disclosure that hides the generated people's gender.
+
+    No real people are concerned: the item table is published, so devices make lists at once.
+    """
+    from tacit.service.demo_data import population
+
+    model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
+    model.fit(population()).save(folder / "gender.tacit")
+    return """[disclosures.gender]
+file = "gender.tacit"
+service_sees_items = false  # nobody but the device learns what a person rated
+item_table = true           # devices make lists at once; the first letter is due after 30 minutes
+"""

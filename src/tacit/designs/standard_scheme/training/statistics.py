@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,7 @@ def collect(
     spread    (ratings, n_levels) chances of the level shown, default the level itself
     """
     n_items = levels.shape[1]
-    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+    rows = entry_rows(levels)
     cell = (parts[rows] * n_values + labels[rows]) * n_items + levels.indices
     shape = (n_parts, n_values, n_items)
     size = n_parts * n_values * n_items
@@ -103,15 +104,7 @@ def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> 
     """At most `most` ratings a person, chosen uniformly at random."""
     if most < 1:
         raise ConfigError(f"A person contributes at least one rating; got {most}.")
-    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
-    order = np.lexsort((integers_below(source, 1 << 62, len(rows)), rows))
-    rank = np.empty(len(rows), dtype=np.int64)
-    rank[order] = np.arange(len(rows)) - levels.indptr[rows[order]]
-    kept = rank < most
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=levels.shape[0]))])
-    return sparse.csr_array(
-        (levels.data[kept], levels.indices[kept], indptr.astype(np.int32)), shape=levels.shape
-    )
+    return chosen(levels, ranks(levels, integers_below(source, 1 << 62, levels.nnz)) < most)
 
 
 def private(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
@@ -139,3 +132,28 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
         sums=histogram @ levels,
         histogram=histogram,
     )
+
+
+def entry_rows(matrix: sparse.csr_array) -> Ints:
+    """(entries,) person of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def with_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
+    """Other numbers in the same places."""
+    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def chosen(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
+    """The entries of the mask alone."""
+    ends = np.concatenate([[0], np.cumsum(mask)])[matrix.indptr].astype(np.int32)
+    return sparse.csr_array((matrix.data[mask], matrix.indices[mask], ends), shape=matrix.shape)
+
+
+def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
+    """(entries,) place of each entry among its person's, from 0, by ascending keys."""
+    rows = entry_rows(matrix)
+    order = np.lexsort((keys, rows))
+    found = np.empty(len(rows), dtype=np.int64)
+    found[order] = np.arange(len(rows)) - matrix.indptr[rows[order]]
+    return found

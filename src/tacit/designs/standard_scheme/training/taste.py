@@ -23,11 +23,12 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import svds
 from scipy.special import expit
 
-from tacit.designs.standard_scheme.disclosure import Tables
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.taste import MILLI, TURNS
-from tacit.designs.standard_scheme.taste_population import Drawn, TasteArrays, passed
-from tacit.designs.standard_scheme.training import Consenting
+from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
+from tacit.designs.standard_scheme.training.people import Consenting
+from tacit.designs.standard_scheme.training.population import Drawn, passed_by_taste
+from tacit.designs.standard_scheme.training.statistics import entry_rows, with_data
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -75,8 +76,10 @@ def fit(people: Consenting, table: Tables, *, seed: int) -> TasteArrays:
         states_of = np.full(people.levels.nnz, -1)
         states_of[cases] = np.arange(len(cases))
         nobody = np.zeros(people.levels.nnz, dtype=bool)
-        _, states = passed(people.levels, labels, taste, drawn, decidable, nobody, states_of)
-        rows = np.repeat(np.arange(people.n_people), np.diff(people.levels.indptr))[cases]
+        _, states = passed_by_taste(
+            people.levels, labels, taste, drawn, decidable, nobody, states_of
+        )
+        rows = entry_rows(people.levels)[cases]
         items = people.levels.indices[cases]
         above = (drawn.levels[cases] / MICRO - features.levels[items]).astype(np.float32)
         regression = _Regression(
@@ -103,10 +106,8 @@ def _features(levels: sparse.csr_array, table: Tables) -> _Features:
     decided = (table.keep.min(axis=0) > 0)[:, None]
     counts = np.bincount(levels.indices, minlength=levels.shape[1])
     usual = table.item_means / MICRO
-    masks = sparse.csr_array((np.ones(levels.nnz), levels.indices, levels.indptr), levels.shape)
-    above = sparse.csr_array(
-        (levels.data - usual[levels.indices], levels.indices, levels.indptr), levels.shape
-    )
+    masks = with_data(levels, np.ones(levels.nnz))
+    above = with_data(levels, levels.data - usual[levels.indices])
     gaps = _gaps(table)
     fame = np.log(counts / levels.shape[0] + 1e-3)[:, None]
     fame = (fame - fame.mean()) / fame.std()
@@ -154,7 +155,7 @@ def _start(features: _Features) -> TasteArrays:
 
 def _draws(people: Consenting, table: Tables, generator: np.random.Generator) -> Drawn:
     """A simulated device's draws for every rating, and its released level."""
-    rows = np.repeat(np.arange(people.n_people), np.diff(people.levels.indptr))
+    rows = entry_rows(people.levels)
     offsets = table.offsets[people.labels[rows, 0], people.levels.indices] / MICRO
     moved = np.floor(people.levels.data - offsets + generator.random(len(rows)))
     highest = max(people.n_levels - 1, 4)
@@ -169,7 +170,7 @@ def _cases(
     levels: sparse.csr_array, decidable: NDArray[np.bool_], generator: np.random.Generator
 ) -> tuple[Ints, Singles]:
     """Up to CASES ratings of each person; weights between those of ratings and of people."""
-    rows = np.repeat(np.arange(levels.shape[0]), np.diff(levels.indptr))
+    rows = entry_rows(levels)
     entries = np.flatnonzero(decidable)
     ordered = entries[np.lexsort((generator.random(len(entries)), rows[entries]))]
     counts = np.bincount(rows[ordered], minlength=levels.shape[0])

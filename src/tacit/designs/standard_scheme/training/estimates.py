@@ -15,14 +15,12 @@ Coarse      Counts, and the sums by which a value's stars deviate, are rounded t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tacit.designs.standard_scheme.statistics import Statistics
 from tacit.designs.standard_scheme.theory import quantile_coupling
+from tacit.designs.standard_scheme.training.statistics import Statistics
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +41,7 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
     if not shrink:
         return _offsets(counts, sums, 0.0)
-    return _offsets(counts, sums, _best_shrinkage(statistics), rounded=rounded)
+    return _offsets(counts, sums, _best_shrinkage(statistics), coarse=True)
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
@@ -63,22 +61,19 @@ def rounded(counts: Floats) -> Floats:
     return nearest
 
 
-def _as_it_is(counts: Floats) -> Floats:
-    return counts
-
-
 def _offsets(
     counts: Floats,
     sums: Floats,
     pseudo: float,
-    rounded: Callable[[Floats], Floats] = _as_it_is,
+    coarse: bool = False,
 ) -> Floats:
-    """Deviations of the groups' means from the item's, centred over values."""
-    pooled = means(sums.sum(axis=0), counts.sum(axis=0), 0.0)
-    weights = rounded(counts) + pseudo
-    deviations = np.divide(
-        rounded(sums - pooled * counts), weights, out=np.zeros_like(sums), where=weights > 0
-    )
+    """Deviations of the groups' means from the item's, centred over values. coarse: of rounded
+    counts and sums."""
+    deviating = sums - means(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
+    if coarse:
+        counts, deviating = rounded(counts), rounded(deviating)
+    weights = counts + pseudo
+    deviations = np.divide(deviating, weights, out=np.zeros_like(sums), where=weights > 0)
     centred: Floats = deviations - deviations.mean(axis=0)
     return centred
 

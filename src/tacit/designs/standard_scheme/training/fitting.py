@@ -1,18 +1,53 @@
-"""What a model of the standard scheme may be asked for, and what is refused before any work."""
+"""From settings, which are checked, and consenting people's ratings to all that a model holds.
+
+Runs at     the recommender.
+Sees        the consenting people's ratings and attributes in the clear.
+Guarantee   none for them, but for the tables if these are estimated privately.
+
+Two models that differ by few people show, by their difference, what these people like. So a model
+keeps a keyed hash of each consenting person with all their ratings, and the next fit is refused
+where some changed, but fewer than FEWEST_CHANGED. A hash shows anyone who has the file whether a
+guess of all of a person's ratings is right: the file stays with the recommender.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import secrets
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.messages import DAY, MICRO, RELEASES, Rule
 from tacit.designs.standard_scheme.refusing import MOST_LEVELS
-from tacit.designs.standard_scheme.training import PROFILES
+from tacit.designs.standard_scheme.server import Profiles
+from tacit.designs.standard_scheme.training.disclosure import Tables
+from tacit.designs.standard_scheme.training.ease import Ease, fit_ease
+from tacit.designs.standard_scheme.training.people import (
+    Consenting,
+    Ints,
+    consenting,
+    estimate,
+    estimate_privately,
+    unit,
+)
+from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.profiles import (
+    PROFILES,
+    factorization,
+    of_kind,
+    train_profiles,
+)
+from tacit.designs.standard_scheme.training.taste import with_taste
 from tacit.errors import ConfigError, PrivacyError
+from tacit.randomness import replay, secure, simulation
 
 if TYPE_CHECKING:
-    from tacit.data.ratings import RatingScale
     from tacit.designs.standard_scheme.recommender import StandardScheme
 
 LEAST_EPSILON = 16
@@ -22,6 +57,123 @@ WHO_MAY_USE_IT = (
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
     ".94 (MovieLens 100K), and from their number with .93."
 )
+Hashes = NDArray[np.uint64]
+
+FEWEST_CHANGED = 50
+KEY_BYTES = 16
+
+
+@dataclass(frozen=True)
+class People:
+    """Keyed hashes of people with their ratings. key: drawn by the first fit, and kept since.
+
+    hashes: (people,) in ascending order.
+    """
+
+    key: bytes
+    hashes: Hashes
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What is learned, beside the items and their scale."""
+
+    n_consenting: int
+    tables: dict[str, Tables]
+    profiles: Profiles
+    ease: Ease
+    people: People | None
+
+
+def fit(model: StandardScheme, ratings: Ratings, rule: Rule, former: People | None) -> Fitted:
+    """Learn with the settings of a model, for devices that follow this rule.
+
+    former: the people of the fit before.
+    """
+    people, numbers = consenting(ratings, model.attributes, model.values)
+    known = people_of(ratings, numbers, former)
+    tables = _tables(model, people, coupling=rule.transform == "coupling")
+    if model.second_order == "taste":
+        tables = with_taste(people, tables, seed=model.random_state)
+    seed, factors = model.random_state, model.factors
+    how = factorization(people.n_levels, variant=model.variant, factors=factors, seed=seed)
+    given: dict[str, Any] = {
+        name: getattr(model, name)
+        for name in ("regularization", "ridge", "sweeps")
+        if getattr(model, name) is not None
+    }
+    profiles = train_profiles(
+        people.levels,
+        people.labels,
+        list(tables.values()),
+        of_kind(model.profiles, replace(how, **given), ratings),
+        lowest=ratings.scale.minimum / unit(ratings.scale),
+    )
+    ease = _ease(people, tables, rule, model.random_state)
+    return Fitted(people.n_people, tables, profiles, ease, known)
+
+
+def _tables(model: StandardScheme, people: Consenting, *, coupling: bool) -> dict[str, Tables]:
+    if math.isinf(model.disclosure_epsilon):
+        shrink = model.variant == "sound"
+        return estimate(people, shrink=shrink, coupling=coupling, seed=model.random_state)
+    return estimate_privately(
+        people,
+        secure(),
+        epsilon=model.disclosure_epsilon,
+        contributions=model.contributions,
+        coupling=coupling,
+    )
+
+
+def _ease(people: Consenting, tables: dict[str, Tables], rule: Rule, seed: int) -> Ease:
+    def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
+        with simulation():
+            return release(
+                levels,
+                people.labels[who],
+                list(tables.values()),
+                rule,
+                n_levels=people.n_levels,
+                source=replay(seed),
+            )
+
+    return fit_ease(people.levels, people.n_levels, simulate, seed=seed)
+
+
+def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
+    """The people with these numbers; ConfigError where too few of them are other than before."""
+    key = secrets.token_bytes(KEY_BYTES) if former is None else former.key
+    found = People(key, np.sort(_hashes(key, ratings)[numbers]))
+    if former is not None:
+        _check(former.hashes, found.hashes)
+    return found
+
+
+def _check(before: Hashes, now: Hashes) -> None:
+    changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))
+    if 0 < changed < FEWEST_CHANGED:
+        raise ConfigError(
+            f"Only {changed} of the training people changed since the model before was fitted, and "
+            "the difference of two models shows what so few people like. Keep that model, or fit "
+            f"again when {FEWEST_CHANGED} changed."
+        )
+
+
+def _hashes(key: bytes, ratings: Ratings) -> Hashes:
+    """(people,) of a person's id and of the sum over the ratings of item hash times stars' hash."""
+    items = _hash_each(key, b"item", ratings.item_ids)[ratings.items]
+    distinct, which = np.unique(ratings.values, return_inverse=True)
+    rated = items * (_hash_each(key, b"stars", distinct)[which] | np.uint64(1))
+    sums = np.zeros(ratings.n_users, dtype=np.uint64)
+    np.add.at(sums, ratings.users, rated)
+    return _hash_each(key, b"person", zip(ratings.user_ids.tolist(), sums.tolist(), strict=True))
+
+
+def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    made = (blake2b(repr(one).encode(), digest_size=8, key=key, person=kind) for one in listed)
+    return np.array([int.from_bytes(each.digest(), "big") for each in made], dtype=np.uint64)
 
 
 def check_use(model: StandardScheme) -> None:

@@ -12,18 +12,11 @@ Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.standard_scheme.estimates import (
-    estimate_coupling,
-    estimate_offsets,
-    estimate_shown,
-    means,
-    rounded,
-)
 from tacit.designs.standard_scheme.messages import (
     MICRO,
     WEEK,
@@ -31,17 +24,51 @@ from tacit.designs.standard_scheme.messages import (
     Disclosure,
     ItemId,
     Rule,
+    Taste,
 )
 from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
-from tacit.designs.standard_scheme.statistics import Statistics
-from tacit.designs.standard_scheme.taste_population import TasteArrays
 from tacit.designs.standard_scheme.theory import keep_probability
+from tacit.designs.standard_scheme.training.estimates import (
+    estimate_coupling,
+    estimate_offsets,
+    estimate_shown,
+    means,
+    rounded,
+)
+from tacit.designs.standard_scheme.training.statistics import Statistics
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ARRAYS = ("offsets", "keep", "means", "coupling", "item_means")
 FEWEST = 10
+
+
+@dataclass(frozen=True)
+class TasteArrays:
+    """The integers of a `Taste` as arrays."""
+
+    levels: Ints
+    basis: Ints
+    stars: Ints
+    base: Ints
+    slope: Ints
+    response: Ints
+
+    def to_message(self) -> Taste:
+        return Taste(**{field.name: _tuples(getattr(self, field.name)) for field in fields(self)})
+
+    def by_name(self) -> dict[str, Ints]:
+        """The arrays by names for a file."""
+        return {f"taste.{field.name}": getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Ints]) -> TasteArrays | None:
+        """Back from such names; None where there are none."""
+        names = [field.name for field in fields(cls)]
+        if f"taste.{names[0]}" not in arrays:
+            return None
+        return cls(**{name: arrays[f"taste.{name}"] for name in names})
 
 
 @dataclass(frozen=True)

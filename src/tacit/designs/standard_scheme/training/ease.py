@@ -24,15 +24,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from tacit.designs.standard_scheme.disclosure import FEWEST
-from tacit.designs.standard_scheme.estimates import ROUNDED_TO, rounded
-from tacit.designs.standard_scheme.item_table import (
-    LARGEST_COLUMN,
-    LIKED,
-    ItemTable,
-    liked_levels,
-)
+from tacit.designs.standard_scheme.item_table import LARGEST_COLUMN, LIKED, ItemTable, liked_levels
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
+from tacit.designs.standard_scheme.training.disclosure import FEWEST
+from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
+from tacit.designs.standard_scheme.training.statistics import chosen, with_data
 from tacit.engine.ridge import gram, item_weights
 
 Floats = NDArray[np.float64]
@@ -135,7 +131,9 @@ def choose_penalty(
     weights = weigh(levels, n_levels)
     kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
     together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
-    now, later = _halves(levels[held], generator)
+    rated = levels[held]
+    left_out = generator.random(rated.nnz) < _LEFT_OUT
+    now, later = chosen(rated, ~left_out), chosen(rated, left_out)
     shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
     liked = weigh(later, n_levels)[:, kept].toarray() == LIKED
     seen = now[:, kept].astype(bool).toarray()
@@ -151,7 +149,7 @@ def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
     """CSR int64 of what each level counts for, in tenths; released levels count as the nearest."""
     whole = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
     counts = np.array(liked_levels(n_levels))[whole]
-    return sparse.csr_array((counts, levels.indices, levels.indptr), shape=levels.shape)
+    return with_data(levels, counts)
 
 
 def eligible(weights: sparse.csr_array, most: int) -> Ints:
@@ -198,19 +196,6 @@ def _most_liked(weights: sparse.csr_array) -> Ints:
     likes = np.bincount(weights.indices, weights.data == LIKED, minlength=size).astype(float)
     raters = np.bincount(weights.indices, minlength=size).astype(float)
     return np.lexsort((-rounded(raters), -rounded(likes)))
-
-
-def _halves(
-    levels: sparse.csr_array, generator: np.random.Generator
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """What people have rated, and what they will rate."""
-    later = generator.random(levels.nnz) < _LEFT_OUT
-    return _where(levels, ~later), _where(levels, later)
-
-
-def _where(levels: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
-    kept = np.concatenate([[0], np.cumsum(mask)])[levels.indptr]
-    return sparse.csr_array((levels.data[mask], levels.indices[mask], kept), shape=levels.shape)
 
 
 def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:

@@ -1,8 +1,7 @@
-"""A memory of version 1, taken over.
+"""A memory of version 1 of the standard scheme's device, taken over: the vectors' reference.
 
-Version 1 kept dice and moved chances, so that an item could vanish and come back. What its last
-release showed stays shown; everything else it knew is held back, whatever its dice say.
-Standard library only.
+With the disclosure that the last release followed, what that release showed stays shown. No client
+kept it: they hold back everything, as this does without it.
 """
 
 from __future__ import annotations

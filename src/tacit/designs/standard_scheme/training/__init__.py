@@ -1,0 +1,1 @@
+"""What the recommender learns from people who agreed to show ratings and attribute."""

@@ -1,0 +1,234 @@
+"""Predictions from neighbours: from the most similar items, or from people alike elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.domains import domain_of, within
+from tacit.data.ratings import Column, Ratings
+from tacit.engine.base import Engine, Neighbours, Numbers, Table
+from tacit.errors import ConfigError
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.baseline import (
+    Arrays,
+    Baseline,
+    as_row,
+    matrix_from_arrays,
+    matrix_to_arrays,
+    person_means,
+    with_values,
+)
+from tacit.recommenders.baselines.stars import ItemMean
+from tacit.recommenders.files import ids_from_header, shaped
+from tacit.recommenders.inputs import checked_ratings
+
+Places = NDArray[np.intp]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ItemKNN(Baseline):
+    """Item means plus weighted deviations from the means of similar items the person rated.
+
+    Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
+    algorithms (WWW 2001): adjusted cosine, the k most alike items, none of negative similarity.
+    Where they rated none of them, the item's mean stands. No privacy. It is for stars: a list by
+    them begins with what one person gave five stars; `ItemItem` is for lists.
+
+    domain: learn from and recommend items of this one alone; None: all items, of whatever domain.
+    significance: co-raters below which a similarity is scaled down; 0 switches it off.
+    engine: where the similarities are computed; it is no part of a model file.
+    """
+
+    k: int = 50
+    significance: int = 50
+    domain: str | None = None
+    engine: Engine | None = None
+
+    kind = "item-knn"
+    settings = ("k", "significance", "domain")
+    held = (("means", "means_", "items"),)
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.significance < 0:
+            raise ConfigError("There is at least one neighbour; the significance is 0 or more.")
+
+    def fit(self, ratings: Ratings) -> ItemKNN:
+        checked_ratings(ratings)
+        chosen = ratings if self.domain is None else within(ratings, self.domain)
+        self._learn_items(chosen)
+        self.means_ = ItemMean(damping=0.0).fit(chosen).means_
+        table = _centred(chosen, self.means_)
+        self.similar_ = _most_alike(self._engine(), table, k=self.k, significance=self.significance)
+        return self
+
+    def _score(self, history: History) -> Floats:
+        own = as_row(history, self.item_ids_)
+        deviations = with_values(own, own.data - self.means_[own.indices])
+        weights = with_values(own, np.ones(own.nnz))
+        predicted = self._engine().predictions(deviations, weights, self.similar_)
+        scores: Floats = self.means_ + predicted[0]
+        return scores
+
+    def _engine(self) -> Engine:
+        if self.engine is None:
+            from tacit.engine.local import LocalEngine
+
+            self.engine = LocalEngine()
+        return self.engine
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        size = len(self.item_ids_)
+        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
+
+
+def _centred(ratings: Ratings, means: Floats) -> Table:
+    """Stars minus the person's mean."""
+    centred = ratings.values - person_means(ratings)[ratings.users]
+    return Table(with_values(ratings.matrix, centred), ratings.values >= means[ratings.items])
+
+
+def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
+    """(items, items) CSR, sorted indices: in row i the similarities of its up to k most alike.
+
+    An engine gives the k nearest by absolute similarity. Neighbours of negative similarity belong
+    into no list of the most alike, and prediction suffers from them, so ever longer lists are asked
+    for until k positive ones are found or the list ends.
+    """
+    width = table.values.shape[1]
+    every = np.arange(width, dtype=np.int32)
+    waiting, asked = every, 2 * k
+    rows, columns, values = [], [], []
+    while waiting.size:
+        asked = min(asked, width)
+        found = engine.neighbours(
+            table,
+            of=waiting,
+            among=every,
+            k=asked,
+            significance=significance,
+            counts=significance > 0,
+        )
+        places, kept, similarities = _positive(found, k)
+        counts = np.bincount(places, minlength=len(waiting))
+        ended = (counts >= k) | (found.items[:, -1] < 0) | (asked == width)
+        done = ended[places]
+        rows.append(waiting[places[done]])
+        columns.append(kept[done])
+        values.append(similarities[done])
+        waiting, asked = waiting[~ended], 2 * asked
+    pairs = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    matrix = sparse.csr_array(pairs, shape=(width, width))
+    matrix.sort_indices()
+    return matrix
+
+
+def _positive(found: Neighbours, k: int) -> tuple[Places, Numbers, Floats]:
+    """Places in `found.of`, items and similarities of each one's first k positive neighbours."""
+    positive = found.similarities > 0
+    chosen = positive & (np.cumsum(positive, axis=1) <= k)
+    return np.nonzero(chosen)[0], found.items[chosen], found.similarities[chosen]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RemoteUser(Baseline):
+    """The k nearest people by what they rated in `source`, asked about the items of `target`.
+
+    Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
+    2007), as X-Map's paper compares itself with it. Alike: cosine of deviations from item means,
+    over all that either rated in the source. Prediction: their mean plus their weighted deviations
+    from their own means, both over the two domains; their mean alone where none of them rated.
+
+    Only people who rated in both domains are asked, and only those with some similarity. A person
+    of the training ratings with target ratings is among their own k, which adds nothing to unseen
+    items.
+    No privacy: THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
+    """
+
+    source: str
+    target: str
+    k: int = 50
+
+    kind = "remote-user"
+    settings = ("source", "target", "k")
+    held = (("overall", "overall_", 1),)
+
+    def __post_init__(self) -> None:
+        if self.source == self.target:
+            raise ConfigError(
+                f"The source and the target are two domains; both are {self.source!r}."
+            )
+        if self.k < 1:
+            raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
+
+    def fit(self, ratings: Ratings) -> RemoteUser:
+        checked_ratings(ratings)
+        there, here = within(ratings, self.source), within(ratings, self.target)
+        self._learn_items(here)
+        self.people_ = ratings
+        self.source_ids_ = there.item_ids
+        self.source_means_ = ItemMean(damping=0.0).fit(there).means_
+        ours = np.isin(domain_of(ratings), (self.source, self.target))
+        both = ratings.where(ours[ratings.items])
+        self.overall_ = np.array([both.values.mean()])
+        asked = (np.diff(there.offsets) > 0) & (np.diff(here.offsets) > 0)
+        tastes = there.values - self.source_means_[there.items]
+        self.tastes_ = _of_length_one(with_values(there.matrix, tastes)[asked])
+        answers = here.values - person_means(both)[here.users]
+        self.answers_ = with_values(here.matrix, answers)[asked]
+        return self
+
+    @property
+    def history_ids_(self) -> Column:
+        return np.concatenate([self.source_ids_, self.item_ids_])
+
+    def _score(self, history: History) -> Floats:
+        there, here = as_row(history, self.source_ids_), as_row(history, self.item_ids_)
+        stars = np.concatenate([there.data, here.data])
+        scores = np.full(len(self.item_ids_), stars.mean() if len(stars) else self.overall_[0])
+        taste = with_values(there, there.data - self.source_means_[there.indices])
+        alike = (self.tastes_ @ _of_length_one(taste).toarray()[0]).ravel()
+        nearest = np.argsort(-alike, kind="stable")[: self.k]
+        nearest = nearest[alike[nearest] > 0]
+        answers, weights = self.answers_[nearest], alike[nearest]
+        total = weights @ with_values(answers, np.ones(answers.nnz))
+        above = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
+        predicted: Floats = scores + above
+        return predicted
+
+    def _header(self) -> dict[str, Any]:
+        return {"source_items": self.source_ids_.tolist()}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            **super()._arrays(),
+            "source means": self.source_means_,
+            **matrix_to_arrays("tastes", self.tastes_),
+            **matrix_to_arrays("answers", self.answers_),
+        }
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        self.source_ids_ = ids_from_header(header["source_items"])
+        self.source_means_ = shaped(arrays, "source means", len(self.source_ids_))
+        self.tastes_ = matrix_from_arrays("tastes", arrays, len(self.source_ids_))
+        self.answers_ = matrix_from_arrays("answers", arrays, len(self.item_ids_))
+        if self.tastes_.shape[0] != self.answers_.shape[0]:
+            raise ValueError("'tastes' and 'answers' are not of the same people")
+
+
+def _of_length_one(rows: sparse.csr_array) -> sparse.csr_array:
+    """Every row divided by its L2 norm; rows of norm 0 stay."""
+    people = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    norms = np.sqrt(np.bincount(people, rows.data**2, minlength=rows.shape[0]))
+    norms[norms == 0] = 1.0
+    return with_values(rows, rows.data / norms[people])
