@@ -1,4 +1,4 @@
-"""Recommendations without telling: recommenders with privacy claims one can read and attack.
+"""Private recommendation: recommenders with privacy claims that one can read and attack.
 
 Every name below is imported when it is first used, so `import tacit` itself costs nothing.
 """

@@ -135,7 +135,7 @@ app = typer.Typer(
     name="tacit",
     cls=LazyGroup,
     rich_markup_mode=None,
-    help="Recommendations without telling.",
+    help="Private recommendation: fit, serve, attack and audit recommenders.",
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

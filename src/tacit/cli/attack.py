@@ -49,16 +49,18 @@ def model(
     claim: Annotated[
         float | None, typer.Option(help="Epsilon it claims for a whole profile; default: its card.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="Of the claim; default 1e-6.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Delta of the claim; default 1e-6.")] = None,
     members: Annotated[
         list[str] | None,
         typer.Option(help="For a function: ids it learned from, with commas, or @FILE."),
     ] = None,
-    targets: Annotated[int, typer.Option(min=10, help="People who are in by a coin.")] = 300,
+    targets: Annotated[
+        int, typer.Option(min=10, help="People who are in with probability 1/2.")
+    ] = 300,
     shadows: Annotated[int, typer.Option(min=4, help="Fits that the attacker learns from.")] = 16,
     victims: Annotated[int, typer.Option(min=1, help="Fits that are attacked.")] = 8,
     canaries: Annotated[int, typer.Option(min=8, help="Made-up people of each kind.")] = 400,
-    length: Annotated[int, typer.Option(min=1, help="Of the lists that are looked at.")] = 100,
+    length: Annotated[int, typer.Option(min=1, help="Length of the lists that are used.")] = 100,
     seed: terminal.Seed = 0,
     as_json: JSON = False,
 ) -> None:

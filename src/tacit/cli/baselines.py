@@ -70,7 +70,7 @@ def _made(kind: str, asked: Any) -> Any:
 def _private_popularity(asked: Any, run: Run) -> Result:
     """Recommend popular items, with differential privacy.
 
-    One noisy count of the likes of each item: the same list for everybody.
+    One noisy count of the likes of each item: the same list for everyone.
     """
     model = _made("PrivatePopularity", asked)
     ratings = run.read(catalogue=asked.catalogue, domains=asked.of_domain is not None)
@@ -91,22 +91,22 @@ FITS = {
     "ease": _baseline(
         "ease",
         "EASE",
-        "Lists by ridge regressions.\n\n"
+        "Make lists by ridge regressions.\n\n"
         "Item-item weights in closed form (EASE), on likes. No privacy.",
-        penalty=(float, option("Of the ridge regressions, in likes.", default=300.0)),
+        penalty=(float, option("Penalty of the ridge regressions, in likes.", default=300.0)),
     ),
     "item-item": _baseline(
         "item-item",
         "ItemItem",
-        "Lists by votes of similar items.\n\n"
-        "What a person likes votes for what is liked together with it. No privacy.",
+        "Make lists by similar items.\n\n"
+        "Scores an item by its similarity to the items that a person likes. No privacy.",
         k=(int, option("How many neighbours.", default=200, least=1)),
         weighting=(str, option("'cosine' or 'bm25'.", default="cosine")),
     ),
     "als": _baseline(
         "als",
         "ALS",
-        "Lists by implicit factors.\n\n"
+        "Make lists by implicit factors.\n\n"
         "Alternating least squares on likes, by the package of the extra 'als'. No privacy.",
         factors=(int, option(_FACTORS, default=64, least=1)),
         regularization=(float, option("Penalty, in likes.", default=30.0)),
@@ -117,8 +117,16 @@ FITS = {
         _settings(
             "PrivatePopularity",
             {
-                "epsilon": (float, option("Nats for a person's whole profile; inf: no privacy.")),
-                "delta": (float, option("A chance, such as 1e-6.", default=1e-6)),
+                "epsilon": (
+                    float,
+                    option("Epsilon for a person's whole profile; inf: no privacy."),
+                ),
+                "delta": (
+                    float,
+                    option(
+                        "Probability that the bound of epsilon fails, such as 1e-6.", default=1e-6
+                    ),
+                ),
                 "of_domain": _DOMAIN,
                 "catalogue": (
                     Path | None,
@@ -136,7 +144,10 @@ FITS = {
         "item-mean",
         "ItemMean",
         "Recommend the items with the highest mean rating. No privacy: a baseline.",
-        damping=(float, option("Pseudo-ratings of the mean.", default=5.0, least=0)),
+        damping=(
+            float,
+            option("Pseudo-ratings with the mean, added to each item.", default=5.0, least=0),
+        ),
     ),
     "matrix-factorization": _baseline(
         "matrix-factorization",
@@ -153,8 +164,14 @@ FITS = {
         "user-item-mean",
         "UserItemMean",
         "Predict from the item's mean and the person's. No privacy: a baseline.",
-        item_damping=(float, option("Pseudo-ratings of an item.", default=25.0, least=0)),
-        user_damping=(float, option("Pseudo-ratings of a person.", default=10.0, least=0)),
+        item_damping=(
+            float,
+            option("Pseudo-ratings that shrink an item's mean.", default=25.0, least=0),
+        ),
+        user_damping=(
+            float,
+            option("Pseudo-ratings that shrink a person's mean.", default=10.0, least=0),
+        ),
     ),
     "item-knn": _baseline(
         "item-knn",
@@ -168,7 +185,7 @@ FITS = {
         "remote-user",
         "RemoteUser",
         "Predict from similar people in another domain. No privacy: the model file holds ratings.",
-        from_domain=(str, option("Domain that people are known from.", flag="--source")),
+        from_domain=(str, option("Domain that people have rated in.", flag="--source")),
         to_domain=(str, option("Domain to recommend from.", flag="--target")),
         k=_K,
     ),

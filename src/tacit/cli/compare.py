@@ -23,12 +23,12 @@ def compare(
     epsilon: Annotated[
         str, typer.Option(help="Each in the design's own unit, with commas; inf: no noise.")
     ] = "0.5,1,3,inf",
-    delta: Annotated[float, typer.Option(help="Of designs that have one.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="Delta of the designs that have one.")] = 1e-6,
     from_domain: Annotated[
-        str | None, typer.Option("--source", help="Domain that people are known from.")
+        str | None, typer.Option("--source", help="Domain that people have rated in.")
     ] = None,
     to_domain: Annotated[
-        str | None, typer.Option("--target", help="Domain that lists are made in.")
+        str | None, typer.Option("--target", help="Domain of the items in lists.")
     ] = None,
     design: Annotated[
         list[str] | None, typer.Option(help="Only this design and the baselines; repeat.")

@@ -239,7 +239,7 @@ def generate(
 ) -> None:
     """Write generated ratings and a user attribute that affects them.
 
-    It affects which items are rated, and how. With --domains, ratings in two domains instead.
+    The attribute affects which items are rated, and how. With --domains: two domains instead.
     """
     from tacit.data import synthetic, write_users
     from tacit.data.synthetic_domains import generate_domains

@@ -87,10 +87,12 @@ def _end(result: dict[str, Any]) -> None:
 @reproducing.command()
 def reproduce(
     paper: Annotated[str | None, typer.Argument(help="A design, such as prec.")] = None,
-    item: Annotated[str | None, typer.Argument(help="As --list has it.")] = None,
+    item: Annotated[str | None, typer.Argument(help="An item that --list shows.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show all items, run nothing.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Run all commands.")] = False,
-    quick: Annotated[bool, typer.Option(help="Of --all, those that take minutes at most.")] = False,
+    quick: Annotated[
+        bool, typer.Option(help="With --all: only commands that take minutes.")
+    ] = False,
     folder: Annotated[
         Path | None, typer.Option(help="Where ml-100k lies; default: TACIT_DATA.")
     ] = None,

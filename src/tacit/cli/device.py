@@ -45,9 +45,9 @@ def explain(
     history: Annotated[
         Path | None, typer.Option(help="The person's own ratings: columns item and rating.")
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="Nats that the made-up campaign asks for.")] = 1.0,
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the made-up campaign.")] = 1.0,
     questions: Annotated[int, typer.Option(help="Questions of the made-up campaign.")] = 1,
-    limit: Annotated[float, typer.Option(help="Nats that the device gives to one campaign.")] = 1.0,
+    limit: Annotated[float, typer.Option(help="Largest epsilon that the device accepts.")] = 1.0,
     as_json: JSON = False,
 ) -> None:
     """Explain every byte of a sketch.

@@ -46,16 +46,18 @@ def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     source: terminal.Source,
     epsilon: Annotated[
-        float, typer.Option(help="Nats for a person's whole profile; inf: no privacy.")
+        float, typer.Option(help="Epsilon for a person's whole profile; inf: no privacy.")
     ] = 1.0,
-    delta: Annotated[float, typer.Option(help="A chance, such as 1e-6.")] = 1e-6,
+    delta: Annotated[
+        float, typer.Option(help="Probability that the bound of epsilon fails, such as 1e-6.")
+    ] = 1e-6,
     catalogue: Annotated[
         Path | None,
         typer.Option(help="Public list of items with their metadata. Others are left out."),
     ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Fit private lists and write what a service needs: tacit.toml, the model, keys.
+    """Fit private lists and write the folder of a service: tacit.toml, model, keys.
 
     The keys are shown once. The operator's key administers; the other one is of a first person.
     """

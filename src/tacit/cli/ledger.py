@@ -74,7 +74,7 @@ def export(
 ) -> None:
     """Write the whole log with its hashes, for an auditor.
 
-    Answers are not in it, names are.
+    It contains names, but no stored responses.
     """
     if to is None and not as_json:
         raise ConfigError("Say where the log goes:  --to FILE, or --json for standard output.")

@@ -194,7 +194,7 @@ def backup(
 ) -> None:
     """Copy a ledger in a file while it is in use.
 
-    The copy holds what people said to the service. Only its owner can read it.
+    The copy holds data that people sent to the service. Only its owner can read it.
     """
     from tacit.ledger.backup import backup as copy
 

@@ -51,7 +51,7 @@ def recommend(
     ] = None,
     at: Annotated[
         datetime | None,
-        typer.Option("--as-of", help="What would leave at another time, UTC; nothing is kept."),
+        typer.Option("--as-of", help="What would be sent at another time, UTC; nothing is stored."),
     ] = None,
     show_release: Annotated[
         bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")

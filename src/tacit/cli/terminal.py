@@ -225,7 +225,7 @@ Plays = Annotated[
 ]
 Time = Annotated[str | None, typer.Option(help="Column of the time.")]
 Delimiter = Annotated[
-    str | None, typer.Option(help="One sign, 'tab' or '::'; sniffed if left out.")
+    str | None, typer.Option(help="One character, 'tab' or '::'; detected if left out.")
 ]
 Users = Annotated[Path | None, typer.Option(help="File of user attributes.")]
 Items = Annotated[

@@ -61,7 +61,7 @@ def create_app(
 
     app = FastAPI(
         title="tacit",
-        summary="Recommendations without telling.",
+        summary="Private recommendation.",
         description=READ,
         version=version("tacit-rec"),
         openapi_url="/api/openapi.json",

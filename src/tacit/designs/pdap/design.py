@@ -16,7 +16,7 @@ class CardSettings:
     """What the cards depend on, in a usual setting: four vendors, 20 videos each, two features,
     200,000 visits."""
 
-    epsilon: float = option("For one visit.")
+    epsilon: float = option("Epsilon of one visit.")
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds
     from tacit.designs.prec.planner import Forecast
 
-DELTA = "A chance, such as 1e-6."
+DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
 RADIUS = "Votes of a peer at most for objects that the client dislikes."
 TOGETHER = "Clients whom epsilon is for, all of them together."
@@ -43,8 +43,8 @@ class PlanSettings:
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Count the voters that p-REC needs.
 
-    And compute what it reveals about each of them: with a gate, whatever people do; without one, if
-    enough voters agree with the client in every round, which nobody can check.
+    Also computes what it reveals about each voter: with a gate, always; without one, if enough
+    voters agree with the client in every round, which nobody can check.
     """
     from tacit.designs.prec import planner
 
@@ -152,7 +152,7 @@ class ReplaySettings:
         "Most candidates in a round; default: as in VOTES.", default=None, least=2
     )
     epsilon: float | None = option(
-        "Nats for what --together clients see; inf: no privacy; default: 1, or what follows from "
+        "Epsilon for what --together clients see; inf: no privacy; default: 1, or computed from "
         "--peers.",
         default=None,
     )

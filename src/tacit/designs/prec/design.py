@@ -14,12 +14,14 @@ from tacit.privacy import Guarantee
 class CardSettings:
     """What the cards depend on."""
 
-    epsilon: float | None = option("For what --clients clients see.", default=None)
-    delta: float = option("A chance.", default=1e-6)
-    objects: int = option("Of a round.", default=2, least=2)
-    rounds: int = option("Of one client.", default=1000, least=1)
-    voters: int = option("A bound on them.", default=5000, least=1)
-    peers: int | None = option("Voters that the gate keeps, or that are promised.", default=None)
+    epsilon: float | None = option("Epsilon for what --clients clients see.", default=None)
+    delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
+    objects: int = option("Objects of a round.", default=2, least=2)
+    rounds: int = option("Rounds of one client.", default=1000, least=1)
+    voters: int = option("Largest number of voters.", default=5000, least=1)
+    peers: int | None = option(
+        "Voters that the gate requires, or that are assumed to agree.", default=None
+    )
     clients: int = option("Clients whom epsilon is for, all together.", default=1, least=1)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tacit.designs.private import Private
     from tacit.evaluation.lists import Contender
 
-EPSILON = "Nats for a person's whole profile; inf: no privacy."
-DELTA = "A chance, such as 1e-6."
+EPSILON = "Epsilon for a person's whole profile; inf: no privacy."
+DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
     "where there are any; '' for none."
 )
-SOURCES = "Domains that people are known from, with commas; default: all others."
+SOURCES = "Domains that people have rated in, with commas; default: all others."
 _PERIODS = ("day", "week", "month", "quarter", "year")
 
 
@@ -38,7 +38,7 @@ class FitSettings:
     features: tuple[str, ...] | None = option(FEATURES, default=None)
     from_domain: tuple[str, ...] | None = option(SOURCES, default=None, flag="--source")
     to_domain: tuple[str, ...] | None = option(
-        "Domains that lists are made in; default: one domain for all.",
+        "Domains of the items in lists; default: all items are one domain.",
         default=None,
         flag="--target",
     )
@@ -48,7 +48,9 @@ class FitSettings:
     like_at: float | None = option(
         "Least rating that is a like; default: 70 % of the scale.", default=None
     )
-    stars: bool = option("Release means of stars, too: 40 % of the budget.", default=False)
+    stars: bool = option(
+        "Also release mean stars, to predict stars: 40 % of the budget.", default=False
+    )
     catalogue: Path | None = option(
         "Public list of items with their metadata. Others are left out.", default=None
     )
@@ -154,27 +156,29 @@ class EvaluateSettings:
     """Of `tacit evaluate private`."""
 
     epsilon: tuple[float, ...] = option(
-        "Nats for a person's whole profile, with commas; inf: no noise.",
+        "Epsilon for a person's whole profile, with commas; inf: no noise.",
         default=(0.5, 1.0, 3.0, math.inf),
     )
     delta: float = option(DELTA, default=1e-6)
     features: tuple[str, ...] | None = option(FEATURES, default=None)
     from_domain: str | None = option(
-        "Domain that people are known from.", default=None, flag="--source"
+        "Domain that people have rated in.", default=None, flag="--source"
     )
-    to_domain: str | None = option("Domain that lists are made in.", default=None, flag="--target")
+    to_domain: str | None = option("Domain of the items in lists.", default=None, flag="--target")
     mode: str = option("'auto', 'taste' or 'top-items'.", default="auto")
-    stars: bool = option("Release means of stars, too; RMSE between domains.", default=False)
+    stars: bool = option(
+        "Also release mean stars, and measure RMSE between domains.", default=False
+    )
     seeds: int = option("How many splits, each with new noise.", default=6, least=1)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=1, least=0)
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Find held-out likes, privately and not.
+    """Measure lists with and without privacy.
 
-    'kept' is a contender's share of the gain over popularity that the best plain method has: EASE
-    in one domain, a ridge regression between two, its penalty chosen on the test people.
+    'kept' is a method's gain over popularity divided by that of a reference without privacy: EASE
+    in one domain, a ridge regression between two, with the penalty that is best on test people.
     """
     from tacit.evaluation.lists import evaluate_lists
 
@@ -246,7 +250,7 @@ class PlanSettings:
     people: int = option("People with rows.", least=2)
     items: int = option("Items that lists are made of.", least=2)
     epsilon: float = option(
-        "Nats for a person's whole profile, all releases together.", default=1.0
+        "Epsilon for a person's whole profile, all releases together.", default=1.0
     )
     delta: float = option(DELTA, default=1e-6)
     across: bool = option("Lists in one domain from rows in another.", default=False)

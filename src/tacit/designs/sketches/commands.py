@@ -51,7 +51,7 @@ class PlanSettings:
 
     items: int = option("Items of the catalogue.")
     rated: int = option("Items that a person has rated.")
-    epsilon: float = option("Nats for a whole report and the unit.")
+    epsilon: float = option("Epsilon of a whole report, for the unit.")
     clusters: int = option(CLUSTERS, default=2, least=2)
     eta: float = option("Chance that a label may be wrong.", default=0.1)
     unit: str = option(UNIT, default="user")
@@ -151,7 +151,7 @@ class SimulateSettings:
         "Items that a person rated; several with commas.", default=(20,)
     )
     epsilon: tuple[float, ...] = option(
-        "Nats for a report; several with commas; inf: no noise.", default=(1.0,)
+        "Epsilon of a report; several with commas; inf: no noise.", default=(1.0,)
     )
     method: tuple[str, ...] = option(
         "maxsense, multi-maxsense or pairwise-preference; several with commas.",

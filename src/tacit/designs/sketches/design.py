@@ -13,7 +13,7 @@ from tacit.privacy import Guarantee
 class CardSettings:
     """What the cards depend on: neither the number of items nor the size of sets."""
 
-    epsilon: float = option("For one report and the unit.")
+    epsilon: float = option("Epsilon of one report, for the unit.")
     method: str = option(
         "multi-maxsense (maxsense has 1 question), pairwise-preference or pairwise-rated.",
         default="multi-maxsense",

@@ -93,9 +93,9 @@ class FitSettings:
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
-    """Hide an attribute of the people who will ask.
+    """Fit a model for devices that hide an attribute.
 
-    What hides it is what their devices send.
+    Devices change and hold back ratings, so that what they send reveals less of it.
     """
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.privacy import figure

@@ -22,13 +22,15 @@ class FitSettings:
 
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
-    epsilon: float = option("Nats for a person's whole profile; inf: no privacy.")
+    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
     from_domain: tuple[str, ...] = option(
-        "Domains that people are known from, with commas; default: all others.",
+        "Domains that people have rated in, with commas; default: all others.",
         default=(),
         flag="--source",
     )
-    delta: float = option("A chance, such as 1e-6.", default=1e-6)
+    delta: float = option(
+        "Probability that the bound of epsilon fails, such as 1e-6.", default=1e-6
+    )
     variant: str = option(
         "'sound'; 'constant'; 'published', whose claims are refuted.", default="sound"
     )
@@ -45,7 +47,9 @@ class FitSettings:
     )
     alpha: float = option("How fast old ratings lose weight; 0: not at all.", default=0.0, least=0)
     features: tuple[str, ...] | None = option(FEATURES, default=None)
-    stars: bool = option("Release means of stars, too: 40 % of the budget.", default=False)
+    stars: bool = option(
+        "Also release mean stars, to predict stars: 40 % of the budget.", default=False
+    )
     catalogue: Path | None = option(
         "Public list of items: columns item, domain, title. Others are left out.", default=None
     )
@@ -54,8 +58,8 @@ class FitSettings:
 def fit(settings: FitSettings, run: Run) -> Result:
     """Recommend, privately, in a domain new to a person.
 
-    The sound variant is the design private, from domain to domain; features and stars are its own.
-    k, extender-k, significance and alpha are of the paper's mechanisms: published and constant.
+    The sound variant is the design private, from domain to domain; features and stars are for it.
+    k, extender-k, significance and alpha are for the variants published and constant only.
     """
     from tacit.designs.xmap.model import XMap
 

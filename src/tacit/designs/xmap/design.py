@@ -15,8 +15,8 @@ from tacit.privacy import Guarantee
 class CardSettings:
     """What the cards depend on."""
 
-    epsilon: float = option("For a person's whole profile; inf: no privacy.")
-    delta: float = option("A chance.", default=1e-6)
+    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
+    delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 

@@ -34,14 +34,14 @@ class SimulateSettings:
     arrivals: int = option("Visits of each vendor's users.", default=5_000, least=2)
     dimensions: int = option("Features of a context.", default=2, least=1)
     epsilon: tuple[float, ...] = option(
-        "Nats for a visit; several with commas; inf: no noise.", default=(1.0,)
+        "Epsilon of a visit; several with commas; inf: no noise.", default=(1.0,)
     )
     policies: tuple[str, ...] = option(
         "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, "
         "private-linucb, uniform.",
         default=("cap", "dup", "dap", "p-dap", "gp-dap", "sound-joint", "uniform"),
     )
-    seeds: int = option("Worlds, one after the other.", default=3, least=1)
+    seeds: int = option("How many generated data sets.", default=3, least=1)
     lipschitz: float = option(
         "L: how steeply clicks change with the context; policies know it.", default=1.0
     )

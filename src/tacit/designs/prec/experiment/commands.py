@@ -50,16 +50,16 @@ class SimulateSettings:
         default="planted",
     )
     rounds: tuple[int, ...] = option("Several with commas: the first is the base.", default=(1000,))
-    objects: int = option("Of each round.", default=2, least=2)
+    objects: int = option("Objects of each round.", default=2, least=2)
     voters: tuple[int, ...] = option("Several with commas.", default=(1000,))
     peers: tuple[int, ...] = option(
         "Voters who agree with the client; several with commas.", default=(300,)
     )
     diversity: int = option(DIVERSITY, default=0, least=0)
     radius: int = option(RADIUS, default=0, least=0)
-    epsilon: tuple[float, ...] = option("Nats; several with commas.", default=(1.0,))
+    epsilon: tuple[float, ...] = option("Epsilon; several with commas.", default=(1.0,))
     delta: float = option(DELTA, default=1e-6)
-    clients: int = option("Of one taste, on the same votes.", default=1, least=1)
+    clients: int = option("Clients with the same taste.", default=1, least=1)
     together: int = option(TOGETHER, default=1, least=1)
     method: tuple[str, ...] = option(METHOD, default=())
     seeds: int = option("How many runs of each.", default=5, least=1)
@@ -170,7 +170,7 @@ class EvaluateSettings:
     rated_by: int = option("Only items with at least this many ratings.", default=50, least=1)
     liked_from: float = option("This many stars or more are a like.", default=4.0)
     clients: int = option("People served, who do not vote.", default=64, least=1)
-    epsilon: float = option("Nats for each client's view.", default=1.0)
+    epsilon: float = option("Epsilon for each client's view.", default=1.0)
     delta: float = option(DELTA, default=1e-6)
     diversity: int = option(DIVERSITY, default=0, least=0)
     radius: tuple[int, ...] = option("Disliked objects a peer votes for; commas.", default=(0,))
@@ -183,7 +183,7 @@ class EvaluateSettings:
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """Recommend from other people's votes.
 
-    Items come up in the order of time, a few a round; each voter votes for the one they gave most
+    Rounds are made of items in order of time; each voter votes for the item to which they gave most
     stars. Clients take part where they rated all items of a round, and liked some but not all.
     """
     from tacit.designs.prec.experiment.stream import evaluate_stream, steps, stream_points

@@ -20,7 +20,9 @@ class EvaluateSettings:
         "Sizes of populations; the planner's own number is added.",
         default=(1_000, 10_000, 100_000, 1_000_000, 10_000_000),
     )
-    epsilon: tuple[float, ...] = option("Nats for a report, with commas.", default=(1.0, math.inf))
+    epsilon: tuple[float, ...] = option(
+        "Epsilon of a report, with commas.", default=(1.0, math.inf)
+    )
     rated: int = option(
         "Items a person is assumed to have rated; caps their likes.", default=50, least=1
     )

@@ -23,7 +23,7 @@ VARIANT = "'sound', or 'published' as the paper prints it."
 FOLDS = "Folds by person."
 PROFILES = "What describes an item: latent, features (genres, year) or both."
 FACTORS = "Length of an item profile."
-DISCLOSED = "Nats per training person for the public item tables; inf: exact."
+DISCLOSED = "Epsilon for each training person in the public item tables; inf: exact."
 CONTRIBUTIONS = "Ratings a person counts with, if that epsilon is finite."
 SECOND_ORDER = "'off', or 'taste': experimental chances that depend on taste."
 

@@ -33,7 +33,7 @@ _LEGEND = (
 class EvaluateSettings:
     """Of `tacit evaluate xmap`."""
 
-    from_domain: str = option("Domain that people are known from.", flag="--source")
+    from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
     k: tuple[int, ...] = option("Numbers of neighbours, with commas.", default=(10, 20, 50))
     overlap: tuple[float, ...] = option(
@@ -47,14 +47,16 @@ class EvaluateSettings:
         "Of X-Map: sound, published, constant; with commas.", default=()
     )
     epsilon: tuple[float, ...] = option(
-        "Nats for a person's whole profile, with commas.", default=(1.0,)
+        "Epsilon for a person's whole profile, with commas.", default=(1.0,)
     )
     delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
     surface: tuple[float, ...] = option(
         "Budgets of the published variant: every pair is measured.", default=()
     )
     features: tuple[str, ...] | None = option(FEATURES, default=None)
-    stars: bool = option("The sound variant releases means of stars, too.", default=False)
+    stars: bool = option(
+        "The sound variant also releases mean stars, to predict stars.", default=False
+    )
     share: float = option("Share of the people in both who are tested.", default=0.2)
     seeds: int = option("How many splits.", default=5, least=1)
     report: Path | None = option(REPORT, default=None, writes=True)
