@@ -8,16 +8,23 @@ the guarantee states it. Two events that are equal cost the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import isfinite
 
 from tacit.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events. Accountants know the classes of this file and refuse any other."""
+    """Base of all events. Accountants know the classes of this file and refuse any other.
+
+    Fields of one name mean the same in every event, and are checked alike.
+    """
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check(type(self).__name__, each.name, getattr(self, each.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +37,12 @@ class RandomizedResponse(Event):
     categories: int
     truth: float
 
-    def __post_init__(self) -> None:
-        _whole(self, "categories", least=2)
-        _number(self, "truth")
-        if not 0 <= self.truth <= 1:
-            raise ConfigError(
-                f"RandomizedResponse: truth is a chance, between 0 and 1; got {self.truth}."
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class Laplace(Event):
     """Laplace noise. noise_multiplier: scale / L1 sensitivity (Dwork et al., 2006)."""
 
     noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        _positive(self, "noise_multiplier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +54,6 @@ class DiscreteLaplace(Event):
 
     noise_multiplier: float
 
-    def __post_init__(self) -> None:
-        _positive(self, "noise_multiplier")
-
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(Event):
@@ -70,9 +63,6 @@ class Gaussian(Event):
     """
 
     noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        _positive(self, "noise_multiplier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +76,6 @@ class DiscreteGaussian(Event):
 
     noise_multiplier: float
     steps: int | None = None
-
-    def __post_init__(self) -> None:
-        _positive(self, "noise_multiplier")
-        if self.steps is not None:
-            _whole(self, "steps", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +91,6 @@ class DiscreteGaussianVector(Event):
     sigma: float
     entries: int
 
-    def __post_init__(self) -> None:
-        _positive(self, "noise_multiplier")
-        _positive(self, "sigma")
-        _whole(self, "entries", least=1)
-
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Event):
@@ -124,10 +104,6 @@ class Exponential(Event):
     epsilon: float
     permute_and_flip: bool = False
 
-    def __post_init__(self) -> None:
-        _positive(self, "epsilon")
-        _flag(self, "permute_and_flip")
-
 
 @dataclass(frozen=True, slots=True)
 class TopK(Event):
@@ -139,11 +115,6 @@ class TopK(Event):
     k: int
     epsilon: float
     permute_and_flip: bool = False
-
-    def __post_init__(self) -> None:
-        _whole(self, "k", least=1)
-        _positive(self, "epsilon")
-        _flag(self, "permute_and_flip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +131,6 @@ class Tree(Event):
     noise_multiplier: float
     gaussian: bool = False
 
-    def __post_init__(self) -> None:
-        _whole(self, "levels", least=1)
-        _positive(self, "noise_multiplier")
-        _flag(self, "gaussian")
-
 
 @dataclass(frozen=True, slots=True)
 class Gate(Event):
@@ -174,9 +140,6 @@ class Gate(Event):
     """
 
     epsilon: float
-
-    def __post_init__(self) -> None:
-        _positive(self, "epsilon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +152,6 @@ class SmoothSensitivity(Event):
 
     epsilon: float
     delta: float
-
-    def __post_init__(self) -> None:
-        _positive(self, "epsilon")
-        _positive(self, "delta")
-        if self.delta >= 1:
-            raise ConfigError(f"SmoothSensitivity: delta is below 1; got {self.delta}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,33 +206,28 @@ def check_count(count: int) -> None:
         raise ConfigError(f"An event happens a whole number of times, at least 1; got {count!r}.")
 
 
-def _whole(event: Event, name: str, *, least: int) -> None:
-    value = getattr(event, name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(
-            f"{type(event).__name__}: {name} is a whole number, at least {least}; got {value!r}."
-        )
+_WHOLE = {"categories": 2, "steps": 1, "entries": 1, "k": 1, "levels": 1}
+_POSITIVE = ("noise_multiplier", "sigma", "epsilon", "delta")
+_FLAGS = ("permute_and_flip", "gaussian")
 
 
-def _number(event: Event, name: str) -> None:
-    value = getattr(event, name)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise ConfigError(
-            f"{type(event).__name__}: {name} is a finite number; got {value!r}. "
-            "A release without noise is a NonPrivate() event."
-        )
-
-
-def _positive(event: Event, name: str) -> None:
-    _number(event, name)
-    value = getattr(event, name)
-    if value <= 0:
-        raise ConfigError(
-            f"{type(event).__name__}: {name} is above 0; got {value!r}. "
-            "A release without noise is a NonPrivate() event."
-        )
-
-
-def _flag(event: Event, name: str) -> None:
-    if not isinstance(getattr(event, name), bool):
-        raise ConfigError(f"{type(event).__name__}: {name} is True or False.")
+def _check(event: str, name: str, value: object) -> None:
+    """Refuse what a field of that name cannot be, in one sentence."""
+    if name in _WHOLE and not (name == "steps" and value is None):
+        least = _WHOLE[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ConfigError(
+                f"{event}: {name} is a whole number, at least {least}; got {value!r}."
+            )
+    elif name in _FLAGS and not isinstance(value, bool):
+        raise ConfigError(f"{event}: {name} is True or False.")
+    elif name in (*_POSITIVE, "truth"):
+        noise = "A release without noise is a NonPrivate() event."
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+            raise ConfigError(f"{event}: {name} is a finite number; got {value!r}. {noise}")
+        if name in _POSITIVE and value <= 0:
+            raise ConfigError(f"{event}: {name} is above 0; got {value!r}. {noise}")
+        if name == "delta" and value >= 1:
+            raise ConfigError(f"{event}: delta is below 1; got {value}.")
+        if name == "truth" and not 0 <= value <= 1:
+            raise ConfigError(f"{event}: truth is a chance, between 0 and 1; got {value}.")

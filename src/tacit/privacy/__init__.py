@@ -7,9 +7,11 @@ from tacit.privacy.guarantee import (
     Guarantee,
     Measurement,
     Trust,
+    control,
+    figure,
     refuted_first,
+    worst,
 )
-from tacit.privacy.panel import control, figure, worst
 
 __all__ = [
     "Adjacency",

@@ -12,9 +12,8 @@ import numpy as np
 from tacit.auditing.attacks.any_model.adapters import Adapted, adapt
 from tacit.auditing.attacks.any_model.attributes import attribute_of, attributes
 from tacit.auditing.attacks.any_model.canaries import one_run, reconstruction
-from tacit.auditing.attacks.any_model.game import CONFIDENCE, AttackRow, membership
+from tacit.auditing.attacks.any_model.game import CONFIDENCE, LISTS, SCORES, AttackRow, membership
 from tacit.auditing.attacks.any_model.game import members as of_members
-from tacit.auditing.attacks.any_model.probes import LISTS, SCORES
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 

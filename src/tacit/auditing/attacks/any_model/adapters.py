@@ -18,15 +18,12 @@ from importlib import import_module as _module
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.auditing.attacks.base import Floats, Ints
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, TacitError
 from tacit.recommenders.base import History
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Answers(Protocol):

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.any_model.adapters import Adapted, Answers, Floats
-from tacit.auditing.attacks.any_model.game import AttackRow, found_at
-from tacit.auditing.attacks.any_model.probes import LISTS, SCORES
-from tacit.auditing.attacks.base import Seen
+from tacit.auditing.attacks.any_model.adapters import Adapted, Answers
+from tacit.auditing.attacks.any_model.game import LISTS, SCORES, AttackRow, found_at
+from tacit.auditing.attacks.base import Floats, Seen
 from tacit.auditing.attacks.judging import pooled_ranks, simultaneous
 from tacit.auditing.attacks.panel import Panel, panel_names
 from tacit.data.ratings import Ratings

@@ -27,14 +27,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks.any_model.adapters import Adapted, Answers, Floats
-from tacit.auditing.attacks.any_model.game import CONFIDENCE, AttackRow, found_at, judged
-from tacit.auditing.attacks.any_model.probes import Person, people_of
+from tacit.auditing.attacks.any_model.adapters import Adapted, Answers
+from tacit.auditing.attacks.any_model.game import (
+    CONFIDENCE,
+    AttackRow,
+    Person,
+    found_at,
+    judged,
+    people_of,
+)
+from tacit.auditing.attacks.base import Floats, Ints
 from tacit.auditing.attacks.judging import auc, mean_interval
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
-Ints = NDArray[np.int64]
 Canaries = list[Ints]
 """Items of each."""
 FEW = 4

@@ -2,6 +2,10 @@
 
 Rule     Targets are in by a fair coin each, everybody else always. Shadow fits have each target in
          half of them; their coins are known. Victims' coins are guessed.
+Sees     what an account that holds half of a person's items sees of the other half. A place is
+         counted against the list of an account without ratings, from which the same items are left
+         out: what an item gains by being popular is no evidence. Where nobody else rated both
+         halves, the hidden one rises only if the person was there.
 Knows    everybody's ratings, and how the recommender is fitted. Not who of the targets was there.
 Source   Carlini, Chien, Nasr, Song, Terzis, Tramèr: Membership inference attacks from first
          principles (S&P 2022), the online attack; a target's two normal distributions share a
@@ -12,25 +16,85 @@ Source   Carlini, Chien, Nasr, Song, Terzis, Tramèr: Membership inference attac
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks.any_model.adapters import Adapted, Floats
-from tacit.auditing.attacks.any_model.probes import LISTS, Prober, people_of
+from tacit.auditing.attacks.any_model.adapters import Adapted, Answers
+from tacit.auditing.attacks.base import Floats, Ints
 from tacit.auditing.attacks.judging import auc, mean_interval
 from tacit.auditing.attacks.membership import guesses, least_epsilon
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
-Ints = NDArray[np.int64]
 Labels = NDArray[np.bool_]
+LISTS, SCORES = "lists", "predictions"
 SHARES = (0.05, 0.2, 0.5, 1.0)
 """Of the people who are guessed about; the bounds of all of them share the level."""
 CONFIDENCE = 0.95
 LEAST_LIKES = 4
+
+
+@dataclass(frozen=True)
+class Person:
+    """Two halves of what a person likes, and their stars by item number."""
+
+    halves: tuple[Ints, Ints]
+    stars: Mapping[int, float]
+
+
+def people_of(ratings: Ratings, numbers: Ints, seed: int) -> list[Person]:
+    """The people of these numbers; their likes are halved at random."""
+    found = []
+    for number in numbers.tolist():
+        rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
+        items = ratings.items[rows].astype(np.int64)
+        generator = np.random.default_rng((seed, 5, number))
+        mixed = generator.permutation(items[ratings.likes[rows]])
+        stars = dict(zip(items.tolist(), ratings.values[rows].tolist(), strict=True))
+        found.append(Person((mixed[::2], mixed[1::2]), stars))
+    return found
+
+
+class Prober:
+    """One fitted recommender, asked about people. length: of the lists."""
+
+    def __init__(self, answers: Answers, ids: Sequence[Any], length: int) -> None:
+        self.answers, self.ids, self.length = answers, ids, length
+        self._before = np.full(len(ids), len(ids), dtype=np.int64)
+        popular = answers.ranked({}, len(ids))
+        self._before[popular] = np.arange(len(popular))
+
+    def about(self, people: Sequence[Person], view: str) -> Floats:
+        """(people,) how much the hidden half is favoured, both halves in turn."""
+        one = self._by_list if view == LISTS else self._by_score
+        found = []
+        for each in people:
+            turns = (each.halves, each.halves[::-1])
+            favour = np.concatenate([one(each, known, hidden) for known, hidden in turns])
+            found.append(favour.mean() if favour.size else 0.0)
+        return np.array(found)
+
+    def _by_list(self, person: Person, known: Ints, hidden: Ints) -> Floats:
+        listed = self.answers.ranked(self._history(person, known), self.length)
+        after = np.full(len(self.ids), self.length, dtype=np.int64)
+        after[listed] = np.arange(len(listed))
+        ahead = np.sort(self._before[known])
+        places = self._before[hidden]
+        before = np.minimum(places - np.searchsorted(ahead, places), self.length)
+        gained: Floats = np.log1p(before) - np.log1p(after[hidden])
+        return gained
+
+    def _by_score(self, person: Person, known: Ints, hidden: Ints) -> Floats:
+        scores = self.answers.scores(self._history(person, known))
+        found: Floats = np.zeros(0) if scores is None else scores[hidden]
+        return found[np.isfinite(found)]
+
+    def _history(self, person: Person, known: Ints) -> dict[Any, float]:
+        return {self.ids[item]: person.stars[item] for item in known.tolist()}
 
 
 @dataclass(frozen=True)

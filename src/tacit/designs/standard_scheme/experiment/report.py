@@ -9,7 +9,7 @@ from typing import Any
 from tacit.designs.standard_scheme.experiment.table import HidingTable, TimeRow, WorstRow
 from tacit.evaluation.page import fill, flat, write_page
 from tacit.evaluation.result import Verdict
-from tacit.privacy.panel import SMALL
+from tacit.privacy.guarantee import SMALL
 
 NEAR = 0.06
 """An AUC this close to 0.5 counts as near guessing."""

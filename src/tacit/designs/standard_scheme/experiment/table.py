@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation.page import MixPoint
 from tacit.privacy import Measurement, figure
-from tacit.privacy.panel import PANEL, PERMUTED
+from tacit.privacy.guarantee import PANEL, PERMUTED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
