@@ -16,16 +16,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from tacit.accounting import events
 from tacit.accounting.base import Accountant, Price, Prices, check_delta, check_epsilon, summed
-from tacit.accounting.events import (
-    DiscreteGaussian,
-    DiscreteGaussianVector,
-    Event,
-    Gaussian,
-    NonPrivate,
-    PostProcessing,
-    Tree,
-)
+from tacit.accounting.events import Event
 from tacit.accounting.rounding import MARGIN, above
 from tacit.accounting.zcdp import ZCDPAccountant, root
 
@@ -41,12 +34,12 @@ _LEAST = 1e-300
 _LARGEST_EXPONENT = 700.0
 
 
-def _discrete(event: DiscreteGaussianVector) -> Price:
+def _discrete(event: events.DiscreteGaussianVector) -> Price:
     """Of the continuous part, whose variance is smaller by that of the rounding."""
     return _split(Fraction(event.noise_multiplier), Fraction(event.sigma))
 
 
-def _one_entry(event: DiscreteGaussian) -> Price:
+def _one_entry(event: events.DiscreteGaussian) -> Price:
     if event.steps is None:  # the grid is not known
         return math.inf
     noise = Fraction(event.noise_multiplier)
@@ -58,24 +51,24 @@ def _split(noise_multiplier: Fraction, sigma: Fraction) -> Price:
     return 1 / (noise_multiplier**2 * left) if left > 0 else math.inf
 
 
-def _tree(event: Tree) -> Price:
+def _tree(event: events.Tree) -> Price:
     return event.levels / Fraction(event.noise_multiplier) ** 2
 
 
 SQUARES: Prices = {
-    Gaussian: lambda event: 1 / Fraction(event.noise_multiplier) ** 2,
-    DiscreteGaussian: _one_entry,
-    DiscreteGaussianVector: _discrete,
-    Tree: _tree,
-    PostProcessing: lambda _: 0.0,
-    NonPrivate: lambda _: math.inf,
+    events.Gaussian: lambda event: 1 / Fraction(event.noise_multiplier) ** 2,
+    events.DiscreteGaussian: _one_entry,
+    events.DiscreteGaussianVector: _discrete,
+    events.Tree: _tree,
+    events.PostProcessing: lambda _: 0.0,
+    events.NonPrivate: lambda _: math.inf,
 }
 """mu^2 of one event, infinite where there is none. A Tree here has Gaussian noise."""
 
 _BESIDE: Prices = {
     **dict.fromkeys(SQUARES, lambda _: 0.0),
-    DiscreteGaussian: lambda _: PER_ENTRY,
-    DiscreteGaussianVector: lambda event: event.entries * Fraction(PER_ENTRY),
+    events.DiscreteGaussian: lambda _: PER_ENTRY,
+    events.DiscreteGaussianVector: lambda event: event.entries * Fraction(PER_ENTRY),
 }
 """What one event adds to delta, beside its mu."""
 
@@ -119,7 +112,7 @@ class GDPAccountant(Accountant):
         return other
 
     def _refusal(self, event: Event) -> str | None:
-        if type(event) in SQUARES and (type(event) is not Tree or event.gaussian):
+        if type(event) in SQUARES and (type(event) is not events.Tree or event.gaussian):
             return None
         return (
             f"The GDP accountant takes Gaussian noise alone, not {type(event).__name__}. The zCDP "

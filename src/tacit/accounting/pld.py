@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tacit.accounting import events
 from tacit.accounting.base import (
     Accountant,
     Prices,
@@ -25,23 +26,14 @@ from tacit.accounting.base import (
     no_price,
     summed,
 )
-from tacit.accounting.events import (
-    DiscreteGaussian,
-    DiscreteGaussianVector,
-    Event,
-    Gaussian,
-    Laplace,
-    RandomizedResponse,
-    SmoothSensitivity,
-    Tree,
-)
+from tacit.accounting.events import Event
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.pure import BasicAccountant, PureAccountant
 from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 
-_PRICES: Prices = {**PRICES, SmoothSensitivity: lambda event: event.epsilon**2 / 2}
+_PRICES: Prices = {**PRICES, events.SmoothSensitivity: lambda event: event.epsilon**2 / 2}
 """rho, or about as much: what is too large for a table."""
 
 _MOST_RHO = 50.0
@@ -127,9 +119,9 @@ class PLDAccountant(Accountant):
 
 def _has_distribution(event: Event) -> bool:
     """Whether one pair of neighbours is the worst, and its losses fit into a table."""
-    if isinstance(event, DiscreteGaussianVector):
+    if isinstance(event, events.DiscreteGaussianVector):
         return False
-    if not isinstance(event, DiscreteGaussian):
+    if not isinstance(event, events.DiscreteGaussian):
         return True
     return event.steps is not None and event.noise_multiplier * event.steps <= _FINEST_SIGMA
 
@@ -137,9 +129,9 @@ def _has_distribution(event: Event) -> bool:
 def _distribution(event: Event, times: int) -> Any:
     """Of `times` times the event."""
     pld, parameters = _library()
-    if isinstance(event, Gaussian):
+    if isinstance(event, events.Gaussian):
         return pld.from_gaussian_mechanism(event.noise_multiplier / math.sqrt(times))
-    if isinstance(event, DiscreteGaussian) and event.steps is not None:
+    if isinstance(event, events.DiscreteGaussian) and event.steps is not None:
         # Log-concave noise: the largest shift is the worst, in every order of releases.
         sigma = event.noise_multiplier * event.steps
         one = pld.from_discrete_gaussian_mechanism(
@@ -149,18 +141,18 @@ def _distribution(event: Event, times: int) -> Any:
             use_connect_dots=True,
         )
         return one.self_compose(times)
-    if isinstance(event, SmoothSensitivity):
+    if isinstance(event, events.SmoothSensitivity):
         return pld.from_privacy_parameters(parameters(event.epsilon, event.delta)).self_compose(
             times
         )
-    if isinstance(event, Tree):
+    if isinstance(event, events.Tree):
         node = event.noise_multiplier
         if event.gaussian:
             return pld.from_gaussian_mechanism(node / math.sqrt(event.levels * times))
         one, times = pld.from_privacy_parameters(parameters(1 / node, 0.0)), event.levels * times
-    elif isinstance(event, Laplace):
+    elif isinstance(event, events.Laplace):
         one = pld.from_laplace_mechanism(event.noise_multiplier)
-    elif isinstance(event, RandomizedResponse) and event.truth > 1 / event.categories:
+    elif isinstance(event, events.RandomizedResponse) and event.truth > 1 / event.categories:
         noise = (1 - event.truth) * event.categories / (event.categories - 1)
         one = pld.from_randomized_response(noise, event.categories)
     else:

@@ -11,27 +11,13 @@ import math
 from fractions import Fraction
 from typing import ClassVar
 
+from tacit.accounting import events
 from tacit.accounting.base import Accountant, Prices, check_delta, check_epsilon, no_price, summed
-from tacit.accounting.events import (
-    DiscreteGaussian,
-    DiscreteGaussianVector,
-    DiscreteLaplace,
-    Event,
-    Exponential,
-    Gate,
-    Gaussian,
-    Laplace,
-    NonPrivate,
-    PostProcessing,
-    RandomizedResponse,
-    SmoothSensitivity,
-    TopK,
-    Tree,
-)
+from tacit.accounting.events import Event
 from tacit.accounting.rounding import MARGIN, above, float_above
 
 
-def _response(event: RandomizedResponse) -> float:
+def _response(event: events.RandomizedResponse) -> float:
     """|ln(truth / chance of one other answer)|. Answering always or never in truth is no noise."""
     if event.truth in (0.0, 1.0):
         return math.inf
@@ -45,24 +31,24 @@ def _response(event: RandomizedResponse) -> float:
 
 
 PRICES: Prices = {
-    RandomizedResponse: _response,
-    Laplace: lambda event: 1 / Fraction(event.noise_multiplier),
-    DiscreteLaplace: lambda event: 1 / Fraction(event.noise_multiplier),
-    Exponential: lambda event: event.epsilon,
-    TopK: lambda event: event.k * Fraction(event.epsilon),
-    Tree: lambda event: event.levels / Fraction(event.noise_multiplier),
-    Gate: lambda event: event.epsilon,
-    PostProcessing: lambda _: 0.0,
-    NonPrivate: lambda _: math.inf,
+    events.RandomizedResponse: _response,
+    events.Laplace: lambda event: 1 / Fraction(event.noise_multiplier),
+    events.DiscreteLaplace: lambda event: 1 / Fraction(event.noise_multiplier),
+    events.Exponential: lambda event: event.epsilon,
+    events.TopK: lambda event: event.k * Fraction(event.epsilon),
+    events.Tree: lambda event: event.levels / Fraction(event.noise_multiplier),
+    events.Gate: lambda event: event.epsilon,
+    events.PostProcessing: lambda _: 0.0,
+    events.NonPrivate: lambda _: math.inf,
 }
 """Pure loss of one event, nats; a fraction is exact. A Tree here has Laplace noise."""
 
 
 def is_gaussian(event: Event) -> bool:
     """Whether its noise is Gaussian, which no pure epsilon bounds."""
-    if type(event) is Tree:
+    if type(event) is events.Tree:
         return event.gaussian
-    return type(event) in (Gaussian, DiscreteGaussian, DiscreteGaussianVector)
+    return type(event) in (events.Gaussian, events.DiscreteGaussian, events.DiscreteGaussianVector)
 
 
 class PureAccountant(Accountant):
@@ -91,7 +77,7 @@ class PureAccountant(Accountant):
         return min(1.0, above(-math.expm1(epsilon - total) / (1 + math.exp(-total))))
 
     def _refusal(self, event: Event) -> str | None:
-        if type(event) is SmoothSensitivity:
+        if type(event) is events.SmoothSensitivity:
             return (
                 "Noise by smooth sensitivity has no pure epsilon. Use the basic accountant or PLD, "
                 "and state a delta above 0."
@@ -104,11 +90,11 @@ class PureAccountant(Accountant):
         return None if type(event) in PRICES else no_price("pure", event)
 
 
-_EPSILONS: Prices = {**PRICES, SmoothSensitivity: lambda event: event.epsilon}
+_EPSILONS: Prices = {**PRICES, events.SmoothSensitivity: lambda event: event.epsilon}
 
 
 def _delta(event: Event) -> float:
-    return event.delta if isinstance(event, SmoothSensitivity) else 0.0
+    return event.delta if isinstance(event, events.SmoothSensitivity) else 0.0
 
 
 _DELTAS: Prices = dict.fromkeys(_EPSILONS, _delta)
@@ -135,7 +121,7 @@ class BasicAccountant(Accountant):
         return min(1.0, summed(self._counts.items(), _DELTAS))
 
     def _refusal(self, event: Event) -> str | None:
-        if type(event) is SmoothSensitivity:
+        if type(event) is events.SmoothSensitivity:
             return None
         if is_gaussian(event):
             return (

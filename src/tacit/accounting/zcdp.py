@@ -14,6 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
+from tacit.accounting import events
 from tacit.accounting.base import (
     Accountant,
     Price,
@@ -23,22 +24,7 @@ from tacit.accounting.base import (
     no_price,
     summed,
 )
-from tacit.accounting.events import (
-    DiscreteGaussian,
-    DiscreteGaussianVector,
-    DiscreteLaplace,
-    Event,
-    Exponential,
-    Gate,
-    Gaussian,
-    Laplace,
-    NonPrivate,
-    PostProcessing,
-    RandomizedResponse,
-    SmoothSensitivity,
-    TopK,
-    Tree,
-)
+from tacit.accounting.events import Event
 from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.rounding import MARGIN, above, float_above
 
@@ -62,13 +48,13 @@ def _gaussian(noise_multiplier: float) -> Fraction:
     return 1 / (2 * Fraction(noise_multiplier) ** 2)
 
 
-def _choice(event: Exponential | TopK) -> Fraction:
+def _choice(event: events.Exponential | events.TopK) -> Fraction:
     """One choice: its loss has a range of epsilon, and the bounded range makes it cheaper."""
     pure = Fraction(_pure(event.epsilon))
     return pure if event.permute_and_flip else min(pure, Fraction(event.epsilon) ** 2 / 8)
 
 
-def _tree(event: Tree) -> Price:
+def _tree(event: events.Tree) -> Price:
     """Each level is one release; the discrete Laplace price covers the continuous one too."""
     if event.gaussian:
         return event.levels * _gaussian(event.noise_multiplier)
@@ -80,18 +66,18 @@ def _float(price: Price) -> float:
 
 
 PRICES: Prices = {
-    RandomizedResponse: lambda event: _pure(PURE_PRICES[RandomizedResponse](event)),
-    Laplace: lambda event: _laplace(PURE_PRICES[Laplace](event)),
-    DiscreteLaplace: lambda event: _pure(PURE_PRICES[DiscreteLaplace](event)),
-    Gaussian: lambda event: _gaussian(event.noise_multiplier),
-    DiscreteGaussian: lambda event: _gaussian(event.noise_multiplier),
-    DiscreteGaussianVector: lambda event: _gaussian(event.noise_multiplier),
-    Exponential: _choice,
-    TopK: lambda event: event.k * _choice(event),
-    Tree: _tree,
-    Gate: lambda event: _pure(event.epsilon),
-    PostProcessing: lambda _: 0.0,
-    NonPrivate: lambda _: math.inf,
+    events.RandomizedResponse: lambda event: _pure(PURE_PRICES[events.RandomizedResponse](event)),
+    events.Laplace: lambda event: _laplace(PURE_PRICES[events.Laplace](event)),
+    events.DiscreteLaplace: lambda event: _pure(PURE_PRICES[events.DiscreteLaplace](event)),
+    events.Gaussian: lambda event: _gaussian(event.noise_multiplier),
+    events.DiscreteGaussian: lambda event: _gaussian(event.noise_multiplier),
+    events.DiscreteGaussianVector: lambda event: _gaussian(event.noise_multiplier),
+    events.Exponential: _choice,
+    events.TopK: lambda event: event.k * _choice(event),
+    events.Tree: _tree,
+    events.Gate: lambda event: _pure(event.epsilon),
+    events.PostProcessing: lambda _: 0.0,
+    events.NonPrivate: lambda _: math.inf,
 }
 """rho of one event, never below the exact one."""
 
@@ -115,7 +101,7 @@ class ZCDPAccountant(Accountant):
         return delta_of(self.rho, epsilon)
 
     def _refusal(self, event: Event) -> str | None:
-        if type(event) is SmoothSensitivity:
+        if type(event) is events.SmoothSensitivity:
             return (
                 "Noise by smooth sensitivity has no rho here. Use the basic accountant or PLD, and "
                 "state a delta above 0."

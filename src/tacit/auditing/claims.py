@@ -83,11 +83,6 @@ class Audit:
     pair: str
     pairs: tuple[Checked, ...]
 
-    @property
-    def tightness(self) -> float:
-        """The bound as a share of the claim."""
-        return self.lower_bound / self.epsilon
-
 
 def exceeds(epsilon: float, loss: float) -> bool:
     """Whether an exact loss is above the claim, by more than the rounding of floats."""

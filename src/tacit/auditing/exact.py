@@ -117,12 +117,6 @@ def response(truth: Fraction, categories: int = 2) -> float:
     return math.inf if lie == 0 else abs(log(truth / lie))
 
 
-def exponential(rate: float, a: Sequence[float], b: Sequence[float]) -> float:
-    """Exponential mechanism on two fixed score vectors; P(j) is proportional to e^(rate score)."""
-    sum_a, sum_b = (_log_sum([rate * score for score in scores]) for scores in (a, b))
-    return max(abs(rate * (one - other) - (sum_a - sum_b)) for one, other in zip(a, b, strict=True))
-
-
 def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> float:
     """Exponential mechanism, all neighbours whose scores lie at most `spread` sensitivities apart.
 
@@ -174,16 +168,6 @@ def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
     return found
 
 
-def laplace(distance: float, scale: float) -> float:
-    """Laplace noise, continuous or discrete: the L1 distance of two vectors over the scale."""
-    return math.inf if scale <= 0 and distance > 0 else distance / scale if distance else 0.0
-
-
-def tree(levels: int, bound: float, scale: float) -> float:
-    """Binary tree counter: one step's value lies in one node per level."""
-    return laplace(levels * bound, scale)
-
-
 def gate(
     counts: Sequence[int], threshold: int, threshold_scale: float, count_scale: float
 ) -> dict[Hashable, float]:
@@ -214,8 +198,3 @@ def _at_least(k: int, scale: float) -> float:
     if k <= 0:
         return 1 - math.exp((k - 1) / scale) / (1 + step)
     return math.exp(-k / scale) / (1 + step)
-
-
-def _log_sum(exponents: list[float]) -> float:
-    top = max(exponents)
-    return top + math.log(sum(math.exp(value - top) for value in exponents))

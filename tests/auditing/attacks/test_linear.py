@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
@@ -45,7 +46,7 @@ def test_logistic_regression_is_scikit_learns(stars):
     theirs = SklearnLogisticRegression(C=ours.chosen_strength, max_iter=1000).fit(ratings, labels)
     np.testing.assert_allclose(ours.score(ratings), theirs.decision_function(ratings), atol=1e-2)
     np.testing.assert_allclose(
-        ours.probability(ratings), theirs.predict_proba(ratings)[:, 1], atol=1e-2
+        expit(ours.score(ratings)), theirs.predict_proba(ratings)[:, 1], atol=1e-2
     )
 
 
@@ -64,7 +65,7 @@ def test_belief_is_calibrated(stars):
     """
     ratings, labels = stars
     attack = LogisticRegression().fit(ratings[:400], labels[:400])
-    belief = attack.probability(ratings[400:])
+    belief = expit(attack.score(ratings[400:]))
     assert np.mean(belief) == pytest.approx(np.mean(labels[400:]), abs=0.1)
     assert np.all((belief > 0) & (belief < 1))
 

@@ -235,15 +235,3 @@ class OneVersusRest:
                 fix="Use fewer folds, or more people.",
             )
         return areas
-
-
-def one_vs_rest_auc(
-    make: Callable[[], AttributeAttack],
-    train: sparse.csr_array,
-    labels: Column,
-    test: sparse.csr_array,
-    test_labels: Column,
-    values: Sequence[Any],
-) -> float:
-    """Fit on `train`, judge on `test`: the plain AUC of two values, the macro average of more."""
-    return OneVersusRest(make, values).fit(train, labels).auc(test, test_labels)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 
 from tacit.auditing.attacks.base import (
     Floats,
@@ -127,11 +126,6 @@ class LogisticRegression(_Penalised):
     """Logistic regression with a squared penalty."""
 
     name = "logistic-regression"
-
-    def probability(self, ratings: sparse.csr_array) -> Floats:
-        """(n_users,) the attacker's belief that the label is 1, from 0 to 1."""
-        belief: Floats = expit(self.score(ratings))
-        return belief
 
     def _classifier(self) -> Any:
         from sklearn.linear_model import LogisticRegression as Classifier
