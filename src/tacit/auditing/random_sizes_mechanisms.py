@@ -13,7 +13,7 @@ from tacit.auditing.output_distributions import law
 from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
 from tacit.auditing.rules import FirstPast, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves, tapped
-from tacit.auditing.shipped_streams import _scales
+from tacit.auditing.shipped_streams import first_stop, gate_scales, one_by_one
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
@@ -140,14 +140,8 @@ def tree(generator: Generator) -> float:
     b = a.copy()
     moved = 0 if generator.random() < 0.5 else int(generator.integers(length))
     a[moved], b[moved] = generator.choice([0, bound, bound], 2, replace=False)
-
-    def one_by_one(values: NDArray[np.float64]) -> list[int]:
-        run = counter.start()
-        return [run.add(int(value)) for value in values]
-
-    return laplace_loss(moves(counter if generator.random() < 0.5 else one_by_one, a, b)) / (
-        counter.epsilon
-    )
+    call = counter if generator.random() < 0.5 else one_by_one(counter)
+    return laplace_loss(moves(call, a, b)) / counter.epsilon
 
 
 def gate(generator: Generator) -> float:
@@ -160,14 +154,8 @@ def gate(generator: Generator) -> float:
         bool(generator.random() < 0.5),
         stops,
     )
-
-    def one_by_one(counts: NDArray[Any]) -> int:
-        run = made.start()
-        passed = (place for place, count in enumerate(counts) if run.stops_at(int(count)))
-        return next(passed, len(counts))
-
-    call = made if generator.random() < 0.5 else one_by_one
-    threshold_scale, count_scale = _scales(call, made, whole(generator, 1, 80))
+    call = made if generator.random() < 0.5 else first_stop(made)
+    threshold_scale, count_scale = gate_scales(call, made, whole(generator, 1, 80))
     if not (threshold_scale and count_scale):
         return math.inf
     rule = FirstPast(made.sensitivity, threshold_scale, count_scale, made.monotonic)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
-from tacit.auditing.bench import Pair, Subject
+from tacit.auditing.bench import Call, Pair, Subject
 from tacit.auditing.rules import Answered, Chosen, Together
 from tacit.auditing.sampler_spy import tapped
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
@@ -17,6 +17,7 @@ from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.topk import TopSelection
 
 Scores = list[float]
+Laws = list[Mapping[Hashable, exact.Chance]]
 
 
 def bit_release(epsilon: float) -> Subject:
@@ -86,67 +87,57 @@ def _response(
 
 
 def selection(epsilon: float) -> Subject:
-    def pair(
-        name: str,
-        a: Scores,
-        b: Scores,
-        *,
-        upper: float = 1,
-        monotonic: bool = False,
-        share: int = 20,
-    ) -> Pair:
-        choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
-        weights = [weights_of(choice, scores) for scores in (a, b)]
-        return Pair(
-            name,
-            choice,
-            np.array(a),
-            np.array(b),
-            exact.loss(*weights),
-            (shares_of(weights[0]), shares_of(weights[1])),
-            share=share,
-            at_once=True,
-            rule=Chosen(1, float(choice.rate), monotonic),
-        )
+    def laws(choice: Any, a: Scores, b: Scores) -> tuple[Call, Laws, float]:
+        return choice, [weights_of(choice, scores) for scores in (a, b)], float(choice.rate)
 
-    return _scored("selection", epsilon, pair, 4)
+    return _scored("selection", epsilon, Selection, laws, most=4, share=20)
 
 
 def noisy_max(epsilon: float) -> Subject:
-    def pair(
-        name: str,
-        a: Scores,
-        b: Scores,
-        *,
-        upper: float = 1,
-        monotonic: bool = False,
-        share: int = 2_000,
-    ) -> Pair:
-        choice = NoisyMax(epsilon, len(a), 1, 0, upper, 1, monotonic)
-        chosen = []
+    def laws(choice: Any, a: Scores, b: Scores) -> tuple[Call, Laws, float]:
+        chosen: Laws = []
         for scores in (a, b):
             with tapped() as heard:
                 choice(scores)
             (asked,) = heard
             chosen.append(exact.permute_and_flip(1 / asked.scale, asked.values[0].tolist()))
+        return lambda scores, _: choice(scores), chosen, 1 / asked.scale
+
+    return _scored("noisy-max", epsilon, NoisyMax, laws, most=150, share=2_000)
+
+
+def _scored(
+    mechanism: str, epsilon: float, kind: Any, laws: Callable[..., Any], *, most: int, share: int
+) -> Subject:
+    """laws(choice, a, b): how it is called, its exact chances or weights under both, its rate.
+
+    The first pair gets samples / most, the others samples / share.
+    """
+
+    def pair(
+        name: str,
+        a: Scores,
+        b: Scores,
+        upper: float = 1,
+        monotonic: bool = False,
+        every: int = share,
+    ) -> Pair:
+        choice = kind(epsilon, len(a), 1, 0, upper, 1, monotonic)
+        call, weights, rate = laws(choice, a, b)
         return Pair(
             name,
-            lambda scores, _: choice(scores),
+            call,
             np.array(a),
             np.array(b),
-            exact.loss(*chosen),
-            (chosen[0], chosen[1]),
-            share=share,
+            exact.loss(*weights),
+            (shares_of(weights[0]), shares_of(weights[1])),
+            share=every,
             at_once=True,
-            rule=Chosen(1, 1 / asked.scale, monotonic),
+            rule=Chosen(1, rate, monotonic),
         )
 
-    return _scored("noisy-max", epsilon, pair, 150)
-
-
-def _scored(mechanism: str, epsilon: float, pair: Callable[..., Pair], share: int) -> Subject:
     pairs = (
-        pair("ten candidates, one up", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, share=share),
+        pair("ten candidates, one up", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, every=most),
         pair("two candidates, crossing", [1.0, 0.0], [0.0, 1.0]),
         pair("four candidates, one up", [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]),
         pair("ties", [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),
@@ -197,9 +188,10 @@ def weights_of(choice: Selection, scores: Scores) -> dict[Hashable, int]:
     return dict(enumerate(choice.weights(scores).tolist()))
 
 
-def shares_of(weights: Mapping[Hashable, int]) -> dict[Hashable, float]:
+def shares_of(weights: Mapping[Hashable, exact.Chance]) -> dict[Hashable, float]:
+    """Weights as chances."""
     whole = sum(weights.values())
-    return {candidate: weight / whole for candidate, weight in weights.items()}
+    return {candidate: float(weight / whole) for candidate, weight in weights.items()}
 
 
 def _named(chosen: Hashable, places: NDArray[Any]) -> int:

@@ -29,7 +29,8 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 DELTA = 1e-5
 _RARE, _THRESHOLDS = 1e-8, 300
 
-Numbers = Sequence[float] | Sequence[Sequence[float]]
+Numbers = Sequence[Any]
+"""Of numbers, or of rows of numbers."""
 
 
 def laplace_pair(
@@ -133,18 +134,16 @@ def thinned(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[Chances, Ch
     return {k: float(p[k]) for k in few}, {k: float(q[k]) for k in few}
 
 
+def _on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:
+    """Of numbers from -8 to 8; the sensitivity is 1 if no other is given."""
+    usual = {"sensitivity": 1.0, "lower": -8, "upper": 8, "resolution": step}
+    return kind(noise, **(usual | settings))
+
+
 def laplace_release(epsilon: float) -> Subject:
-    def pair(
-        name: str,
-        a: list[float],
-        b: list[float],
-        share: int = 200,
-        sensitivity: float = 1.0,
-        resolution: float = 1.0,
-        changes: int = 1,
-    ) -> Pair:
-        release = LaplaceRelease(epsilon, sensitivity, -8, 8, resolution, changes)
-        distance = release.grid.distance(sensitivity, changes)
+    def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
+        release = _on_grid(LaplaceRelease, epsilon, 1.0, settings)
+        distance = release.grid.distance(release.sensitivity, release.changes)
         return laplace_pair(name, release, a, b, distance=distance, share=share, at_once=True)
 
     pairs = (
@@ -161,16 +160,8 @@ def laplace_release(epsilon: float) -> Subject:
 
 
 def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
-    def pair(
-        name: str,
-        a: list[float],
-        b: list[float],
-        share: int = 200,
-        sensitivity: float = 1.0,
-        resolution: float = 2.0**-8,
-        changes: int = 1,
-    ) -> Pair:
-        release = GaussianRelease(noise_multiplier, sensitivity, -8, 8, resolution, changes)
+    def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
+        release = _on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
         return gaussian_pair(name, release, a, b, share=share, at_once=True)
 
     pairs = (
@@ -183,32 +174,18 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
         pair("four round down", [0.99] * 4, [1.0] * 4, sensitivity=0.02, resolution=1.0, changes=4),
     )
     claim = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
-    return Subject(
-        "gaussian",
-        "number",
-        "as far apart as the sensitivity",
-        claim.epsilon(DELTA),
-        pairs,
-        delta=DELTA,
-    )
+    adjacent = "as far apart as the sensitivity"
+    return Subject("gaussian", "number", adjacent, claim.epsilon(DELTA), pairs, delta=DELTA)
 
 
 _JUST_BELOW = math.sqrt(6)  # as a float: squared it is a trifle less than 6, so 5 whole squares fit
+_COARSE = 2.0**-3  # a grid on which the exact sum over integers stays short
 
 
 def gram_release(noise_multiplier: float = 1.0) -> Subject:
-    def pair(
-        name: str,
-        a: list[list[float]],
-        b: list[list[float]],
-        share: int = 1_000,
-        items: int = 2,
-        norm: float = 1.0,
-        resolution: float = 2.0**-3,
-        replace: bool = False,
-    ) -> Pair:
-        # A coarse grid, so that the exact sum over integers stays short.
-        release = GramRelease(noise_multiplier, items, norm, resolution, replace)
+    def pair(name: str, a: Numbers, b: Numbers, share: int = 1_000, **settings: Any) -> Pair:
+        usual = {"items": 2, "resolution": _COARSE}
+        release = GramRelease(noise_multiplier, **(usual | settings))
         return gaussian_pair(name, release, a, b, share=share)
 
     half = math.sqrt(0.5)
@@ -230,16 +207,10 @@ def gram_release(noise_multiplier: float = 1.0) -> Subject:
 def sum_release(noise_multiplier: float = 1.0) -> Subject:
     """Inputs are (people, rows, width); who contributes nothing at all is not there."""
 
-    def pair(
-        name: str,
-        a: list[Any],
-        b: list[Any],
-        share: int = 1_000,
-        norm: float = 1.0,
-        resolution: float = 2.0**-3,
-    ) -> Pair:
+    def pair(name: str, a: list[Any], b: list[Any], share: int = 1_000, **settings: Any) -> Pair:
         _, rows, width = np.array(a).shape
-        release = SumRelease(noise_multiplier, rows, width, norm, resolution)
+        usual = {"rows": rows, "width": width, "resolution": _COARSE}
+        release = SumRelease(noise_multiplier, **(usual | settings))
         return gaussian_pair(name, lambda table: release(_blocks(table)), a, b, share=share)
 
     someone, nobody = [[0.5], [-0.5]], [[0], [0]]

@@ -20,6 +20,27 @@ from tacit.mechanisms.tree import TreeCounter
 Steps = list[int]
 
 
+def one_by_one(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
+    """The counter as a stream."""
+
+    def totals(values: NDArray[Any]) -> ArrayLike:
+        run = counter.start()
+        return [run.add(value) for value in values]
+
+    return totals
+
+
+def first_stop(gate: ThresholdGate) -> Callable[[NDArray[Any]], int]:
+    """The gate as a stream: how many counts pass."""
+
+    def passed(counts: NDArray[Any]) -> int:
+        run = gate.start()
+        stops = (place for place, count in enumerate(counts) if run.stops_at(count))
+        return next(stops, len(counts))
+
+    return passed
+
+
 def tree_counter(epsilon: float) -> Subject:
     def pair(
         name: str,
@@ -31,16 +52,11 @@ def tree_counter(epsilon: float) -> Subject:
         untapped: bool = False,
     ) -> Pair:
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
-
-        def one_by_one(values: NDArray[Any]) -> ArrayLike:
-            run = counter.start()
-            return [run.add(value) for value in values]
-
         return laplace_pair(
             name,
-            one_by_one if stream else counter,
-            [float(value) for value in a],
-            [float(value) for value in b],
+            one_by_one(counter) if stream else counter,
+            a,
+            b,
             distance=counter.levels * bound,
             share=share,
             untapped=untapped,
@@ -116,14 +132,8 @@ def gate_pair(
     watched: of a stream, whether its draws are compared: only where neither input stops it, for a
     gate that is shut draws no more.
     """
-
-    def one_by_one(counts: NDArray[Any]) -> int:
-        run = gate.start()
-        stops = (place for place, count in enumerate(counts) if run.stops_at(count))
-        return next(stops, len(counts))
-
-    call: Callable[[NDArray[Any]], int] = one_by_one if stream else gate
-    threshold_scale, count_scale = _scales(call, gate, len(a))
+    call: Callable[[NDArray[Any]], int] = first_stop(gate) if stream else gate
+    threshold_scale, count_scale = gate_scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
     stopping = [
         exact.gate(
@@ -147,7 +157,7 @@ def gate_pair(
     )
 
 
-def _scales(
+def gate_scales(
     call: Callable[[NDArray[Any]], int], gate: ThresholdGate, length: int
 ) -> tuple[float, float]:
     """Of the noise on the threshold and of that on every count; 0 where one of them is missing.

@@ -10,15 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
-from typing import Protocol
+from typing import Any
 
-from tacit.accounting import (
-    BasicAccountant,
-    Event,
-    GDPAccountant,
-    PureAccountant,
-    smallest_noise,
-)
+from tacit.accounting import BasicAccountant, GDPAccountant, PureAccountant, smallest_noise
 from tacit.errors import ConfigError
 from tacit.mechanisms.cosine import CosineRelease, SmoothCosineRelease
 from tacit.mechanisms.gaussian import GaussianRelease
@@ -53,11 +47,6 @@ _RATING = Adjacency("rating", "add or remove")
 _STEP = Adjacency("reward", "replace")
 
 
-class _Mechanism(Protocol):
-    @property
-    def event(self) -> Event: ...
-
-
 @dataclass(frozen=True)
 class _Terms:
     """What is specific to one mechanism.
@@ -67,7 +56,7 @@ class _Terms:
     parameters: those that `build` takes, in words.
     """
 
-    build: Callable[..., _Mechanism]
+    build: Callable[..., Any]
     released: str
     adjacency: Adjacency
     parameters: str
@@ -77,14 +66,26 @@ class _Terms:
     gaussian: bool = False
     smooth: bool = False
 
-    @property
-    def local(self) -> bool:
-        return self.adjacency == _ANSWER
 
-
-_SCORES = "1000 candidates, scores from 0 to 65536, all fixed and public"
-_ONE_SCORE = "one person moves each candidate's score by at most 1"
-_SECRET_SCORES = "the scores themselves, which must not be released"
+_NO_LIMIT = "your other answers; which question was asked, or that you answered at all"
+_COUNTS = (
+    "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
+    "one rating moves one entry of the array, by at most 1",
+    "a whole person with several ratings; the length of the array and where it came from",
+)
+_ON_COUNTS = {"sensitivity": 1, "lower": 0, "upper": 1 << 20, "resolution": 1}
+_SCORES = (
+    "1000 candidates, scores from 0 to 65536, all fixed and public",
+    "one person moves each candidate's score by at most 1",
+    "the scores themselves, which must not be released",
+)
+_ON_SCORES = (1000, 1, 0, 1 << 16, 1)  # candidates, sensitivity, bounds, resolution
+_CHARGED = (
+    "no sensitivity is required: ratings are clamped; a person is charged for every cosine that "
+    "their ratings are in"
+)
+_CLAMPED = (_CHARGED, "centring by anything but the person's own or a public mean")
+_SMOOTH = "Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)"
 
 _TERMS: Mapping[str, _Terms] = {
     "bit-release": _Terms(
@@ -93,7 +94,7 @@ _TERMS: Mapping[str, _Terms] = {
         _ANSWER,
         "none but epsilon",
         "no sensitivity is required: any two values of the bit may be neighbours",
-        "your other answers; which question was asked, or that you answered at all",
+        _NO_LIMIT,
         (_WARNER, _EXTREMAL),
     ),
     "kary-response": _Terms(
@@ -102,16 +103,14 @@ _TERMS: Mapping[str, _Terms] = {
         _ANSWER,
         "10 answers to choose from, given by the question",
         "no sensitivity is required: any two answers may be neighbours",
-        "your other answers; which question was asked, or that you answered at all",
+        _NO_LIMIT,
         (_WARNER, _EXTREMAL),
     ),
     "laplace": _Terms(
-        lambda epsilon: LaplaceRelease(epsilon, 1, lower=0, upper=1 << 20, resolution=1),
+        lambda epsilon: LaplaceRelease(epsilon, **_ON_COUNTS),
         "one array of numbers",
         _RATING,
-        "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
-        "one rating moves one entry of the array, by at most 1",
-        "a whole person with several ratings; the length of the array and where it came from",
+        *_COUNTS,
         (
             "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
             "Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing (STOC 2009)",
@@ -119,34 +118,26 @@ _TERMS: Mapping[str, _Terms] = {
         ),
     ),
     "gaussian": _Terms(
-        lambda noise: GaussianRelease(noise, 1, lower=0, upper=1 << 20, resolution=1),
+        lambda noise: GaussianRelease(noise, **_ON_COUNTS),
         "one array of numbers",
         _RATING,
-        "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
-        "one rating moves one entry of the array, by at most 1",
-        "a whole person with several ratings; the length of the array and where it came from",
+        *_COUNTS,
         _GAUSSIAN,
         gaussian=True,
     ),
     "selection": _Terms(
-        lambda epsilon: Selection(epsilon, 1000, 1, lower=0, upper=1 << 16, resolution=1),
+        lambda epsilon: Selection(epsilon, *_ON_SCORES),
         "one choice",
         _PERSON,
-        _SCORES,
-        _ONE_SCORE,
-        _SECRET_SCORES,
+        *_SCORES,
         (_MCSHERRY,),
     ),
     "top-selection": _Terms(
-        lambda epsilon: TopSelection(
-            _PLACES,
-            Selection(epsilon / _PLACES, 1000, 1, lower=0, upper=1 << 16, resolution=1),
-        ),
+        lambda epsilon: TopSelection(_PLACES, Selection(epsilon / _PLACES, *_ON_SCORES)),
         "one ordered list",
         _PERSON,
-        f"a list of {_PLACES}, epsilon / {_PLACES} for each place; {_SCORES}",
-        _ONE_SCORE,
-        _SECRET_SCORES,
+        f"a list of {_PLACES}, epsilon / {_PLACES} for each place; {_SCORES[0]}",
+        *_SCORES[1:],
         (
             _MCSHERRY,
             "Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns (KDD 2010)",
@@ -154,12 +145,10 @@ _TERMS: Mapping[str, _Terms] = {
         ),
     ),
     "noisy-max": _Terms(
-        lambda epsilon: NoisyMax(epsilon, 1000, 1, lower=0, upper=1 << 16, resolution=1),
+        lambda epsilon: NoisyMax(epsilon, *_ON_SCORES),
         "one choice",
         _PERSON,
-        _SCORES,
-        _ONE_SCORE,
-        _SECRET_SCORES,
+        *_SCORES,
         (
             "McKenna, Sheldon: Permute-and-flip (NeurIPS 2020)",
             "Ding et al.: Permute-and-flip is report-noisy-max with exponential noise (2021)",
@@ -199,10 +188,7 @@ _TERMS: Mapping[str, _Terms] = {
         "1000 items, rows of length at most 1 in steps of 1/1024",
         "no sensitivity is required: each person's row is clipped here",
         "earlier processing of rows, unless it used that person's row and public values alone",
-        (
-            "Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)",
-            *_GAUSSIAN,
-        ),
+        ("Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)", *_GAUSSIAN),
         gaussian=True,
     ),
     "sums": _Terms(
@@ -223,23 +209,16 @@ _TERMS: Mapping[str, _Terms] = {
         "one cosine of two items",
         _PERSON,
         "ratings in whole steps from -4 to 4 around a mean, cosines in steps of 1/500",
-        "no sensitivity is required: ratings are clamped; a person is charged for every cosine "
-        "that their ratings are in",
-        "centring by anything but the person's own or a public mean",
-        (
-            "Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)",
-            "Asi, Duchi: Instance-optimality in differential privacy (NeurIPS 2020)",
-        ),
+        *_CLAMPED,
+        (_SMOOTH, "Asi, Duchi: Instance-optimality in differential privacy (NeurIPS 2020)"),
     ),
     "smooth-cosine": _Terms(
         lambda epsilon, delta: SmoothCosineRelease(epsilon, delta, bound=4),
         "one cosine of two items",
         _PERSON,
         "ratings in whole steps from -4 to 4 around a mean, noise in steps of 2^-20",
-        "no sensitivity is required: ratings are clamped; a person is charged for every cosine "
-        "that their ratings are in",
-        "centring by anything but the person's own or a public mean",
-        ("Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)", _SAMPLER),
+        *_CLAMPED,
+        (_SMOOTH, _SAMPLER),
         smooth=True,
     ),
 }
@@ -264,29 +243,22 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     if not (terms.gaussian or terms.smooth):
         if delta is not None:
             raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
-        return _card(name, terms, _pure(terms, epsilon), 0.0)
+        return _card(name, terms, PureAccountant().add(terms.build(epsilon).event).epsilon(), 0.0)
     if delta is None or not 0 < delta < 1:
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
         )
     if terms.smooth:
-        return _card(name, terms, _smooth(terms, epsilon, delta), delta)
+        spent = BasicAccountant().add(terms.build(epsilon, delta).event)
+        return _card(name, terms, spent.epsilon(delta), delta)
     noise, price = _gaussian(terms, epsilon, delta)
     return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
-
-
-def _pure(terms: _Terms, epsilon: float) -> float:
-    return PureAccountant().add(terms.build(epsilon).event).epsilon()
-
-
-def _smooth(terms: _Terms, epsilon: float, delta: float) -> float:
-    return BasicAccountant().add(terms.build(epsilon, delta).event).epsilon(delta)
 
 
 def _gaussian(terms: _Terms, epsilon: float, delta: float) -> tuple[float, float]:
     """The least noise multiplier that can be written in six digits, and what it costs."""
 
-    def event(noise: float) -> Event:
+    def event(noise: float) -> Any:
         return terms.build(noise).event
 
     noise = smallest_noise(event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
@@ -295,7 +267,7 @@ def _gaussian(terms: _Terms, epsilon: float, delta: float) -> tuple[float, float
 
 
 def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "") -> Guarantee:
-    unit = terms.adjacency.unit
+    unit, local = terms.adjacency.unit, terms.adjacency == _ANSWER
     chosen = terms.parameters + noise
     return Guarantee(
         name=f"{name}, {terms.released}",
@@ -304,9 +276,9 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "
         adjacency=terms.adjacency,
         against=(
             f"everyone who reads {terms.released}, knows the method and its public parameters, "
-            + ("and anything else about you" if terms.local else "and holds all other data")
+            + ("and anything else about you" if local else "and holds all other data")
         ),
-        trust=Trust.NOBODY if terms.local else Trust.PLATFORM,
+        trust=Trust.NOBODY if local else Trust.PLATFORM,
         basis=Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
