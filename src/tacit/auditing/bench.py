@@ -69,28 +69,18 @@ class Subject:
     @property
     def line(self) -> Line:
         """The claim with a check of each pair."""
-        checks = tuple(partial(_checked, pair, self.delta) for pair in self.pairs)
-        return Line(
-            self.mechanism,
-            self.epsilon,
-            checks,
-            self.delta,
-            unit=self.unit,
-            adjacency=self.adjacency,
-        )
+        checks = tuple(partial(check, pair, self.delta) for pair in self.pairs)
+        claim = (self.mechanism, self.epsilon, checks, self.delta)
+        return Line(*claim, unit=self.unit, adjacency=self.adjacency)
 
 
 def lines(makes: Iterable[Callable[[], Subject]]) -> tuple[Callable[[], Line], ...]:
     """The same for a bench of claims."""
-    return tuple(partial(_line, make) for make in makes)
 
+    def line(make: Callable[[], Subject]) -> Line:
+        return make().line
 
-def _line(make: Callable[[], Subject]) -> Line:
-    return make().line
-
-
-def _checked(pair: Pair, delta: float, samples: int, alpha: float) -> Checked:
-    return check(pair, delta, samples=samples, alpha=alpha)
+    return tuple(partial(line, make) for make in makes)
 
 
 def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
@@ -98,7 +88,7 @@ def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Au
     return claims.run(subject.line, samples=samples, alpha=alpha)
 
 
-def check(pair: Pair, delta: float = 0.0, *, samples: int, alpha: float = ALPHA) -> Checked:
+def check(pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float = ALPHA) -> Checked:
     """One pair by every tool. An exception is a finding: whatever works does not raise here."""
     count = max(samples // pair.share, _FEWEST)
     bounded = None if pair.rule is None else upper_bound(pair.rule)

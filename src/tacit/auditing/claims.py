@@ -186,7 +186,21 @@ def as_expected(line: Line, audit: Audit, *, short: bool) -> bool:
 def run(line: Line, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
     """Make every check and judge; the checks share alpha."""
     found = [check(samples, alpha / len(line.checks)) for check in line.checks]
-    return _concluded(line, found, alpha)
+    best = max(found, key=lambda one: one.lower_bound)
+    return Audit(
+        mechanism=line.mechanism,
+        unit=line.unit,
+        adjacency=line.adjacency,
+        epsilon=line.epsilon,
+        delta=line.delta,
+        exact=max(one.exact for one in found),
+        lower_bound=best.lower_bound,
+        samples=best.samples,
+        alpha=alpha,
+        verdict=judge(line.epsilon, found),
+        pair=best.pair,
+        pairs=tuple(found),
+    )
 
 
 def attempt(name: str, make: Callable[[], Line]) -> Line:
@@ -256,21 +270,3 @@ def _planted(bugs: Sequence[Bug], advance: Advance) -> tuple[list[str], dict[str
         "planted": [bug for bug, _ in examined],
         "clean": [clean for _, clean in examined],
     }
-
-
-def _concluded(line: Line, found: list[Checked], alpha: float) -> Audit:
-    best = max(found, key=lambda one: one.lower_bound)
-    return Audit(
-        line.mechanism,
-        line.unit,
-        line.adjacency,
-        line.epsilon,
-        line.delta,
-        max(one.exact for one in found),
-        best.lower_bound,
-        best.samples,
-        alpha,
-        judge(line.epsilon, found),
-        best.pair,
-        tuple(found),
-    )

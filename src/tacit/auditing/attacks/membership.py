@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from scipy import optimize, stats
@@ -26,22 +26,10 @@ from tacit.auditing.attacks.judging import auc, mean_interval
 from tacit.auditing.claims import Advance, Study
 from tacit.auditing.empirical import ALPHA
 from tacit.errors import ConfigError, DataError
-from tacit.recommenders.base import History, Recommendations
+from tacit.recommenders.base import History, Recommender
 
 Known = Mapping[Any, float]
 """The target's ratings: item id to stars."""
-
-
-class Asked(Protocol):
-    """What an account can ask a recommender for."""
-
-    def recommend(
-        self, user: Any = None, *, history: History | None = None, n: int = 10
-    ) -> Recommendations: ...
-
-    def predict(
-        self, items: Any, user: Any = None, *, history: History | None = None
-    ) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -56,25 +44,19 @@ class FromLists:
     best: float
     name: str = "lists"
 
-    def score(self, model: Asked, known: Known) -> float:
+    def score(self, model: Recommender, known: Known) -> float:
         """Mean places gained against an account without ratings, as a share of the list."""
-        before = self._places(model, {})
+        before, below = self._places(model, {}), self.length + 1
         gains = []
         for item in known:
             after = self._places(model, {item: self.best})
-            gains += [
-                self._place(before, other) - self._place(after, other)
-                for other in known
-                if other != item
-            ]
+            others = [other for other in known if other != item]
+            gains += [before.get(other, below) - after.get(other, below) for other in others]
         return float(np.mean(gains)) / self.length if gains else 0.0
 
-    def _places(self, model: Asked, history: History) -> dict[Any, int]:
+    def _places(self, model: Recommender, history: History) -> dict[Any, int]:
         listed = model.recommend(history=history, n=self.length)
         return {row.item_id: row.rank for row in listed}
-
-    def _place(self, places: Mapping[Any, int], item: Any) -> int:
-        return places.get(item, self.length + 1)
 
 
 @dataclass(frozen=True)
@@ -84,7 +66,7 @@ class FromPredictions:
 
     name: str = "predictions"
 
-    def score(self, model: Asked, known: Known) -> float:
+    def score(self, model: Recommender, known: Known) -> float:
         """Mean stars by which a prediction comes nearer to their rating."""
         items = list(known)
         given = np.array([known[item] for item in items])

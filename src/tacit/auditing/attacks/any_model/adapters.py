@@ -15,7 +15,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module as _module
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,19 +26,44 @@ from tacit.errors import ConfigError, TacitError
 from tacit.recommenders.base import History
 
 
-class Answers(Protocol):
+class Answers:
     """What an account gets from a fitted recommender. Items are numbers of the ratings fitted to.
 
-    ranked: at most n item numbers, best first. scores: (items,) of all items, NaN where there is
-    none; None if the recommender gives none. factors: (items, f), or None.
+    factors: (items, f), or None.
     """
 
-    def ranked(self, history: History, n: int) -> Ints: ...
+    factors: Floats | None = None
 
-    def scores(self, history: History) -> Floats | None: ...
+    def __init__(self, ratings: Ratings) -> None:
+        self.ids = ratings.item_ids.tolist()
+        self.number = {item: place for place, item in enumerate(self.ids)}
+        self.liked_from = ratings.scale.liked_from
 
-    @property
-    def factors(self) -> Floats | None: ...
+    def row(self, history: History, *, likes: bool = False) -> sparse.csr_matrix:
+        """(1, items) stars, or 1 for each like."""
+        kept = sorted(
+            (self.number[item], 1.0 if likes else float(stars))
+            for item, stars in history.items()
+            if item in self.number and (not likes or stars >= self.liked_from)
+        )
+        places = np.array([place for place, _ in kept], dtype=np.int32)
+        values = np.array([value for _, value in kept])
+        return sparse.csr_matrix(
+            (values, places, np.array([0, len(kept)], np.int32)), shape=(1, len(self.ids))
+        )
+
+    def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
+        """Known items that are not in the history, at most n."""
+        found = [self.number[item] for item in items if item in self.number and item not in history]
+        return np.array(found[:n], dtype=np.int64)
+
+    def ranked(self, history: History, n: int) -> Ints:
+        """At most n item numbers, best first."""
+        raise NotImplementedError
+
+    def scores(self, history: History) -> Floats | None:
+        """(items,) of all items, NaN where there is none; None if the recommender gives none."""
+        return None
 
 
 Fit = Callable[[Ratings], Answers]
@@ -110,39 +135,7 @@ def _maker(model: Any) -> Callable[[], Any] | None:
     return lambda: copy.deepcopy(model)
 
 
-class _Items:
-    """Item ids and their numbers; a history as a row of stars."""
-
-    factors: Floats | None = None
-
-    def __init__(self, ratings: Ratings) -> None:
-        self.ids = ratings.item_ids.tolist()
-        self.number = {item: place for place, item in enumerate(self.ids)}
-        self.liked_from = ratings.scale.liked_from
-
-    def row(self, history: History, *, likes: bool = False) -> sparse.csr_matrix:
-        """(1, items) stars, or 1 for each like."""
-        kept = sorted(
-            (self.number[item], 1.0 if likes else float(stars))
-            for item, stars in history.items()
-            if item in self.number and (not likes or stars >= self.liked_from)
-        )
-        places = np.array([place for place, _ in kept], dtype=np.int32)
-        values = np.array([value for _, value in kept])
-        return sparse.csr_matrix(
-            (values, places, np.array([0, len(kept)], np.int32)), shape=(1, len(self.ids))
-        )
-
-    def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
-        """Known items that are not in the history, at most n."""
-        found = [self.number[item] for item in items if item in self.number and item not in history]
-        return np.array(found[:n], dtype=np.int64)
-
-    def scores(self, history: History) -> Floats | None:
-        return None
-
-
-class _Function(_Items):
+class _Function(Answers):
     def __init__(self, function: Callable[[dict[Any, float]], Iterable[Any]], ratings: Ratings):
         super().__init__(ratings)
         self.function = function
@@ -151,7 +144,7 @@ class _Function(_Items):
         return self.numbers(_ids(self.function(dict(history))), history, n)
 
 
-class _Tacit(_Items):
+class _Tacit(Answers):
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.model = model.fit(ratings) or model
@@ -167,7 +160,7 @@ class _Tacit(_Items):
         return np.asarray(self.model.predict(self.ids, history=history), dtype=np.float64)
 
 
-class _Implicit(_Items):
+class _Implicit(Answers):
     """Fitted to likes; an account's factors are computed from its own likes."""
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
@@ -203,7 +196,7 @@ class _Implicit(_Items):
         return np.asarray(items, np.int64)[real], np.asarray(scores, np.float64)[real]
 
 
-class _LensKit(_Items):
+class _LensKit(Answers):
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.trained = set(ratings.item_ids[np.unique(ratings.items)].tolist())
@@ -227,7 +220,7 @@ class _LensKit(_Items):
         return self.numbers(found.ids().tolist(), history, n)
 
 
-class _Matrix(_Items):
+class _Matrix(Answers):
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.model = model
