@@ -31,8 +31,7 @@ from tacit.designs.pdap.policies.base import Host, answer_range
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
-from tacit.designs.pdap.vendor import Vendor
-from tacit.designs.pdap.visit import Visit
+from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.evaluation.result import mean_interval
 from tacit.randomness import Source
 
@@ -96,7 +95,6 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
         if words
         else TrustSettings(believed=False, share=1.0, failures=NEVER),
         asks_all=way == "all",
-        shared=True,
     )
     if isinstance(made, Drawing):
         made.asks, made.generator = float(way), np.random.default_rng(vendor)

@@ -271,7 +271,6 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         peers=peers,
         forwarder=Forwarder(Agreement(terms.dimension, CLEAR, math.inf), randomness=source),
         caution=TrustSettings(low=low, high=high, share=terms.share, epsilon=terms.epsilon / 10),
-        shared=home == "joint",
     )
 
 

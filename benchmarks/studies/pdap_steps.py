@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.data.synthetic_rewards import Clicks, generate
 from tacit.designs.pdap.policies.base import answer_range
-from tacit.designs.pdap.policies.joint.cells import Grid, slices_for
 from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
-from tacit.designs.pdap.policies.local.context import Context, ContextSetting, Sees
+from tacit.designs.pdap.policies.local import Context, ContextSetting, Sees
+from tacit.designs.pdap.policies.partition import Grid, slices_for
 from tacit.evaluation.result import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB

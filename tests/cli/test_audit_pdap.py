@@ -7,7 +7,7 @@ import pytest
 
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
-from tacit.designs.pdap.audit import bench, faults
+from tacit.designs.pdap.audit import bench
 from tacit.designs.pdap.audit.local import answers
 from tacit.designs.pdap.audit.published import own_visit
 
@@ -17,7 +17,7 @@ def small(monkeypatch):
     """One published line, one that holds, one bug."""
     monkeypatch.setattr(bench, "PUBLISHED", (own_visit,))
     monkeypatch.setattr(bench, "SOUND", (answers,))
-    monkeypatch.setattr(faults, "BUGS", faults.BUGS[2:3])
+    monkeypatch.setattr(bench, "BUGS", bench.BUGS[2:3])
 
 
 @pytest.mark.usefixtures("small")

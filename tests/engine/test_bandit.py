@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.synthetic_rewards import contexts
-from tacit.designs.pdap.policies.published.compiled import compiled
 from tacit.designs.pdap.policies.published.control import (
     Adaptive,
     Alone,
     Scaled,
     Setting,
     UniformCells,
+    compiled,
 )
 from tacit.designs.pdap.policies.published.own_users import Cap, Dap
 from tacit.engine.bandit import PHASES, CompiledDap, Rules

@@ -20,7 +20,7 @@ from pdap_steps import (
 )
 
 from tacit.data.synthetic_rewards import generate
-from tacit.designs.pdap.policies.joint.cells import Grid
+from tacit.designs.pdap.policies.partition import Grid
 
 
 def row(visits, regret, seed=1, step="surfaces"):

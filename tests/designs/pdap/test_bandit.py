@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import randomness
-from tacit.designs.pdap.policies.bandit import Bandit
+from tacit.designs.pdap.model import Bandit
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.policies.published.control import Setting

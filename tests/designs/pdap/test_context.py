@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap.policies.local.context import (
+from tacit.designs.pdap import theory
+from tacit.designs.pdap.policies.local import (
     Context,
     ContextSetting,
+    Device,
     Report,
-    exponent_for,
-    loss,
 )
-from tacit.designs.pdap.policies.metering import Device
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import replay, simulation
 
@@ -52,8 +51,8 @@ def test_loss_is_the_worst_over_all_corners(exponent, arms, explore):
         for a in corners
         for b in corners
     )
-    assert worst == pytest.approx(loss(exponent, arms, explore), abs=1e-9)
-    assert worst <= loss(exponent, arms, explore) + 1e-12
+    assert worst == pytest.approx(theory.mixed_loss(exponent, arms, explore), abs=1e-9)
+    assert worst <= theory.mixed_loss(exponent, arms, explore) + 1e-12
 
 
 @settings(deadline=None)
@@ -61,22 +60,22 @@ def test_loss_is_the_worst_over_all_corners(exponent, arms, explore):
 def test_no_means_between_lose_more(exponent, means, explore):
     """Means anywhere in [0, 1] stay within the loss, arm by arm."""
     one, other = (mixed(half, exponent, explore) for half in (means[:3], means[3:]))
-    assert np.abs(np.log(one / other)).max() <= loss(exponent, 3, explore) + 1e-12
+    assert np.abs(np.log(one / other)).max() <= theory.mixed_loss(exponent, 3, explore) + 1e-12
 
 
 @pytest.mark.parametrize(("arms", "nats"), [(2, 0.5), (10, 0.897), (1000, 0.999)])
 def test_figures_of_the_closed_form(arms, nats):
     """a = 1/2 without exploring: .5, .897, .999 with 2, 10 and 1000 arms."""
-    assert loss(0.5, arms, 0.0) == pytest.approx(nats, abs=6e-4)
+    assert theory.mixed_loss(0.5, arms, 0.0) == pytest.approx(nats, abs=6e-4)
 
 
 @settings(deadline=None)
 @given(st.floats(0.01, 5), st.integers(2, 100), st.floats(0, 0.5))
 def test_epsilon_is_spent_and_not_overspent(epsilon, arms, explore):
     """The exponent loses at most epsilon, and a slightly larger one more, unless it is at 30."""
-    exponent = exponent_for(epsilon, arms, explore)
-    assert loss(exponent, arms, explore) <= epsilon
-    assert exponent == 30 or loss(exponent + 1e-6, arms, explore) > epsilon
+    exponent = theory.exponent_for(epsilon, arms, explore)
+    assert theory.mixed_loss(exponent, arms, explore) <= epsilon
+    assert exponent == 30 or theory.mixed_loss(exponent + 1e-6, arms, explore) > epsilon
     assert exponent >= epsilon / 2
 
 
@@ -113,7 +112,9 @@ def test_draw_follows_the_stated_chances():
         (chance,) = {choice.chance for choice in choices if choice.arm == arm}
         share = sum(choice.arm == arm for choice in choices) / 6000
         assert abs(share - chance) < 5 * math.sqrt(chance * (1 - chance) / 6000)
-    expected = mixed(policy._published[0], exponent_for(6.0, 4, 0.2), policy._explore / (1 << 20))
+    expected = mixed(
+        policy._published[0], theory.exponent_for(6.0, 4, 0.2), policy._explore / (1 << 20)
+    )
     stated = {choice.arm: choice.chance for choice in choices}
     assert all(stated[arm] == pytest.approx(expected[arm], abs=1e-4) for arm in range(4))
 

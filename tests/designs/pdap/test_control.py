@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.data import synthetic_rewards as rewards
-from tacit.designs.pdap.policies.published.compiled import compiled
-from tacit.designs.pdap.policies.published.control import Setting, practical
+from tacit.designs.pdap.policies.published.control import Setting, compiled, practical
 from tacit.designs.pdap.policies.published.own_users import Dap
 
 SIZES = {"videos": 10, "neighbours": 0, "horizon": 20_000}

@@ -10,15 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.designs.pdap.policies.base import Host, answer_range
-from tacit.designs.pdap.policies.joint.cells import MOST_CELLS, Grid, slices_for
 from tacit.designs.pdap.policies.joint.estimates import PARTS, Choices, Estimates, plan, posterior
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.noise import GRAIN
 from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
-from tacit.designs.pdap.policies.joint.sums import Observation
-from tacit.designs.pdap.policies.metering import Metered
+from tacit.designs.pdap.policies.joint.sums import GRAIN, Observation
+from tacit.designs.pdap.policies.partition import MOST_CELLS, Grid, slices_for
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
@@ -457,28 +454,6 @@ def test_settings_that_make_no_sense_are_refused(changes):
     """In one sentence, before anybody comes."""
     with pytest.raises(ConfigError):
         joint(**changes)
-
-
-def test_a_metered_person_is_learned_from_so_often_and_no_more():
-    """Two visits of each person are learned; the others are served and leave the sums alone."""
-    policy = Metered(joint(epsilon=1.0, horizon=1000, first=500), visits=2)
-    learned = []
-    for person in ["a", "a", "b", "a", "a", "b", "b"]:
-        choice = policy.select(np.array([0.5, 0.5]))
-        learned.append(policy.update(choice, 1.0, person=person))
-    assert learned == [True, True, True, False, False, True, False]
-    assert policy.policy._sums._exact.sum() == 4 * 16
-    assert PureAccountant().add(policy.event).epsilon() == pytest.approx(2.0)
-
-
-def test_visits_of_a_person_may_share_a_node():
-    """Three visits cost 3 epsilon under Laplace noise; under Gaussian noise nine times the rho."""
-    rho = []
-    for visits in (1, 3):
-        laplace, gaussian = (setting(epsilon=1.0, delta=d).noise for d in (0.0, 1e-6))
-        assert PureAccountant().add(laplace.event_of(visits)).epsilon() <= visits * (1 + 1e-12)
-        rho.append(ZCDPAccountant().add(gaussian.event_of(visits)).rho)
-    assert rho[1] == pytest.approx(9 * rho[0])
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf])

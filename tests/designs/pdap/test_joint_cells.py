@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap import guarantees as cards
-from tacit.designs.pdap.persistence import saved
-from tacit.designs.pdap.policies.joint.cells import FIRST, MOST_CELLS, NoisyCells
+from tacit.designs.pdap.policies.base import Host
 from tacit.designs.pdap.policies.joint.estimates import Choices
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.noise import GRAIN
 from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import Observation
+from tacit.designs.pdap.policies.joint.sums import GRAIN, Observation
+from tacit.designs.pdap.policies.partition import FIRST, MOST_CELLS, NoisyCells
+from tacit.designs.pdap.serve.state import saved
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
@@ -196,5 +196,6 @@ def test_what_belongs_to_a_grid_is_refused(changed):
 def test_it_is_not_stored():
     """A vendor's state is that of a grid."""
     policy = joint(neighbours=0)
+    guests = Host(policy, epsilon=1.0, randomness=replay(1))
     with pytest.raises(ConfigError, match="fixed grid"):
-        saved(Vendor(policy, ["a", "b", "c"], shared=True))
+        saved(Vendor(policy, ["a", "b", "c"], guests=guests))

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant, ZCDPAccountant
-from tacit.designs.pdap.policies.joint.noise import GRAIN, NodeNoise
 from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import EpochSums, TreeSums
+from tacit.designs.pdap.policies.joint.sums import GRAIN, EpochSums, NodeNoise, TreeSums
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.tree import TreeCounter

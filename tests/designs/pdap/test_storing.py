@@ -10,17 +10,16 @@ import pytest
 from tacit import randomness
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward, answered
-from tacit.designs.pdap.persistence import MOST_SEEN, restore, saved
 from tacit.designs.pdap.policies.base import Host, answer_range
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.noise import GRAIN
 from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.serve.state import MOST_SEEN, restore, saved
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 
 
-def vendor(*, shared=True, epoch=50, keeps=10, **changed):
+def vendor(*, hosting=True, epoch=50, keeps=10, **changed):
     source = randomness.secure()
     options = {
         "videos": 3,
@@ -39,11 +38,10 @@ def vendor(*, shared=True, epoch=50, keeps=10, **changed):
     return Vendor(
         home,
         ["a", "b", "c"],
-        guests=Host(home, epsilon=1.0, randomness=source),
+        guests=Host(home, epsilon=1.0, randomness=source) if hosting else None,
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=source),
         caution=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
-        shared=shared,
         keeps=keeps,
     )
 
@@ -150,19 +148,13 @@ def test_the_state_is_bounded():
     assert sum(seen.likes.sum() for seen, _ in one.home._seen) == pytest.approx(likes)
 
 
-def test_a_vendor_that_keeps_nobody_hears_of_a_kept_visit():
-    """Its keeper has the visit: a word about it counts, once, and only if an offer came. Nothing of
-    visits or guests stays behind."""
+def test_a_vendor_that_keeps_nobody_hears_of_nobody():
+    """Nothing of visits or guests stays behind: a word about one, or a guest's click, is of no
+    use."""
     one = vendor(keeps=0)
     visit = until_asked(one)
-    word = Reward.of(visit.request, 1.0)
-    assert not one.word(visit, word)
     one.offered(visit, Offer(visit.request, "theirs").encode())
-    assert not one.rewarded("peer", word.encode())
-    assert one.word(visit, word)
-    assert not one.word(visit, word)
-    held, _ = one.home._sums.kept()
-    assert held[..., 0].sum() + held[..., 1].sum() == GRAIN
+    assert not one.rewarded("peer", Reward.of(visit.request, 1.0).encode())
     forward = one._forwarder.forward(np.array([0.3, 0.3])).encode()
     assert one.guest_clicked("peer", answered(one.serve("peer", forward)).request, 1.0) is None
 
@@ -172,7 +164,7 @@ def test_who_is_not_learned_sees_what_a_guest_sees():
     one = lived(vendor())
     before = copied(one)
     here = np.array([0.3, 0.3])
-    assert one.unlearned(here) == one.arms[0][one.home.serve(here).arm]
+    assert one.unlearned(here) == one.arms[0][int(one.home.serve_many(here[None])[0])]
     same(copied(one), before)
 
 
@@ -187,7 +179,7 @@ def test_a_restored_vendor_forgets_who_waited():
 
 @pytest.mark.parametrize(
     ("changed", "told"),
-    [({"release": "tree"}, "releases in epochs"), ({"shared": False}, "serves its guests")],
+    [({"release": "tree"}, "releases in epochs"), ({"hosting": False}, "serves its guests")],
 )
 def test_what_cannot_be_stored_says_so(changed, told):
     """A tree of noise, and guests that are served by another policy: neither saved nor restored."""

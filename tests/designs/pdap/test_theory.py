@@ -166,7 +166,6 @@ def test_bounds_of_single_cells():
     )
     assert theory.near_optimal(10, 1, 4, 2, 3, 1, 1) == 10 * 8 * 4
     assert theory.drawing_regret(10, 0.5, 0.5) == pytest.approx(2 * (math.log(10) + 1))
-    assert theory.deepest_level_uniform(1024, 1, 3, 2, 2) == pytest.approx(3)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.floats(0.05, 20), st.floats(0.05, 1))

@@ -63,7 +63,6 @@ def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), person=None, 
         guests=host,
         peers=peers,
         forwarder=forwarder,
-        shared=True,
         **settings,
     )
 

@@ -104,7 +104,7 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
         begun = asked(desk)
         offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
         shown = desk.finish(begun.ticket.number, HERE, offer)
-        assert (shown.video, shown.theirs) == ("theirs", True)
+        assert (shown.video, shown.peer) == ("theirs", "arthouse")
         for _ in range(others):
             desk.begin(HERE, ())
         before = held(desk)
@@ -131,7 +131,7 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
         desk.begin(HERE, ())
     shown = desk.finish(begun.ticket.number, HERE, None)
     assert shown.video in settings.videos
-    assert (shown.theirs, shown.ticket) == (False, UNLEARNED)
+    assert (shown.peer, shown.ticket) == (None, UNLEARNED)
 
 
 def test_a_guest_is_served_and_not_kept(settings):
@@ -139,7 +139,7 @@ def test_a_guest_is_served_and_not_kept(settings):
     desk = VendorState(settings.vendor())
     before = desk.encode(settings.told)
     forward = settings.forwarder().forward(HERE)
-    offer = answered(desk.serve("arthouse", forward.encode()))
+    offer = answered(desk.vendor.serve("arthouse", forward.encode()))
     assert offer.video in settings.videos
     assert desk.encode(settings.told) == before
 
@@ -150,7 +150,7 @@ def test_strangers_and_other_grids_are_refused(settings):
     forward = settings.forwarder().forward(HERE)
     other = Forward(forward.request, forward.epsilon, 3, (0, 2))
     for peer, message in (("stranger", forward), ("arthouse", other)):
-        assert isinstance(answered(desk.serve(peer, message.encode())), Refusal)
+        assert isinstance(answered(desk.vendor.serve(peer, message.encode())), Refusal)
 
 
 def test_videos_and_neighbours_follow_the_settings(tmp_path):

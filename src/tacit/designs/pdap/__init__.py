@@ -22,11 +22,11 @@ have been tried ln t times, not ln t / K; a tree has floor(log2 T) + 1 levels, a
 each cell and video; what is sent is its noisy total over the number of rewards; rewards of the
 training phase are not learned; epsilon grows with the level in GP-DAP (section VI, not VII).
 
-Not in the paper: `practical` of control.py (settings that learn faster), compiled.py (DAP and CAP
-compiled), policies/joint (sums with noise), policies/local (the device draws and reports),
-policies/hosting.py (forwarded users, from whom nothing is learned), vendor.py, network.py,
-messages.py (what crosses between vendors), forwarding.py (contexts randomised before they leave),
-trust.py (what a neighbour's word is worth), bandit.py (fit and predict over any policy).
+Not in the paper: `practical` and `compiled` of control.py (settings that learn faster; DAP and CAP
+compiled), policies/joint (sums with noise), policies/local.py (the device draws and reports),
+`Host` of base.py (serves others' users, learns nothing of them), vendor.py, network.py, messages.py
+(what crosses between vendors), forwarding.py (contexts randomised before they leave), trust.py
+(what a neighbour's word is worth), model.py (fit and predict over any policy).
 
 The published claims are refuted, with numbers, on the cards of policies/published/guarantees.py.
 """

@@ -47,7 +47,7 @@ def _sound(epsilon: float) -> tuple[Guarantee, ...]:
     from tacit.designs.pdap.forwarding import Agreement
     from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
     from tacit.designs.pdap.policies.joint.settings import JointSetting
-    from tacit.designs.pdap.policies.local.context import Context, ContextSetting
+    from tacit.designs.pdap.policies.local import Context, ContextSetting
     from tacit.designs.pdap.trust import TrustSettings
     from tacit.randomness import secure
     from tacit.recommenders.baselines.linucb import LinUCB
@@ -82,7 +82,7 @@ DESIGN = Design(
     {
         "audit": "audit.bench:audit",
         "simulate": "experiment.commands:SIMULATE",
-        "tour": "experiment.tour:tour",
+        "tour": "experiment.commands:tour",
         "compare": "design:contenders",
         "reproduce": "reproduce:ITEMS",
     },

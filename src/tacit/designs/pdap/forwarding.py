@@ -138,9 +138,7 @@ class Forwarder:
         if person is None and (self.per == "subject" or self._lifetime is not None):
             raise ConfigError("Say whose visit it is: answers or budgets are kept for each person.")
         places = self._places(context)
-        told: tuple[int, ...] | None = places
-        if self._response is not None:
-            told = self._randomised(places, person)
+        told = places if self._response is None else self._randomised(places, person)
         if told is None:
             return None
         return Forward(self._number(), self.agreement.micros, self.agreement.slices, told)
@@ -159,15 +157,9 @@ class Forwarder:
         if not self._paid(person):
             return None
         assert self._response is not None
-        number = 0
-        for place in places:
-            number = number * self.agreement.slices + place
-        answer = int(self._response([number], self._source)[0])
-        told = []
-        for _ in places:
-            answer, place = divmod(answer, self.agreement.slices)
-            told.append(place)
-        found = tuple(reversed(told))
+        grid = (self.agreement.slices,) * len(places)
+        answer = self._response([int(np.ravel_multi_index(places, grid))], self._source)[0]
+        found = tuple(int(place) for place in np.unravel_index(int(answer), grid))
         if keep:
             self._kept[person, places] = found
         return found
@@ -176,10 +168,9 @@ class Forwarder:
         """Spend before anything is drawn."""
         if self._lifetime is None or self.event is None:
             return True
-        budget = self._budgets.get(person)
-        if budget is None:
-            budget = PrivacyFilter(PureAccountant, epsilon=self._lifetime)
-            self._budgets[person] = budget
+        if person not in self._budgets:
+            self._budgets[person] = PrivacyFilter(PureAccountant, epsilon=self._lifetime)
+        budget = self._budgets[person]
         if not budget.affords(self.event):
             return False
         budget.spend(self.event)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.policies.joint.noise import NodeNoise
 from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.local.context import Context
+from tacit.designs.pdap.policies.joint.sums import NodeNoise
+from tacit.designs.pdap.policies.local import Context
 from tacit.designs.pdap.policies.published.guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
@@ -34,14 +35,27 @@ _NOT_JOINT = (
     "that a visit took place, and when: arrivals are counted in public",
     "what a vendor learns about its neighbours: that costs extra and has its own card",
 )
+_BEYOND = "one visit of a person beyond their limit: it lets another of their visits in"
+
+
+def _proved(*, delta: float = 0.0, trust: Trust = Trust.OWN_VENDOR, **card: Any) -> Guarantee:
+    return Guarantee(trust=trust, basis=Basis.PROVED, delta=delta, **card)
+
+
+def _of_person(visits: int | None, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
+    """What so many visits cost together; nothing to say where nothing limits them."""
+    if visits is None:
+        return {}
+    grouped = _grouped(delta, epsilon, visits)
+    return {"lifetime_epsilon": visits * epsilon, "lifetime_delta": grouped}
 
 
 def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
-    """visits_per_person: how many are learned at most (`Metered`); None: nothing limits them."""
+    """visits_per_person: how many are learned at most; None: nothing limits them."""
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
     epsilon, delta = joint_price(setting.noise)
-    return Guarantee(
+    return _proved(
         name="Sound joint privacy: noisy sums per cell and arm",
         sentence=(
             f"What all others are shown is {_pair(epsilon, delta)}-differentially private for each "
@@ -53,15 +67,10 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             "everyone else together, with all they are ever shown and every table that is "
             "released; a visit replaced by another costs twice as much"
         ),
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
         lifetime=_lifetime(setting, visits_per_person, epsilon),
-        lifetime_epsilon=None if visits_per_person is None else visits_per_person * epsilon,
-        lifetime_delta=None
-        if visits_per_person is None
-        else _grouped(delta, epsilon, visits_per_person),
+        **_of_person(visits_per_person, epsilon, delta),
         assumptions=(
             _fixed(setting),
             _released(setting),
@@ -73,13 +82,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         not_covered=(
             *_NOT_JOINT,
             "a person with several visits, beyond what `lifetime` says",
-            *(
-                ()
-                if visits_per_person is None
-                else (
-                    "one visit of a person beyond their limit: it lets another of their visits in",
-                )
-            ),
+            *(() if visits_per_person is None else (_BEYOND,)),
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
         sources=(*_JOINT, *(_TREES if setting.release == "tree" else ()), _DISCRETE),
@@ -99,16 +102,13 @@ def answer(epsilon: float) -> Guarantee:
     if math.isinf(epsilon):
         return without_noise("host")
     exact = PureAccountant().add(BitRelease(epsilon).event).epsilon()
-    return Guarantee(
+    return _proved(
         name="Noised reward of a forwarded visit",
         sentence=f"One answer is {exact:g}-differentially private for the reward it is about.",
         protects="one reward that a video of this vendor got",
         adjacency=Adjacency("reward", "replace"),
         against="the vendor that forwarded, with all it was ever sent",
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.PROVED,
         epsilon=exact,
-        delta=0.0,
         lifetime="one answer per forwarded visit; n rewards of one video are n answers",
         assumptions=("the reward is 0 or 1, and is sent by randomised response from the first on",),
         not_covered=(
@@ -127,30 +127,11 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
     epsilon = PureAccountant().add(policy.event).epsilon()
     if lifetime_epsilon is not None and lifetime_epsilon < epsilon:
         raise ConfigError(f"A lifetime of {lifetime_epsilon:g} does not cover one visit.")
-    local = policy.setting.vendor_sees == "reports"
-    return Guarantee(
-        name="Sound local privacy of the context" + ("" if local else ", of what is shown alone"),
-        sentence=(
-            f"All that leaves the device at a visit is {epsilon:g}-differentially private: the arm "
-            "asked for, and the report of cell and reward."
-            if local
-            else f"What is shown at a visit is {epsilon:g}-differentially private for its context."
-        ),
-        protects=(
-            "one visit's context, and whether the visitor liked what was shown"
-            if local
-            else "one visit's context, from an observer who sees what is shown and nothing else"
-        ),
+    of = _with_reports if policy.setting.vendor_sees == "reports" else _of_what_is_shown
+    card = of(epsilon)
+    return _proved(
         adjacency=_CONTEXT,
-        against=(
-            "everyone, the vendor included, with all arms asked for and all reports"
-            if local
-            else "an observer of what is shown at this visit"
-        ),
-        trust=Trust.NOBODY if local else Trust.OWN_VENDOR,
-        basis=Basis.PROVED,
         epsilon=epsilon,
-        delta=0.0,
         lifetime=(
             "N visits cost N times as much; nothing limits them"
             if lifetime_epsilon is None
@@ -160,22 +141,11 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
         lifetime_delta=None if lifetime_epsilon is None else 0.0,
         assumptions=(
             "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
-            (
-                "the vendor learns from reports alone and never sees the context"
-                if local
-                else "the vendor sees contexts and rewards; they stay with it"
-            ),
+            card.pop("assumption"),
             f"the draw loses exactly {policy.draw_loss:.6g}; the rest is the report's",
         ),
         not_covered=(
-            *(
-                ()
-                if local
-                else (
-                    "earlier visits, whose exact rewards are in the tables",
-                    "the vendor, and anyone who reads its memory",
-                )
-            ),
+            *card.pop("not_covered"),
             "that a visit took place, when, and from which address",
             "a context sent along with a forwarded request: it is a release of its own",
             "what an observer learns from seeing the user watch the video, apart from the choice",
@@ -185,7 +155,36 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
             "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
             "Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016)",
         ),
+        **card,
     )
+
+
+def _with_reports(epsilon: float) -> dict[str, Any]:
+    return {
+        "name": "Sound local privacy of the context",
+        "sentence": f"All that leaves the device at a visit is {epsilon:g}-differentially private: "
+        "the arm asked for, and the report of cell and reward.",
+        "protects": "one visit's context, and whether the visitor liked what was shown",
+        "against": "everyone, the vendor included, with all arms asked for and all reports",
+        "trust": Trust.NOBODY,
+        "assumption": "the vendor learns from reports alone and never sees the context",
+        "not_covered": (),
+    }
+
+
+def _of_what_is_shown(epsilon: float) -> dict[str, Any]:
+    return {
+        "name": "Sound local privacy of the context, of what is shown alone",
+        "sentence": f"What is shown at a visit is {epsilon:g}-differentially private for its "
+        "context.",
+        "protects": "one visit's context, from an observer who sees what is shown and nothing else",
+        "against": "an observer of what is shown at this visit",
+        "assumption": "the vendor sees contexts and rewards; they stay with it",
+        "not_covered": (
+            "earlier visits, whose exact rewards are in the tables",
+            "the vendor, and anyone who reads its memory",
+        ),
+    }
 
 
 def _fixed(setting: JointSetting) -> str:
@@ -251,8 +250,7 @@ def forwarded(
     spent = Forwarder(agreement, randomness=secure()).visit_epsilon
     if math.isinf(spent):
         raise ConfigError("A context in the clear has no card: nothing protects it.")
-    limited = visits is not None
-    return Guarantee(
+    return _proved(
         name="Context that is forwarded",
         sentence=(
             f"What all other vendors see together of one visit's context is {spent:g}-"
@@ -266,18 +264,14 @@ def forwarded(
         protects="the context of one visit" + ("" if asks_all else ", in the request's content"),
         adjacency=Adjacency("visit", "replace"),
         against="all vendors it is forwarded to, even if they combine all they got",
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.PROVED,
         epsilon=spent,
-        delta=0.0,
         lifetime=(
             f"{visits} visits of one person, then nothing of theirs is forwarded"
-            if limited
+            if visits is not None
             else "every visit costs as much again, unless a Forwarder reuses answers or has a "
             "budget"
         ),
-        lifetime_epsilon=spent * visits if visits is not None else None,
-        lifetime_delta=0.0 if limited else None,
+        **_of_person(visits, spent),
         assumptions=(
             "a retry, and another vendor, get the bytes of the first request",
             f"{agreement.slices} slices of {agreement.features} features were agreed on beforehand",
@@ -303,8 +297,7 @@ def learned_about_neighbours(
     if math.isinf(caution.epsilon) or not caution.looks:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
     epsilon = PureAccountant().add(release_for(caution, caution.epsilon).event).epsilon()
-    limited = visits_per_person is not None
-    return Guarantee(
+    return _proved(
         name="What is learned about neighbours",
         sentence=(
             f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
@@ -317,13 +310,9 @@ def learned_about_neighbours(
             "everyone else together, with all noisy sums; a visit replaced by another costs twice "
             "as much"
         ),
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.PROVED,
         epsilon=epsilon,
-        delta=0.0,
         lifetime="a person with N visits pays N times",
-        lifetime_epsilon=visits_per_person * epsilon if visits_per_person is not None else None,
-        lifetime_delta=0.0 if limited else None,
+        **_of_person(visits_per_person, epsilon),
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
             (

@@ -52,9 +52,9 @@ class MessageError(ValueError):
 class Forward:
     """A visitor's context as their vendor randomised it.
 
-    request: 16 bytes. epsilon: millionths of a nat that were spent on it, at the user's own
-    vendor; NO_NOISE: none
-    protects it. slices: per feature. places: of each feature, the slice it is said to lie in.
+    request: 16 bytes. epsilon: millionths of a nat that were spent on it, at the user's own vendor;
+    NO_NOISE: none protects it. slices: per feature. places: of each feature, the slice it is said
+    to lie in.
     """
 
     request: bytes

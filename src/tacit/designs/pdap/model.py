@@ -1,15 +1,109 @@
-"""P-DAP at one vendor, with the words of bandit libraries: the sound learner behind `Bandit`."""
+"""Any policy with the words of bandit libraries: fit, partial_fit, predict; `PDap` has the sound
+one.
+
+Arms are named by whatever is hashable, contexts are rows of numbers in [0, 1]. Rewards lie in
+[0, 1]. What is learned from a log is charged like a visit: a policy that meters visits counts them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.policies.bandit import Bandit
+from tacit.designs.pdap.policies.base import Learns, checked_context
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.randomness import secure
+
+
+class Bandit:
+    """arms: their names, in the order of the policy's own videos; no neighbours.
+
+    make: gives a fresh policy with so many own videos. It is asked again at every `fit`.
+    """
+
+    def __init__(self, arms: Sequence[Hashable], make: Callable[[int], Learns]) -> None:
+        if not arms or len(set(arms)) < len(arms):
+            raise ConfigError("A bandit has one or more arms, each named once.")
+        self._start = list(arms)
+        self._make = make
+        self._numbers: dict[Hashable, int] = {}
+        self._policy: Learns | None = None
+
+    @property
+    def arms(self) -> list[Hashable]:
+        return list(self._numbers) if self._policy is not None else list(self._start)
+
+    @property
+    def policy(self) -> Learns:
+        """The one underneath; NotFittedError before `fit`."""
+        if self._policy is None:
+            raise NotFittedError("Nothing was learned yet: call fit, with empty lists if need be.")
+        return self._policy
+
+    def fit(self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike) -> Bandit:
+        """Start anew and learn from a log. decisions: (n,) arms; rewards: (n,); contexts: (n, d).
+
+        A logged decision is learned as if this policy had made it.
+        """
+        self._start = self.arms
+        policy = self._make(len(self._start))
+        if policy.n_neighbours:
+            raise ConfigError("A bandit has arms of its own only: make a policy with 0 neighbours.")
+        self._policy = policy
+        self._numbers = {arm: number for number, arm in enumerate(self._start)}
+        return self.partial_fit(decisions, rewards, contexts)
+
+    def partial_fit(
+        self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike
+    ) -> Bandit:
+        """Go on learning. All of the log is checked before any of it is learned."""
+        policy = self.policy
+        numbers = _numbers(rewards, "rewards")
+        if numbers.ndim != 1:
+            raise DataError("rewards are no list of numbers", found=numbers.shape, expected="(n,)")
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
+            raise DataError("a reward is out of range", expected="0 to 1")
+        arms = [self._number(arm) for arm in decisions]
+        rows = _rows(contexts)
+        if not len(arms) == len(numbers) == len(rows):
+            raise DataError("decisions, rewards and contexts are not equally many")
+        for arm, reward, context in zip(arms, numbers.tolist(), rows, strict=True):
+            policy.update(policy.select(context, [arm]), reward)
+        return self
+
+    def predict(self, contexts: ArrayLike) -> list[Hashable]:
+        """An arm for each row. A visit each: its outcome may be passed to partial_fit."""
+        names = {number: arm for arm, number in self._numbers.items()}
+        return [names[self.policy.select(context).arm] for context in _rows(contexts)]
+
+    def add_arm(self, arm: Hashable) -> None:
+        if arm in self.arms:
+            raise ConfigError(f"There is an arm {arm!r} already.")
+        if self._policy is None:
+            self._start.append(arm)
+        else:
+            self._numbers[arm] = self._policy.add_arm()
+
+    def remove_arm(self, arm: Hashable) -> None:
+        if arm not in self.arms:
+            raise ConfigError(f"There is no arm {arm!r}: it never joined, or has left.")
+        if self._policy is None:
+            self._start.remove(arm)
+        else:
+            self._policy.remove_arm(self._numbers[arm])
+            del self._numbers[arm]
+
+    def _number(self, arm: Hashable) -> int:
+        number = self._numbers.get(arm) if isinstance(arm, Hashable) else None
+        if number is None:
+            raise DataError("a logged decision is none of the arms", found=arm)
+        return number
 
 
 class PDap(Bandit):
@@ -47,3 +141,20 @@ class PDap(Bandit):
 
     def __repr__(self) -> str:
         return f"PDap({len(self.arms)} arms, epsilon={self.epsilon:g}, dimension={self.dimension})"
+
+
+def _rows(contexts: ArrayLike) -> NDArray[np.float64]:
+    """(n, d) in [0, 1]; no rows at all may come without their d."""
+    rows = _numbers(contexts, "contexts")
+    if rows.ndim != 2 and rows.shape != (0,):
+        raise DataError("contexts are no table", found=rows.shape, expected="(n, d)")
+    for row in rows:
+        checked_context(row, rows.shape[1])
+    return rows
+
+
+def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} are not numbers, or rows differ in length") from None

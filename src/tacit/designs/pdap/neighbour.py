@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.messages import REQUEST_BYTES, Forward, MessageError, Offer, Refusal, Reward
-from tacit.designs.pdap.policies.base import Choice, Hosts, Learns
+from tacit.designs.pdap.policies.base import Choice, Host, Hosts, Learns
 from tacit.errors import ConfigError
 
 
@@ -25,7 +24,7 @@ class _Guest:
 
 
 class Neighbour:
-    """guests, agreement, shared, keeps: see `Vendor`."""
+    """guests, agreement, keeps: see `Vendor`."""
 
     def __init__(
         self,
@@ -33,10 +32,9 @@ class Neighbour:
         guests: Hosts | None,
         agreement: Agreement | None,
         *,
-        shared: bool,
         keeps: int,
     ) -> None:
-        self.guests, self.shared = guests, shared
+        self.guests, self.shared = guests, isinstance(guests, Host)
         self._agreement, self._keeps = agreement, keeps
         self._guest_videos = dict(enumerate(videos))
         self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
@@ -99,7 +97,7 @@ class Neighbour:
                 self._of_guests().remove_arm(arm)
             del self._guest_videos[arm]
 
-    def _of_guests(self) -> Learns[Any]:
+    def _of_guests(self) -> Learns:
         assert self.guests is not None
         return self.guests  # type: ignore[return-value]  # unless shared, a policy of its own
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap.messages import LARGEST
-from tacit.designs.pdap.vendor import Vendor
-from tacit.designs.pdap.visit import Visit
+from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below
 
@@ -94,11 +93,11 @@ class Network:
         asked = self.vendors.get(peer)
         if asked is None or forward is None:
             return None
-        return _read(_changed(self._offers.get(peer), asked.serve(home, forward)))
+        return _arrived(self._offers.get(peer), asked.serve(home, forward))
 
     def _report(self, home: str, peer: str, request: bytes, reward: float) -> None:
         sent = self.vendors[peer].guest_clicked(home, request, reward)
-        data = None if sent is None else _read(_changed(self._rewards.get(peer), sent))
+        data = None if sent is None else _arrived(self._rewards.get(peer), sent)
         if data is not None:
             self.vendors[home].rewarded(peer, data)
 
@@ -108,10 +107,7 @@ class Network:
         return bool(integers_below(self._source, _PARTS, 1)[0] < self._seen)
 
 
-def _changed(lie: Lie | None, data: bytes) -> bytes | None:
-    return data if lie is None else lie(data)
-
-
-def _read(data: bytes | None) -> bytes | None:
+def _arrived(lie: Lie | None, data: bytes) -> bytes | None:
     """What is longer than any message is not read to its end."""
-    return None if data is None or len(data) > LARGEST else data
+    found = data if lie is None else lie(data)
+    return None if found is None or len(found) > LARGEST else found

@@ -1,4 +1,4 @@
-"""Closed formulas of the paper, and of what becomes of its claims. Pure: no data, no randomness.
+"""Closed formulas of the paper, of what becomes of its claims, and of a draw that holds. Pure.
 
 Notation   T rounds, K videos of a vendor, M vendors, d features, m slices of a side at a split,
            l level of a cell, al and L of the Hölder condition, cells split at A m^(p l) contexts.
@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
+
+from tacit.accounting.rounding import above
+from tacit.errors import ConfigError
 
 
 def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
@@ -82,11 +85,6 @@ def tree_loss(T: int, scale: float) -> float:
 def deepest_level(T: float, A: float, p: float, m: float) -> int:
     """Lemma 7, l_max = ceil(log_m(T / A) / p) + 1: no cell is deeper, wherever contexts come."""
     return math.ceil(math.log(T / A, m) / p - 1e-12) + 1
-
-
-def deepest_level_uniform(T: float, A: float, p: float, d: int, m: float) -> float:
-    """Below this with uniform contexts: log_m(T / A) / (d + p) + 1."""
-    return math.log(T / A, m) / (d + p) + 1
 
 
 def near_optimal(A: float, L: float, d: int, m: float, p: float, al: float, level: int) -> float:
@@ -222,6 +220,35 @@ def selection_loss(a: float, K: int) -> float:
     """
     rest = (K - 1) * math.exp(-a)
     return a + math.log((math.exp(-a) + K - 1) / (1 + rest))
+
+
+def mixed_loss(a: float, K: int, explore: float) -> float:
+    """The same, rounded up, of a draw that is uniform with the chance `explore`: s.
+
+    Scores may be anything in two cells. The chance of an arm is largest where it alone has score 1
+    and smallest where it alone has score 0: the loss is ln(p / q) with
+    p = (1 - s) e^a / (e^a + K - 1) + s / K  and  q = (1 - s) / (1 + (K - 1) e^a) + s / K.
+    """
+    if K < 1 or not 0 <= explore < 1 or a < 0:
+        raise ConfigError("A draw has an arm or more, explores with a chance below 1, and a >= 0.")
+    if K == 1:
+        return 0.0
+    lower = math.exp(-a)
+    likely = (1 - explore) / (1 + (K - 1) * lower) + explore / K
+    unlikely = (1 - explore) * lower / (lower + K - 1) + explore / K
+    return above(math.log(likely / unlikely), slack=1.0)
+
+
+def exponent_for(epsilon: float, K: int, explore: float) -> float:
+    """The largest a whose `mixed_loss` is at most epsilon, and 30 at most: exploring bounds it."""
+    if K == 1:
+        return epsilon
+    low, high = epsilon / 2, 30.0
+    if mixed_loss(high, K, explore) <= epsilon:
+        return high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if mixed_loss(middle, K, explore) <= epsilon else (low, middle)
+    return low
 
 
 def least_error(epsilon: float) -> float:

@@ -1,6 +1,6 @@
 """A vendor: a policy for its own users, one for forwarded users, names of videos, other vendors.
 
-A visit   choose(), or begin() and forwarded() -> offered() if another vendor is to be asked ->
+A visit   choose() -> offered() if another vendor is to be asked ->
           clicked(), rewarded(), in any order, or never. Bytes in, bytes out: nothing but
           `messages.py` crosses.
 A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
@@ -15,20 +15,49 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.messages import Forward, MessageError, Reward, video_of
+from tacit.designs.pdap.messages import MICRO, MessageError, Reward, video_of
 from tacit.designs.pdap.neighbour import Neighbour, arm_of
-from tacit.designs.pdap.policies.base import Hosts, Learns, Settles
+from tacit.designs.pdap.policies.base import Chosen, Hosts, Learns, Settles
 from tacit.designs.pdap.trust import NoisyPeer, Peer, TrustSettings, release_for
-from tacit.designs.pdap.visit import Visit
 from tacit.errors import ConfigError, DataError
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """video: what is shown; None while a neighbour is to be asked.
+
+    peer: whose offer will be shown. asks: whom to send `forward`, which is the same for every peer
+    and every retry; it holds `peer`.
+    """
+
+    context: NDArray[np.float64]
+    choice: Chosen
+    video: str | None
+    peer: str | None = None
+    asks: tuple[str, ...] = ()
+    forward: bytes | None = None
+    request: bytes = b""
+    click: float | None = None
+    word: float | None = None
+    learned: bool = False
+    number: int = 0
+    """Of all visits here; public."""
+    came: bool = False
+    """Whether it is known whether an offer came."""
+    allowed: frozenset[str] | None = None
+    """Own videos that could be shown when it began; None: all."""
+
+    def waits(self) -> bool:
+        """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
+        return self.peer is not None
 
 
 class Vendor(Neighbour):
@@ -40,13 +69,13 @@ class Vendor(Neighbour):
     asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
     then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
     neighbour that learns of them knows whose offer was shown.
-    shared: whether `guests` is served by `home` itself and so needs no videos of its own. keeps:
-    guests whose answers it remembers, and visits that wait for a word; 0 where the caller does.
+    A `Host` is served by `home` itself and so needs no videos of its own. keeps: guests whose
+    answers it remembers, and visits that wait for a word; 0 where the caller does.
     """
 
     def __init__(
         self,
-        home: Learns[Any],
+        home: Learns,
         videos: Sequence[str],
         *,
         guests: Hosts | None = None,
@@ -55,7 +84,6 @@ class Vendor(Neighbour):
         agreement: Agreement | None = None,
         caution: TrustSettings | None = None,
         asks_all: bool = False,
-        shared: bool = False,
         keeps: int = 10_000,
     ) -> None:
         if len(videos) != home.n_own or len(peers) != home.n_neighbours:
@@ -68,7 +96,7 @@ class Vendor(Neighbour):
         if peers and forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        super().__init__(videos, guests, agreement, shared=shared, keeps=keeps)
+        super().__init__(videos, guests, agreement, keeps=keeps)
         self.home, self.asks_all = home, asks_all
         self._forwarder, self._caution = forwarder, caution or TrustSettings()
         self._videos = dict(enumerate(videos))
@@ -118,36 +146,18 @@ class Vendor(Neighbour):
         return self._known[peer]
 
     def choose(
-        self, context: NDArray[np.float64], *, person: Hashable = None, **among: Any
-    ) -> Visit:
-        """`begin`, and what is sent if neighbours are to be asked. among: as of `begin`.
-
-        person: stays here; needed by a Forwarder that keeps budgets or answers.
-        """
-        visit = self.begin(context, **among)
-        if not visit.asks:
-            return visit
-        assert self._forwarder is not None
-        message = self._forwarder.forward(context, person)
-        if visit.peer is not None:
-            self.forwarded(visit, message)
-        elif message is not None:
-            visit.forward = message.encode()
-        if message is None:
-            visit.asks = ()
-        return visit
-
-    def begin(
         self,
         context: NDArray[np.float64],
         *,
+        person: Hashable = None,
         videos: Sequence[str] | None = None,
         peers: Sequence[str] | None = None,
     ) -> Visit:
-        """Own video or neighbour. Raises DataError as policies do.
+        """Own video or neighbour, and what is sent if neighbours are to be asked.
 
-        videos, peers: those that can be shown, or asked, now, by name; None: all. Which ones must
-        not follow from other visits.
+        person: stays here; needed by a Forwarder that keeps budgets or answers. videos, peers:
+        those that can be shown, or asked, now, by name; None: all. Which ones must not follow from
+        other visits. Raises DataError as policies do.
         """
         self.visits += 1
         self._pass_time()
@@ -169,28 +179,30 @@ class Vendor(Neighbour):
             visit.asks = tuple(self._peers[arm] for arm in open_to)
         elif visit.peer is not None:
             visit.asks = (visit.peer,)
+        if visit.asks:
+            self._ask(visit, person)
         return visit
 
-    def forwarded(self, visit: Visit, message: Forward | None) -> None:
-        """What leaves for the neighbour of `begin`; None: their budget is spent, nothing leaves."""
-        if visit.peer is None:
-            raise ConfigError("This visit waits for no neighbour.")
+    def _ask(self, visit: Visit, person: Hashable) -> None:
+        """What leaves for neighbours; where their budget is spent, nothing does."""
+        assert self._forwarder is not None
+        message = self._forwarder.forward(visit.context, person)
         if message is None:
-            self._locally(visit, self._shown_at(visit))
+            visit.asks = ()
+            if visit.peer is not None:
+                self._locally(visit)
             return
-        visit.forward, visit.request = message.encode(), message.request
-        if (known := self._known.get(visit.peer)) is not None:
-            known.asked()
+        visit.forward = message.encode()
+        if visit.peer is None:
+            return
+        visit.request = message.request
+        self._known[visit.peer].asked()
         if self._keeps and not self.asks_all:
             self._waiting[visit.peer, visit.request] = visit
 
-    def offered(
-        self, visit: Visit, answer: bytes | None, *, videos: Sequence[str] | None = None
-    ) -> str:
-        """What to show, once the neighbour has answered, or has not (None): then an own video.
-
-        videos: those that can be shown now; None: those of `choose` that have not left since.
-        """
+    def offered(self, visit: Visit, answer: bytes | None) -> str:
+        """What to show, once the neighbour has answered, or has not (None): then an own video of
+        those that `choose` could show and that have not left since."""
         peer = visit.peer
         if peer is None:
             raise ConfigError("This visit waits for no neighbour.")
@@ -207,8 +219,8 @@ class Vendor(Neighbour):
         if known is not None:
             known.failed(self.visits)
         self._waiting.pop((peer, visit.request), None)
-        own = self._shown_at(visit) if videos is None else self._named(videos)
-        return self._locally(visit, own).video or ""
+        self._locally(visit)
+        return visit.video or ""
 
     def clicked(self, visit: Visit, reward: float) -> None:
         """Learn what home saw itself, no matter whose video it was. reward: 0 to 1."""
@@ -217,10 +229,7 @@ class Vendor(Neighbour):
         if visit.click is not None:
             return
         visit.click = float(reward)
-        if visit.peer is None:
-            self._learn(visit, visit.click)
-            return
-        if (known := self._known.get(visit.peer)) is not None:
+        if visit.peer is not None and (known := self._known.get(visit.peer)) is not None:
             known.noticed()
             if visit.word is not None:
                 self._compare(visit.peer, known, visit.word, visit.click)
@@ -233,20 +242,13 @@ class Vendor(Neighbour):
             message = Reward.decode(data)
         except MessageError:
             return False
-        visit = self._waiting.get((peer, message.request))
-        if visit is None or not self.word(visit, message):
+        visit, known = self._waiting.get((peer, message.request)), self._known.get(peer)
+        if visit is None or known is None or visit.video is None:
             return False
         del self._waiting[peer, message.request]
-        return True
-
-    def word(self, visit: Visit, message: Reward) -> bool:
-        """The same, of a visit that the caller found by peer and request."""
-        known = None if visit.peer is None else self._known.get(visit.peer)
-        if visit.peer is None or known is None or visit.video is None or visit.word is not None:
-            return False
-        visit.word = known.clamped(message.reward / 1_000_000)
+        visit.word = known.clamped(message.reward / MICRO)
         if visit.click is not None:
-            self._compare(visit.peer, known, visit.word, visit.click)
+            self._compare(peer, known, visit.word, visit.click)
         elif known.believed:
             self._learn(visit, visit.word)
         return True
@@ -286,7 +288,7 @@ class Vendor(Neighbour):
     @property
     def _noise_epsilon(self) -> float:
         """The non-private variant has trust settings without noise."""
-        claims = isinstance(self.home, Settles) and not math.isinf(self.home.epsilon)
+        claims = isinstance(self.home, Settles) and math.isfinite(self.home.epsilon)
         return self._caution.epsilon if claims else math.inf
 
     def _stranger(self) -> Peer | NoisyPeer:
@@ -316,13 +318,10 @@ class Vendor(Neighbour):
             raise ConfigError("A video that is to be shown is none of this vendor's.")
         return own
 
-    def _shown_at(self, visit: Visit) -> list[int]:
-        """Own videos that could be shown when it began, and have not left since."""
-        allowed = visit.allowed
-        return [arm for arm, name in self._videos.items() if allowed is None or name in allowed]
-
-    def _locally(self, visit: Visit, own: list[int]) -> Visit:
+    def _locally(self, visit: Visit) -> None:
         """An own video instead. A second choice of the same visit: the first is not learned."""
+        allowed = visit.allowed
+        own = [arm for arm, name in self._videos.items() if allowed is None or name in allowed]
         if not own:
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
         if isinstance(self.home, Settles):
@@ -330,7 +329,6 @@ class Vendor(Neighbour):
         else:
             visit.choice = self.home.select(visit.context, own)
         visit.video, visit.peer = self._videos[visit.choice.arm], None
-        return visit
 
     def _learn(self, visit: Visit, reward: float) -> None:
         gone = visit.choice.arm not in self._videos and visit.choice.arm not in self._peers

@@ -14,12 +14,10 @@ from tacit.auditing import exact
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
 from tacit.auditing.sampler_spy import laplace_loss, moves
+from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import joint, local
-from tacit.designs.pdap.audit.faults import BUGS
+from tacit.designs.pdap.audit.bench import BUGS
 from tacit.designs.pdap.audit.streams import instead, released, told_apart, without
-from tacit.designs.pdap.policies.local.context import loss
-from tacit.designs.pdap.policies.metering import Metered
-from tacit.designs.pdap.theory import selection_loss
 from tacit.randomness import secure
 
 SAMPLES = 1_000
@@ -34,11 +32,12 @@ def test_draw_loses_what_the_closed_form_says(arms, explore):
     p, q = (local.shown_law(make, side) for side in (local.LEFT, local.RIGHT))
     assert sum(p.values()) == sum(q.values()) == Fraction(1)
     policy = make(secure())
+    exponent, explored = policy._exponent(arms), policy._explore / (1 << 20)
     found = math.log(p[0] / q[0])
-    assert found == pytest.approx(loss(policy._exponent(arms), arms, policy._explore / (1 << 20)))
+    assert found == pytest.approx(theory.mixed_loss(exponent, arms, explored))
     assert found <= local.EPSILON * (1 + 1e-9)
     if explore == 0:
-        assert found == pytest.approx(selection_loss(policy._exponent(arms), arms))
+        assert found == pytest.approx(theory.selection_loss(exponent, arms))
 
 
 def test_laws_of_a_visit_are_whole():
@@ -132,36 +131,6 @@ def test_a_visit_replaced_costs_twice():
     learner = joint.joint(joint.setting())
     found = laplace_loss(moves(released(learner), rows, instead(rows, 0, 0.9, 1.0)))
     assert found == pytest.approx(2 * joint.EPSILON)
-
-
-class OfOnePerson:
-    """A metered learner all of whose visits are hers."""
-
-    def __init__(self, source, visits):
-        told = joint.setting(first=4)
-        self.metered = Metered(joint.Joint(told, randomness=source), visits=visits)
-        self.select = self.metered.select
-
-    def __getattr__(self, name):
-        return getattr(self.metered.policy, name)
-
-    def update(self, choice, reward):
-        self.metered.update(choice, reward, person="she")
-
-
-@pytest.mark.parametrize("visits", [1, 2])
-def test_a_person_costs_what_her_visits_cost(visits):
-    """Three visits of one person against none: `visits` are learned, each at the price of one.
-    One of three taken away lets another one in, and costs twice epsilon, as a replaced one."""
-    learner = replace(joint.joint(joint.setting()), make=partial(OfOnePerson, visits=visits))
-    rows = joint.stream((0.1, 0, 1.0), (0.1, 0, 1.0), (0.9, 1, 0.0))
-    nothing = rows.copy()
-    nothing[:, 2] = 0.0
-    run = released(learner)
-    assert laplace_loss(moves(run, rows, nothing)) == pytest.approx(visits * joint.EPSILON)
-    one_less = laplace_loss(moves(run, rows, without(rows, 0)))
-    assert one_less <= 2 * joint.EPSILON * (1 + 1e-9)
-    assert (one_less > joint.EPSILON) == (visits == 2)
 
 
 def test_lines_of_the_joint_learner_hold():

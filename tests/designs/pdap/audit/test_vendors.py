@@ -12,7 +12,7 @@ from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
-from tacit.designs.pdap.policies.local.context import Context, ContextSetting
+from tacit.designs.pdap.policies.local import Context, ContextSetting
 from tacit.designs.pdap.trust import NEVER, Peer, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.laplace import LaplaceRelease

@@ -16,10 +16,8 @@ from tacit.cli.app import app
 from tacit.data.contexts import log_of
 from tacit.data.ratings import Ratings
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
-from tacit.designs.pdap.experiment.replay import replay_log
-from tacit.designs.pdap.experiment.report import render
-from tacit.designs.pdap.experiment.simulation import Row, checkpoints, simulate
-from tacit.designs.pdap.experiment.tables import PAPER, _verdict, orderings, tables
+from tacit.designs.pdap.experiment.report import PAPER, _verdict, orderings, render, tables
+from tacit.designs.pdap.experiment.simulation import Row, checkpoints, replay_log, simulate
 from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
@@ -162,7 +160,7 @@ def test_a_private_table_says_why_it_cannot_be_reproduced(number):
     rows = [row("p-dap", 0.5, epsilon=0.01), row("gp-dap", 0.5, epsilon=0.01)]
     found = next(table for table in tables(rows, SMALL) if table.number == number)
     assert any("epsilon 0.01" in sentence for sentence in found.why)
-    assert set(PAPER[number][1]) == set(found.columns)
+    assert set(PAPER[number][2]) == set(found.columns)
 
 
 def test_the_page_stands_alone():

@@ -43,21 +43,20 @@ _STREAM = 8
 """Visits of a stream, and the horizon."""
 
 
+_SMALL: dict[str, Any] = {
+    "videos": 2,
+    "neighbours": 1,
+    "dimension": 1,
+    "horizon": _STREAM,
+    "epsilon": EPSILON,
+    "neighbour_range": (-1.0, 2.0),
+}
+
+
 def setting(**changes: Any) -> JointSetting:
     """Two own videos and a neighbour, whose rewards lie within (-1, 2), on two cells."""
-    plain: dict[str, Any] = {
-        "videos": 2,
-        "neighbours": 1,
-        "dimension": 1,
-        "horizon": _STREAM,
-        "epsilon": EPSILON,
-        "neighbour_range": (-1.0, 2.0),
-        "slices": 2,
-        "first": 4,
-        "growth": 1.0,
-        "index": "optimistic",
-    }
-    return JointSetting(**{**plain, **changes})
+    plain = {"slices": 2, "first": 4, "growth": 1.0, "index": "optimistic"}
+    return JointSetting(**{**_SMALL, **plain, **changes})
 
 
 def joint(told: JointSetting) -> Learner:
@@ -72,17 +71,7 @@ def _of_joint(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
 
 
 def linear(**changes: Any) -> Learner:
-    plain: dict[str, Any] = {
-        "videos": 2,
-        "neighbours": 1,
-        "dimension": 1,
-        "horizon": _STREAM,
-        "epsilon": EPSILON,
-        "delta": DELTA,
-        "batch": 2,
-        "neighbour_range": (-1.0, 2.0),
-    }
-    told = {**plain, **changes}
+    told = {**_SMALL, "delta": DELTA, "batch": 2, **changes}
     return Learner(lambda _: LinUCB(**told), _of_linear)
 
 

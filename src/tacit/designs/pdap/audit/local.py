@@ -24,8 +24,7 @@ from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Forward, Reward
 from tacit.designs.pdap.policies.base import Choice, Host
-from tacit.designs.pdap.policies.local.context import Context, ContextSetting
-from tacit.designs.pdap.policies.metering import Device
+from tacit.designs.pdap.policies.local import Context, ContextSetting, Device
 from tacit.designs.pdap.policies.partition import Cell
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +36,14 @@ SEEDS = (0, 1)
 _REWARD = 3
 
 
-class Released(Protocol):
-    """What a learner has released last: None before anything was."""
-
-    def __call__(self, policy: Any) -> tuple[object, NDArray[np.float64]] | None:
-        """Something that is another object after each release, and all numbers of it."""
+Released = Callable[[Any], tuple[object, NDArray[np.float64]] | None]
+"""Of a learner, what it has released last: something that is another object after each release, and
+all numbers of it; None before anything was."""
 
 
 @dataclass(frozen=True)
 class Learner:
-    """make: a new one. released: see there."""
+    """make: a new one."""
 
     make: Callable[[Source], Any]
     released: Released

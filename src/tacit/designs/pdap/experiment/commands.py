@@ -1,4 +1,4 @@
-"""What `tacit simulate pdap` asks, does and shows."""
+"""What `tacit simulate pdap` asks, does and shows; and its screen of `tacit demo`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Run, option
+from tacit.design import Command, Run, Tour, option
 from tacit.errors import ConfigError
 from tacit.evaluation.result import REPORT, Result, Table, made_with
 
@@ -133,12 +133,11 @@ def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
 def _simulated(settings: SimulateSettings, world: World, log: Log | None, run: Run) -> list[Row]:
     from tacit.designs.pdap.experiment import simulation
     from tacit.designs.pdap.experiment.policies import WITH_EPSILON
-    from tacit.designs.pdap.experiment.replay import replay_log
 
     def one(name: str, epsilon: float, seed: int) -> Iterator[Row]:
         if log is None:
             return simulation.simulate(name, epsilon, world, seed=seed, **settings.generated)
-        return replay_log(name, epsilon, world, log, seed=seed)
+        return simulation.replay_log(name, epsilon, world, log, seed=seed)
 
     tasks = [
         (name, epsilon, seed)
@@ -174,30 +173,31 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
 
 
 def _found(rows: list[Row], world: World) -> dict[str, Any]:
-    from tacit.designs.pdap.experiment.tables import orderings, tables
+    from tacit.designs.pdap.experiment.report import orderings, tables
 
+    found = [
+        {
+            "table": table.number,
+            "title": table.title,
+            "rows": [
+                {
+                    "arrivals": arrivals,
+                    "policy": policy,
+                    "epsilon": epsilon,
+                    "paper": cell.paper,
+                    "here": cell.ours,
+                }
+                for arrivals, cells in table.lines.items()
+                for (policy, epsilon), cell in zip(table.columns, cells, strict=True)
+            ],
+            "why": table.why,
+        }
+        for table in tables(rows, world)
+    ]
     return {
         "rows": [row.to_dict() for row in rows],
         "orderings": orderings(rows),
-        "tables": [
-            {
-                "table": table.number,
-                "title": table.title,
-                "rows": [
-                    {
-                        "arrivals": arrivals,
-                        "policy": column[0],
-                        "epsilon": column[1],
-                        "paper": cell.paper,
-                        "here": cell.ours,
-                    }
-                    for arrivals, cells in table.lines.items()
-                    for column, cell in zip(table.columns, cells, strict=True)
-                ],
-                "why": table.why,
-            }
-            for table in tables(rows, world)
-        ],
+        "tables": found,
     }
 
 
@@ -214,11 +214,7 @@ def _shown(found: dict[str, Any]) -> list[Table | str]:
         "tested": lambda one: _mean(one[1], "test_accuracy"),
         "average regret": lambda one: _mean(one[1], "average_regret"),
         "forwarded": lambda one: _mean(one[1], "forwarded"),
-        "spent per visit": lambda one: (
-            "nothing holds"
-            if (spent := one[1][0]["epsilon_spent_per_visit"]) is None
-            else f"{spent:.3g}"
-        ),
+        "spent per visit": lambda one: _spent(one[1][0]["epsilon_spent_per_visit"]),
     }
     return [
         Table.of(f"after {last:,} visits of each vendor", columns, groups.items()),
@@ -236,9 +232,61 @@ def _shown(found: dict[str, Any]) -> list[Table | str]:
     ]
 
 
+def _spent(nats: float | None) -> str:
+    return "nothing holds" if nats is None else f"{nats:.3g}"
+
+
 def _mean(rows: list[dict[str, Any]], field: str) -> float | None:
     values = [row[field] for row in rows if row[field] is not None]
     return sum(values) / len(values) if values else None
 
 
 SIMULATE = Command(SimulateSettings, simulate)
+
+
+def tour() -> Tour:
+    """One screen: vendors that learn together, and what a neighbour learns of a visit."""
+    import numpy as np
+
+    from tacit.designs.pdap.experiment.policies import World
+    from tacit.designs.pdap.forwarding import Agreement, Forwarder
+    from tacit.randomness import secure
+
+    vendors, arrivals, epsilon, draws = 4, 1000, 1.0, 2000
+    world = World(vendors=vendors, videos=5, dimension=2, arrivals=arrivals)
+    ours = _ended("sound-joint", epsilon, world)
+    plain = _ended("sound-joint", math.inf, world)
+    chance = _ended("uniform", math.inf, world)
+    forwarder = Forwarder(Agreement(features=2, slices=2, epsilon=epsilon), randomness=secure())
+    sent = [forwarder.forward(np.array([0.9, 0.1])) for _ in range(draws)]
+    right = sum(each is not None and tuple(each.places) == (1, 0) for each in sent) / draws
+    assert sent[0] is not None
+    return Tour(
+        asked=f"{vendors} generated vendors show videos, learn from {arrivals:,} visits each, and "
+        "ask one another where a visitor may find something better.",
+        left=f"To the other vendors: {len(sent[0].encode())} bytes a visit, with the visitor's "
+        "context as one of four cells, at times a wrong one, as epsilon says; and noisy sums.",
+        learned="Another vendor that believes the cell it was sent is right in "
+        f"{right:.0%} of {draws:,} visits; guessing is right in 25 %. From what others are "
+        "recommended, a visit is hidden by the noise of the sums.",
+        cost=f"Epsilon {ours.epsilon_spent_per_visit:g} for one visit; a person's visits add up. "
+        f"Clicks: {ours.accuracy:.0%} of visits, without noise {plain.accuracy:.0%}, with videos "
+        f"chosen by chance {chance.accuracy:.0%}.",
+        read_on="docs/pdap.md",
+        figures={
+            "right": right,
+            "accuracy": {
+                "private": ours.accuracy,
+                "without noise": plain.accuracy,
+                "chance": chance.accuracy,
+            },
+            "epsilon_spent_per_visit": ours.epsilon_spent_per_visit,
+        },
+    )
+
+
+def _ended(policy: str, epsilon: float, world: World) -> Row:
+    from tacit.designs.pdap.experiment.simulation import simulate
+
+    *_, row = simulate(policy, epsilon, world, seed=1)
+    return row

@@ -25,7 +25,7 @@ from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.policies.base import Host, Uniform
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.local.context import Context, ContextSetting
+from tacit.designs.pdap.policies.local import Context, ContextSetting
 from tacit.designs.pdap.policies.published.control import Setting
 from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.policies.published.forwarded_users import guests as dup_guests
@@ -69,24 +69,19 @@ class World:
 
     @property
     def setting(self) -> Setting:
-        return Setting(
-            videos=self.videos,
-            neighbours=self.vendors - 1,
-            dimension=self.dimension,
-            horizon=max(2, self.arrivals),
-            **self.published,
-        )
+        return Setting(**self.sizes, horizon=max(2, self.arrivals), **self.published)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Of one vendor's learner."""
+        neighbours = self.vendors - 1
+        return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimension}
 
     @property
     def centralised(self) -> Setting:
         """Of one learner for all vendors."""
-        return Setting(
-            videos=self.vendors * self.videos,
-            neighbours=0,
-            dimension=self.dimension,
-            horizon=max(2, self.vendors * self.arrivals),
-            **self.published,
-        )
+        sizes = self.sizes | {"videos": self.vendors * self.videos, "neighbours": 0}
+        return Setting(**sizes, horizon=max(2, self.vendors * self.arrivals), **self.published)
 
 
 @dataclass(frozen=True)
@@ -118,11 +113,13 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
 def _one(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
     if name in PUBLISHED:
         return _published(name, epsilon, world, vendor, source)
-    if name == "sound-context":
-        return _context(epsilon, world, vendor, source)
     if name == "uniform":
         uniform = Uniform(world.videos, world.vendors - 1, randomness=source)
         return _hosting(uniform, world, vendor, source, epsilon)
+    if name == "sound-context":
+        context = Context(ContextSetting(**world.sizes, epsilon=epsilon), randomness=source)
+        made = _hosting(context, world, vendor, source, epsilon)
+        return replace(made, spent=context.visit_epsilon)
     return _joint(name, epsilon, world, vendor, source)
 
 
@@ -143,39 +140,19 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
         guests = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
     forwarder = Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source)
     unlimited = TrustSettings(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
-    return Made(
-        Vendor(
-            home,
-            videos,
-            guests=guests,
-            peers=_others(world, vendor),
-            forwarder=forwarder,
-            caution=unlimited,
-        ),
-        math.inf,
+    made = Vendor(
+        home,
+        videos,
+        guests=guests,
+        peers=_others(world, vendor),
+        forwarder=forwarder,
+        caution=unlimited,
     )
-
-
-def _context(epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    setting = ContextSetting(
-        videos=world.videos,
-        neighbours=world.vendors - 1,
-        dimension=world.dimension,
-        epsilon=epsilon,
-    )
-    home = Context(setting, randomness=source)
-    made = _hosting(home, world, vendor, source, epsilon)
-    return replace(made, spent=home.visit_epsilon)
+    return Made(made, math.inf)
 
 
 def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    shared: dict[str, Any] = {
-        "videos": world.videos,
-        "neighbours": world.vendors - 1,
-        "dimension": world.dimension,
-        "horizon": max(2, world.arrivals),
-        "epsilon": epsilon,
-    }
+    shared = world.sizes | {"horizon": max(2, world.arrivals), "epsilon": epsilon}
     if name == "sound-joint":
         home: Joint | LinUCB = Joint(JointSetting(**shared), randomness=source)
         learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
@@ -195,13 +172,10 @@ def _hosting(
     *,
     features: int = 0,
 ) -> Made:
-    """Only the own vendor sees clicks. Requests that depend on contexts go to all, at "
-    "every visit."""
+    """Only the own vendor sees clicks. Requests that tell of contexts go to all, at every visit."""
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
-    caution = TrustSettings(
-        believed=False, share=1.0, failures=NEVER
-    )  # there are no words to believe
+    caution = TrustSettings(believed=False, share=1.0, failures=NEVER)  # no words to believe
     guest = Host(home, epsilon=epsilon, randomness=source)
     made = Vendor(
         home,
@@ -211,7 +185,6 @@ def _hosting(
         forwarder=forwarder,
         caution=caution,
         asks_all=features > 0,
-        shared=True,
     )
     return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, told=False)
 

@@ -1,4 +1,4 @@
-"""Vendors with one policy each on generated clicks: accuracy and regret, visit after visit.
+"""Vendors with one policy each, on generated or logged clicks: accuracy and regret, visit by visit.
 
 World     `synthetic_rewards.py`: every vendor has its own videos and users; the best video of ALL
           vendors at a context is known, and regret is its mean minus that of what was shown.
@@ -8,6 +8,11 @@ Test      the paper's protocol: learn from all arrivals first, then show videos 
           of whom nothing is learned, and take their mean chance of a click.
 Seeds     fix the world, who comes and who would click. Noise from OpenDP takes no seed, so a policy
           that adds some does not repeat to the last click.
+Replay    A row of a log comes to the vendor of its user. If what is shown is what they rated, their
+          click counts and is learned; if not, nobody knows what they would have done, and the visit
+          is dropped. Source: Li, Chu, Langford, Wang (WSDM 2011). The log was not made by a uniform
+          policy: people rate what they chose. It is read again and again, in new orders, until
+          there were enough visits. Videos are dealt by popularity: each vendor gets every M-th.
 """
 
 from __future__ import annotations
@@ -21,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import randomness
+from tacit.data.contexts import Log
 from tacit.data.synthetic_rewards import Clicks, contexts, generate
 from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, World, make
-from tacit.designs.pdap.network import Network
+from tacit.designs.pdap.network import Network, Shown
 from tacit.errors import ConfigError
 
 CHECKPOINTS = 40
@@ -76,8 +82,7 @@ def simulate(
     """Rows of one run, at `CHECKPOINTS` numbers of visits.
 
     groups: clusters of contexts, 0 for uniform ones. test: visitors of each vendor after the last
-    one
-    learned from; their accuracy stands in the last row. clicks: of `generate`, such as lipschitz.
+    one learned from; their accuracy stands in the last row. clicks: of `generate`.
     """
     truth = generate(
         vendors=world.vendors,
@@ -86,19 +91,74 @@ def simulate(
         seed=seed,
         **clicks,
     )
+    stated = epsilon if name in WITH_EPSILON else math.inf
     with randomness.simulation():
-        sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
-        made = make(name, epsilon, world, sources)
-        run = Run(made, world, truth, seed, groups, test)
+        run = Run(_made(name, epsilon, world, seed), world, truth, seed, groups, test)
         for arrivals in checkpoints(world.arrivals):
             run.until(arrivals)
-            row = run.row(name, epsilon if name in WITH_EPSILON else math.inf, seed)
+            row = run.row(name, stated, seed)
             last = arrivals == world.arrivals
             yield replace(row, test_accuracy=run.tested()) if last else row
 
 
-class Run:
+def replay_log(name: str, epsilon: float, world: World, log: Log, *, seed: int) -> Iterator[Row]:
+    """Rows as of `simulate`; `matched` visits are what accuracy is over."""
+    if len(log.videos) != world.vendors * world.videos:
+        raise ConfigError(
+            f"The log has {len(log.videos)} videos; {world.vendors} vendors with {world.videos} "
+            "need another number."
+        )
+    stated = epsilon if name in WITH_EPSILON else math.inf
+    with randomness.simulation():
+        run = _Replay(_made(name, epsilon, world, seed), world, log, seed)
+        for arrivals in checkpoints(world.arrivals):
+            run.until(arrivals)
+            yield run.row(name, stated, seed)
+
+
+def _made(name: str, epsilon: float, world: World, seed: int) -> list[Made]:
+    sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
+    return make(name, epsilon, world, sources)
+
+
+class _Vendors:
     """All vendors side by side, each visit of one after the same visit of the others."""
+
+    def __init__(self, made: Sequence[Made], world: World, seed: int) -> None:
+        self.world = world
+        self.spent = max(one.spent for one in made)
+        self.network = Network(
+            {name: one.vendor for name, one in zip(world.names, made, strict=True)},
+            seen=made[0].seen,
+            told=made[0].told,
+            randomness=randomness.replay(f"seen {seed}"),
+        )
+        self.done = self.forwarded = 0
+        self.clicks = 0.0
+
+    def visit(
+        self, home: str, context: NDArray[np.float64], click: Callable[[str, str], float | None]
+    ) -> Shown:
+        """One visit, counted."""
+        shown = self.network.visit(home, context, click)
+        self.clicks += shown.reward or 0.0
+        self.forwarded += shown.vendor != home
+        return shown
+
+    def _row(self, name: str, epsilon: float, seed: int, **found: Any) -> Row:
+        return Row(
+            policy=name,
+            epsilon=epsilon,
+            arrivals=self.done,
+            seed=seed,
+            epsilon_spent_per_visit=self.spent,
+            forwarded=self.forwarded / (self.done * self.world.vendors),
+            **found,
+        )
+
+
+class Run(_Vendors):
+    """On generated clicks."""
 
     def __init__(
         self,
@@ -109,14 +169,8 @@ class Run:
         groups: int,
         test: int = 0,
     ) -> None:
-        self.world, self.truth = world, truth
-        self.spent = max(one.spent for one in made)
-        self.network = Network(
-            {name: one.vendor for name, one in zip(world.names, made, strict=True)},
-            seen=made[0].seen,
-            told=made[0].told,
-            randomness=randomness.replay(f"seen {seed}"),
-        )
+        super().__init__(made, world, seed)
+        self.truth = truth
         size = (world.vendors, world.arrivals, world.dimension)
         learned = world.vendors * world.arrivals
         count = learned + world.vendors * test
@@ -126,11 +180,7 @@ class Run:
         self._chances = np.random.default_rng([seed, 2]).random(size[:2])
         self._centres = truth.centres.tolist()
         self._bumps = list(zip(truth.widths.tolist(), truth.heights.tolist(), strict=True))
-        self.done = 0
-        self.clicks = 0.0
-        self.shown = 0.0
-        self.best = 0.0
-        self.forwarded = 0
+        self.shown = self.best = 0.0
 
     def until(self, arrivals: int) -> None:
         """Go on until each vendor has had so many visits."""
@@ -141,10 +191,7 @@ class Run:
             for vendor, home in enumerate(self.world.names):
                 context = part[vendor, step]
                 click = self._click(context, self._chances[vendor, self.done + step])
-                shown = self.network.visit(home, context, click)
-                videos[vendor, step] = int(shown.video)
-                self.clicks += shown.reward or 0.0
-                self.forwarded += shown.vendor != home
+                videos[vendor, step] = int(self.visit(home, context, click).video)
         flat = part.reshape(-1, self.world.dimension)
         self.shown += float(self.truth.mean(videos.reshape(-1), flat).sum())
         self.done = arrivals
@@ -163,17 +210,14 @@ class Run:
     def row(self, name: str, epsilon: float, seed: int) -> Row:
         visits = self.done * self.world.vendors
         regret = (self.best - self.shown) / self.world.vendors
-        return Row(
-            policy=name,
-            epsilon=epsilon,
-            arrivals=self.done,
-            seed=seed,
+        return self._row(
+            name,
+            epsilon,
+            seed,
             accuracy=self.clicks / visits,
             regret=regret,
             average_regret=regret / self.done,
-            epsilon_spent_per_visit=self.spent,
             best=self.best / visits,
-            forwarded=self.forwarded / visits,
         )
 
     def _click(self, context: NDArray[np.float64], chance: float) -> Callable[[str, str], float]:
@@ -192,6 +236,42 @@ class Run:
 
 def _unknown(_vendor: str, _video: str) -> None:
     """What came of a visit that is not learned."""
+
+
+class _Replay(_Vendors):
+    def __init__(self, made: Sequence[Made], world: World, log: Log, seed: int) -> None:
+        super().__init__(made, world, seed)
+        self.log, self.matched = log, 0
+        generator = np.random.default_rng([seed, 3])
+        homes = log.users % world.vendors
+        self._rows = []
+        for vendor in range(world.vendors):
+            own = np.flatnonzero(homes == vendor)
+            if len(own) == 0:
+                raise ConfigError("There are fewer people than vendors.")
+            times = -(-world.arrivals // len(own))
+            order = [generator.permutation(own) for _ in range(times)]
+            self._rows.append(np.concatenate(order)[: world.arrivals])
+
+    def until(self, arrivals: int) -> None:
+        """Go on until each vendor has had so many visits."""
+        for step in range(self.done, arrivals):
+            for vendor, home in enumerate(self.world.names):
+                row = int(self._rows[vendor][step])
+                context = self.log.contexts[self.log.users[row]]
+                self.matched += self.visit(home, context, self._click(row)).reward is not None
+        self.done = arrivals
+
+    def row(self, name: str, epsilon: float, seed: int) -> Row:
+        accuracy = self.clicks / self.matched if self.matched else math.nan
+        unknown = {"regret": None, "average_regret": None, "best": None}
+        return self._row(name, epsilon, seed, accuracy=accuracy, matched=self.matched, **unknown)
+
+    def _click(self, row: int) -> Callable[[str, str], float | None]:
+        rank, vendors, videos = int(self.log.arms[row]), self.world.vendors, self.world.videos
+        rated = str(rank % vendors * videos + rank // vendors)
+        reward = float(self.log.clicks[row])
+        return lambda _vendor, video: reward if video == rated else None
 
 
 def checkpoints(arrivals: int) -> list[int]:

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting import Event
 from tacit.designs.pdap.policies.partition import Cell
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import BitRelease
@@ -57,10 +56,7 @@ class Chosen(Protocol):
     def phase(self) -> str: ...
 
 
-C = TypeVar("C", bound=Chosen)
-
-
-class Learns(Protocol[C]):
+class Learns(Protocol):
     """A policy: `select`, then `update` with that choice and what came of it.
 
     An update may come late or never: a cell that was split or forgotten in between takes none.
@@ -72,10 +68,10 @@ class Learns(Protocol[C]):
     @property
     def n_neighbours(self) -> int: ...
 
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> C:
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Any:
         """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
 
-    def update(self, choice: C, reward: float) -> None:
+    def update(self, choice: Any, reward: float) -> None:
         """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
 
     def add_arm(self, *, neighbour: bool = False) -> int:
@@ -224,7 +220,6 @@ def checked_reward(reward: float) -> float:
 class Uniform(Armed):
     """The baseline: any arm, at random. It learns nothing, so it releases nothing."""
 
-    name: ClassVar[str] = "uniform"
     epsilon = 0.0
 
     def __init__(self, videos: int, neighbours: int, *, randomness: Source) -> None:
@@ -261,8 +256,6 @@ class Host:
     home: one's own learner. epsilon: of one answer, about its reward; inf sends it as it is.
     """
 
-    name: ClassVar[str] = "host"
-
     def __init__(self, home: Serves, *, epsilon: float, randomness: Source) -> None:
         self.home = home
         self.epsilon = epsilon
@@ -270,39 +263,17 @@ class Host:
         self._range = answer_range(epsilon)
         self._source = randomness
 
-    @property
-    def n_own(self) -> int:
-        return self.home.n_own
-
-    @property
-    def n_neighbours(self) -> int:
-        return 0
-
-    @property
-    def answer_event(self) -> Event:
-        """What one answer costs."""
-        return self._bit.event
-
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """arms: refused, for what is shown is the learner's to say."""
         if arms is not None:
             raise ConfigError("ForwardedUsers are shown what the vendor's own learner has.")
         return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", Cell(0, ()))
 
-    def update(self, choice: Choice, reward: float) -> None:
-        self.answer(choice, reward)
-
     def answer(self, choice: Choice, reward: float) -> float:
         """For a reward of 0 or 1, one of the two ends of `answer_range`."""
         if reward not in (0, 1):
             raise DataError("the reward of a guest is neither 0 nor 1")
         return self._range[int(self._bit([int(reward)], self._source)[0])]
-
-    def add_arm(self, *, neighbour: bool = False) -> int:
-        raise ConfigError("Videos join the vendor's own learner; guests are shown what it has.")
-
-    def remove_arm(self, arm: int) -> None:
-        raise ConfigError("Videos leave the vendor's own learner; guests are shown what it has.")
 
 
 def answer_range(epsilon: float) -> tuple[float, float]:

@@ -1,5 +1,7 @@
 """Cells of the cube [0, 1]^d: boxes that split where contexts are many, or a grid that stays.
 
+Published: `AdaptivePartition` and DUP's `FixedPartition`, each with a state for every cell.
+
 Source   Zhou, Zhou, Wu, Jin (2015), section V: a cell of level l has side m^-l and splits into m^d
          children when A m^(p l) contexts have come.
 Cells    A cell of level l is where a context lies when each feature is cut into m^l slices. Slices
@@ -7,12 +9,25 @@ Cells    A cell of level l is where a context lies when each feature is cut into
 Memory   Children exist from the first context in them on: m^d of them could never be stored. In
          more than 16 dimensions a cell is known by a digest of 16 bytes of its slices. With
          `most_cells`, the cell not visited for longest is forgotten first, and starts anew when
-a visit occurs: at most `most_cells` are stored, whatever d and however many contexts.
+         a visit occurs: at most `most_cells` are stored, whatever d and however many contexts.
+
+Sound: a fixed `Grid`, or `NoisyCells` that split by sums that were released already; numbered.
+
+Rule     At the end of an epoch a cell of level l is split in 2^d, all at once, if the noisy visits
+         of all epochs so far are at least FIRST per arm and 4^l: half the side, four times the
+         visits, so that a mean is known as well as it varies within its cell.
+Privacy  Splits follow from released sums alone and cost nothing on their own. A visit is in the one
+         release of its epoch, in the cell that its context had then: epsilon, as on a fixed grid.
+Bounded  No cell is finer than a grid of `MOST_CELLS` would be.
+Grid     No visitor can influence it: as many slices per dimension as leave a (cell, arm) `PER_CELL`
+         visits on average over the horizon, and no more than `MOST_CELLS` cells; but `FEWEST` at
+         least while these make no more than `FEW` cells, which learn from one another.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -21,7 +36,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
 
 S = TypeVar("S")
 
@@ -38,17 +53,6 @@ class Cell(NamedTuple):
     place: tuple[int, ...] | bytes
 
 
-class _Node(Generic[S]):
-    """What is stored of a cell: its state, or after a split only that it was split."""
-
-    __slots__ = ("arrivals", "children", "state")
-
-    def __init__(self, state: S) -> None:
-        self.state = state
-        self.arrivals = 0
-        self.children = False
-
-
 class Slices:
     """Where a context lies at each level. slices: m; deepest: the last level there is."""
 
@@ -63,7 +67,6 @@ class Slices:
                 f"{deepest}."
             )
         self.dimension = dimension
-        self.deepest = deepest
         self.finest = slices**deepest
         self._widths = [slices ** (deepest - level) for level in range(deepest + 1)]
 
@@ -75,14 +78,13 @@ class Slices:
             return
         finest, last = self.finest, self.finest - 1
         fine = [min(int(feature * finest), last) for feature in context.tolist()]
-        for level in range(1, self.deepest + 1):
-            width = self._widths[level]
+        for level, width in enumerate(self._widths[1:], 1):
             yield Cell(level, tuple([place // width for place in fine]))
 
     def _walk_by_digest(self, context: NDArray[np.float64]) -> Iterator[Cell]:
         fine = np.minimum((context * self.finest).astype(np.uint64), self.finest - 1)
-        for level in range(1, self.deepest + 1):
-            places = (fine // self._widths[level]).astype("<u8")
+        for level, width in enumerate(self._widths[1:], 1):
+            places = (fine // width).astype("<u8")
             yield Cell(level, hashlib.blake2b(places.tobytes(), digest_size=16).digest())
 
 
@@ -101,34 +103,15 @@ def thresholds(split_after: float, slices: int, growth: float, deepest: int) -> 
     return [*exact, math.inf]
 
 
-class _Store(Generic[S]):
-    """Cells by name. Touching a cell makes it the last to be forgotten."""
+class _Node(Generic[S]):
+    """What is stored of a cell: its state, or after a split only that it was split."""
 
-    def __init__(self, most_cells: int | None) -> None:
-        if most_cells is not None and most_cells < 1:
-            raise ConfigError(f"most_cells is at least 1, or None for no limit; got {most_cells}.")
-        self._most = most_cells
-        self._nodes: OrderedDict[Cell, _Node[S]] = OrderedDict()
+    __slots__ = ("arrivals", "children", "state")
 
-    def get(self, cell: Cell) -> _Node[S] | None:
-        return self._nodes.get(cell)
-
-    def touch(self, cell: Cell) -> _Node[S] | None:
-        node = self._nodes.get(cell)
-        if node is not None and self._most is not None:
-            self._nodes.move_to_end(cell)
-        return node
-
-    def put(self, cell: Cell, node: _Node[S]) -> None:
-        self._nodes[cell] = node
-        if self._most is not None and len(self._nodes) > self._most:
-            self._nodes.popitem(last=False)
-
-    def items(self) -> Iterator[tuple[Cell, _Node[S]]]:
-        yield from self._nodes.items()
-
-    def __len__(self) -> int:
-        return len(self._nodes)
+    def __init__(self, state: S) -> None:
+        self.state = state
+        self.arrivals = 0
+        self.children = False
 
 
 class AdaptivePartition(Generic[S]):
@@ -150,38 +133,47 @@ class AdaptivePartition(Generic[S]):
         inherit: bool = False,
         most_cells: int | None = None,
     ) -> None:
+        if most_cells is not None and most_cells < 1:
+            raise ConfigError(f"most_cells is at least 1, or None for no limit; got {most_cells}.")
+        self.dimension = dimension
         self._slices = Slices(dimension, slices, deepest)
         self._make = make
         self._inherit = inherit
-        self._store: _Store[S] = _Store(most_cells)
+        self._most = most_cells
+        self._nodes: OrderedDict[Cell, _Node[S]] = OrderedDict()
+        """The first is the first to be forgotten."""
         self.thresholds = thresholds(split_after, slices, growth, deepest)
-
-    @property
-    def dimension(self) -> int:
-        return self._slices.dimension
 
     def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
         """The one cell now in use that holds `context`, created if nobody has been there."""
         parent: S | None = None
         for cell in self._slices.walk(context):
-            node = self._store.touch(cell)
-            if node is None:
-                node = _Node(self._make(parent))
-                self._store.put(cell, node)
+            node = self._touched(cell, parent)
             if not node.children:
                 return cell, node.state
             if self._inherit:
                 parent = node.state
         raise AssertionError("a cell of the deepest level never splits")
 
+    def _touched(self, cell: Cell, parent: S | None) -> _Node[S]:
+        """Now the last to be forgotten; made if it is not there."""
+        node = self._nodes.get(cell)
+        if node is None:
+            node = self._nodes[cell] = _Node(self._make(parent))
+            if self._most is not None and len(self._nodes) > self._most:
+                self._nodes.popitem(last=False)
+        elif self._most is not None:
+            self._nodes.move_to_end(cell)
+        return node
+
     def state(self, cell: Cell) -> S | None:
         """None if the cell was split or forgotten, or never was."""
-        node = self._store.get(cell)
+        node = self._nodes.get(cell)
         return None if node is None or node.children else node.state
 
     def arrived(self, cell: Cell) -> bool:
         """Count a context in this cell, and split it if that was the last it takes: True."""
-        node = self._store.get(cell)
+        node = self._nodes.get(cell)
         if node is None or node.children:
             return False
         node.arrivals += 1
@@ -192,16 +184,16 @@ class AdaptivePartition(Generic[S]):
 
     def cells(self) -> Iterator[tuple[Cell, int, S]]:
         """Cells in use with at least one visit, with their contexts and states."""
-        for cell, node in self._store.items():
+        for cell, node in self._nodes.items():
             if not node.children:
                 yield cell, node.arrivals, node.state
 
     def __len__(self) -> int:
         """Cells stored, split ones included: never above `most_cells`."""
-        return len(self._store)
+        return len(self._nodes)
 
 
-class FixedPartition(Generic[S]):
+class FixedPartition(AdaptivePartition[S]):
     """`slices` slices in each dimension from the start; independent of all data. One level."""
 
     def __init__(
@@ -214,39 +206,128 @@ class FixedPartition(Generic[S]):
     ) -> None:
         if not 1 <= slices <= FINEST:
             raise ConfigError(f"slices is a whole number from 1 to 2**52; got {slices}.")
-        self._slices = Slices(dimension, max(2, slices), 1 if slices > 1 else 0)
-        self._make = make
-        self._store: _Store[S] = _Store(most_cells)
-
-    @property
-    def dimension(self) -> int:
-        return self._slices.dimension
+        cut, deepest = max(2, slices), 1 if slices > 1 else 0
+        super().__init__(
+            dimension, make, split_after=1, slices=cut, deepest=deepest, most_cells=most_cells
+        )
 
     def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
         """The cell that holds `context`, created if nobody has been there."""
         *_, cell = self._slices.walk(context)
-        node = self._store.touch(cell)
-        if node is None:
-            node = _Node(self._make(None))
-            self._store.put(cell, node)
-        return cell, node.state
+        return cell, self._touched(cell, None).state
 
-    def state(self, cell: Cell) -> S | None:
-        """None if the cell was forgotten or never was."""
-        node = self._store.get(cell)
-        return None if node is None else node.state
 
-    def arrived(self, cell: Cell) -> bool:
-        """Count a context in this cell. It never splits: False."""
-        node = self._store.get(cell)
-        if node is not None:
-            node.arrivals += 1
-        return False
+FIRST = 1.0
+MOST_CELLS = 400
+PER_CELL = 200
+FEWEST = 3
+FEW = 27
 
-    def cells(self) -> Iterator[tuple[Cell, int, S]]:
-        """Visited cells, with their contexts and states."""
-        for cell, node in self._store.items():
-            yield cell, node.arrivals, node.state
+
+class NoisyCells:
+    """As `Grid`, but for `split`; numbers of cells hold until the next one."""
+
+    def __init__(self, dimension: int, arms: int) -> None:
+        self.dimension = dimension
+        self._arms = arms
+        self._deepest = 0
+        while 2 ** (dimension * (self._deepest + 1)) <= MOST_CELLS:
+            self._deepest += 1
+        self._finest = Grid(dimension, 2**self._deepest)
+        self._cells = [Cell(0, (0,) * dimension)]
+        self._number()
 
     def __len__(self) -> int:
-        return len(self._store)
+        return len(self._cells)
+
+    def cell(self, context: NDArray[np.float64]) -> Cell:
+        return self._cells[int(self.numbers(context[None, :])[0])]
+
+    def numbers(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Of the cells of (n, d) contexts."""
+        return np.asarray(self._of_finest[self._finest.numbers(contexts)])
+
+    def number(self, cell: Cell) -> int | None:
+        """None of a cell that was split."""
+        return self._numbers.get(cell)
+
+    def split(self, visits: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """visits: (cells,) noisy. (new cells,) the cell before that each is in; None: no split."""
+        levels = np.array([cell.level for cell in self._cells])
+        many = (visits >= FIRST * self._arms * 4.0**levels) & (levels < self._deepest)
+        if not many.any():
+            return None
+        parents, cells = [], []
+        for number, (cell, splits) in enumerate(zip(self._cells, many.tolist(), strict=True)):
+            new = _children(cell) if splits else [cell]
+            cells += new
+            parents += [number] * len(new)
+        self._cells = cells
+        self._number()
+        return np.array(parents)
+
+    def _number(self) -> None:
+        self._numbers = {cell: number for number, cell in enumerate(self._cells)}
+        sides = np.array([0.5**cell.level for cell in self._cells])
+        places = np.array([cell.place for cell in self._cells])
+        self.centres = (places + 0.5) * sides[:, None]
+        inside = np.abs(self._finest.centres[:, None] - self.centres[None]) < sides[:, None] / 2
+        self._of_finest = inside.all(axis=2).argmax(axis=1)
+
+
+def _children(cell: Cell) -> list[Cell]:
+    steps = itertools.product(range(2), repeat=len(cell.place))
+    return [
+        Cell(cell.level + 1, tuple(2 * p + s for p, s in zip(cell.place, step, strict=True)))
+        for step in steps
+    ]
+
+
+def slices_for(horizon: int, dimension: int, arms: int) -> int:
+    """1 where there are too few visits, and too many dimensions, to tell cells apart."""
+    wanted = min(horizon / (PER_CELL * arms), MOST_CELLS)
+    slices = FEWEST if FEWEST**dimension <= FEW else 1
+    while (slices + 1) ** dimension <= wanted:
+        slices += 1
+    return slices
+
+
+class Grid:
+    """Cells numbered from 0, and where they lie."""
+
+    def __init__(self, dimension: int, slices: int) -> None:
+        if slices < 1 or slices**dimension > MOST_CELLS:
+            raise ConfigError(
+                f"A grid has 1 to {MOST_CELLS} cells, slices to the power of the dimension; got "
+                f"{slices} slices in {dimension} dimensions. Reduce the contexts first."
+            )
+        self.dimension = dimension
+        self.slices = slices
+        self._slices = Slices(dimension, max(2, slices), 1 if slices > 1 else 0)
+        places = itertools.product(range(slices), repeat=dimension)
+        centres = np.array([[(place + 0.5) / slices for place in spot] for spot in places])
+        self.centres = centres.reshape(-1, dimension)
+        self._numbers = {self.cell(centre): number for number, centre in enumerate(self.centres)}
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def cell(self, context: NDArray[np.float64]) -> Cell:
+        *_, cell = self._slices.walk(context)
+        return cell
+
+    def numbers(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Of the cells of (n, d) contexts; as `number(cell(context))`."""
+        if contexts.ndim != 2 or contexts.shape[1] != self.dimension:
+            raise DataError("the contexts have another shape", expected=f"(n, {self.dimension})")
+        if len(contexts) and not (contexts.min() >= 0 and contexts.max() <= 1):  # NaN as well
+            raise DataError("a context is outside the cube", expected="every feature in [0, 1]")
+        places = np.minimum((contexts * self.slices).astype(np.int64), self.slices - 1)
+        weights = self.slices ** np.arange(self.dimension - 1, -1, -1)
+        return np.asarray(places @ weights, dtype=np.int64)
+
+    def number(self, cell: Cell) -> int:
+        found = self._numbers.get(cell)
+        if found is None:
+            raise ConfigError("This choice was made on another grid: its cell is none of this one.")
+        return found

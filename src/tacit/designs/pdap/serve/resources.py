@@ -9,7 +9,6 @@ for as long as there is a ledger, and nothing is done a second time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request, Response
@@ -20,8 +19,7 @@ from tacit.designs.pdap.serve import visits as visiting
 from tacit.designs.pdap.serve.served import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
 from tacit.designs.pdap.serve.signatures import NotSigned, check_request, sign_answer
-from tacit.designs.pdap.serve.state import Ticket, VendorState
-from tacit.service import idempotency
+from tacit.designs.pdap.serve.state import VendorState
 from tacit.service.access import (
     Asking,
     Here,
@@ -42,6 +40,10 @@ VisitId = Annotated[
     str,
     Path(pattern=r"^[0-9a-f]{96}$", max_length=96),
 ]
+
+
+RECEIVED = {"received": True}
+"""Whether it was used is not reported: that depends on what others did."""
 
 
 class Body(BaseModel):
@@ -126,7 +128,14 @@ def visit_reward(
     """Whether they clicked. Of a visit the first time counts."""
     vendor = _vendor(service, caller, name)
     ticket = visiting.ticket_of(service, vendor, caller, visit)
-    return visit_clicked(service, vendor, caller, key, ticket, clicked=body.clicked)
+
+    def take(desk: VendorState) -> Reply:
+        desk.clicked(ticket, float(body.clicked))
+        return reply(RECEIVED)
+
+    payload = f"{ticket} {int(body.clicked)}".encode()
+    operation = "POST /api/vendors/visits/reward"
+    return vendor.step(service, caller, operation, key, payload, take)
 
 
 @router.post(
@@ -147,8 +156,14 @@ def forwards(
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
     vendor = _vendor(service, caller, name)
-    check(request, vendor, caller, forward)
-    return forwarded(service, vendor, caller, key, forward)
+    _check(request, vendor, caller, forward)
+    _check_number(forward, key)
+
+    def take(desk: VendorState) -> Reply:
+        return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
+
+    made = vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
+    return _signed(vendor, caller, key, made)
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
@@ -158,30 +173,7 @@ def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
     return found
 
 
-RECEIVED = {"received": True}
-"""Whether it was used is not reported: that depends on what others did."""
-
-
-def visit_clicked(
-    service: Service,
-    vendor: ServedVendor,
-    caller: Caller,
-    key: str,
-    ticket: Ticket,
-    *,
-    clicked: bool,
-) -> Response:
-    """A visitor says what came of their visit."""
-
-    def take(desk: VendorState) -> Reply:
-        desk.clicked(ticket, float(clicked))
-        return reply(RECEIVED)
-
-    payload = f"{ticket} {int(clicked)}".encode()
-    return _step(service, vendor, caller, "POST /api/vendors/visits/reward", key, payload, take)
-
-
-def check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
+def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
     """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now."""
     if vendor.calls is None:
         raise _unsigned()
@@ -207,20 +199,7 @@ def _unsigned() -> Problem:
     return Problem(401, "This is not signed as messages of a neighbour have to be.")
 
 
-def forwarded(
-    service: Service, vendor: ServedVendor, caller: Caller, key: str, body: bytes
-) -> Response:
-    """An offer for a neighbour's user."""
-    _numbered(body, key)
-
-    def take(desk: VendorState) -> Reply:
-        return Reply(200, OCTETS, desk.serve(caller.name, body))
-
-    operation = "POST /api/vendors/forwards"
-    return _signed(vendor, caller, key, _step(service, vendor, caller, operation, key, body, take))
-
-
-def _numbered(body: bytes, key: str) -> None:
+def _check_number(body: bytes, key: str) -> None:
     """A message is sent under its own number, so that no number is ever used for two."""
     try:
         message = Forward.decode(body)
@@ -244,23 +223,3 @@ def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) 
             )
         )
     return answer
-
-
-def _step(
-    service: Service,
-    vendor: ServedVendor,
-    caller: Caller,
-    operation: str,
-    key: str,
-    payload: bytes,
-    take: Callable[[VendorState], Reply],
-) -> Response:
-    return idempotency.step(
-        service,
-        caller,
-        operation,
-        key,
-        vendor.name.encode() + b"\x00" + payload,
-        state=vendor.state,
-        take=vendor.keeper.step(take),
-    )

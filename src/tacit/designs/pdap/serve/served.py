@@ -9,19 +9,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from fastapi import Response
+
 from tacit.designs.pdap import guarantees as sound_guarantees
 from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
 from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import read_private_key
-from tacit.designs.pdap.serve.state import VERSION, VendorState, settings_of, version_of
+from tacit.designs.pdap.serve.state import VERSION, VendorState, unpack
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.service.deployment import Section
+from tacit.service import idempotency
+from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import Reply, Step, refusal, state_named
+from tacit.service.keys import Caller
 from tacit.service.settings import FILE
 
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
@@ -85,10 +89,11 @@ class ServedVendor:
             return
         known = None
         try:
-            known = version_of(found)
+            numbers, _ = unpack(found)
+            known = int(numbers.get("version", 0))
             if known != VERSION:
                 raise ValueError  # whatever it holds
-            others = self.settings.others_than(settings_of(found))
+            others = self.settings.others_than(numbers["settings"])
             if not others:
                 VendorState.decode(found, self.settings.vendor(), self.settings.told)
         except (TypeError, ValueError, LookupError, struct.error):
@@ -126,6 +131,28 @@ class ServedVendor:
         """What a visit is charged; a first one opens a budget. asks: neighbours are up."""
         cost = self.settings.visit(asks=asks)
         return [Charge(self.holder(user), cost, opens=self.settings.cap)]
+
+    def step(
+        self,
+        service: Service,
+        caller: Caller,
+        operation: str,
+        key: str,
+        payload: bytes,
+        take: Callable[[VendorState], Reply],
+        **more: Any,
+    ) -> Response:
+        """One transaction over its state, once for each key. more: as of `idempotency.step`."""
+        return idempotency.step(
+            service,
+            caller,
+            operation,
+            key,
+            self.name.encode() + b"\x00" + payload,
+            state=self.state,
+            take=self.keeper.step(take),
+            **more,
+        )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For its own users."""

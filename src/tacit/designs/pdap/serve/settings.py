@@ -5,8 +5,8 @@ videos = ["dune", "alien"]
 features = 2                # numbers in [0, 1] that a visit comes with
 horizon = 100000            # visits of one period of learning
 epsilon = 1.0               # of one visit, in what is learned of it
-lifetime = 100.0            # of one person, in all; then they are served, not learned, not
-forwarded key = "cinema.pem"          # signs what goes to neighbours; `new_vendor_key` makes one
+lifetime = 100.0            # of one person, in all; then served, neither learned nor forwarded
+key = "cinema.pem"          # signs what goes to neighbours; `new_vendor_key` makes one
 forward_epsilon = 1.0       # of one context that is forwarded; all neighbours agree on it
 slices = 2                  # of each feature of a forwarded context; all agree on it
 cells = 5                   # per feature, of what is learned; by default as the horizon allows
@@ -31,9 +31,9 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
 from tacit.designs.pdap.policies.base import Host
-from tacit.designs.pdap.policies.joint.cells import slices_for
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.partition import slices_for
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
@@ -182,7 +182,6 @@ class VendorSettings:
             agreement=self.agreement,
             caution=self.caution,
             asks_all=True,
-            shared=True,
             keeps=0,
         )
 

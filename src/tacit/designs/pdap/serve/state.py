@@ -5,7 +5,11 @@ visitor carries what its reward needs (`Ticket`). Visits that are to show a neig
 remembered as well, in a ring by the number of all visits: the oldest gives way, whatever waits. So
 what is kept has one size, and when something is forgotten tells of nobody.
 
-Numbers and arrays as bytes: what a vendor keeps in the ledger. JSON and plain arrays only.
+Assumes  every state is stored, only the newest is gone on from, and nothing is reported that was
+         drawn on the way to a state that was not stored: two continuations of one state would
+         release more than was charged. The ledger's stored states meet this.
+Bytes    JSON and plain arrays only. Of many releases the oldest are added up, sums and noise:
+         `MOST_SEEN` stay separate.
 """
 
 from __future__ import annotations
@@ -20,17 +24,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.pdap import persistence as storing
 from tacit.designs.pdap.messages import REQUEST_BYTES
 from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.partition import Cell
-from tacit.designs.pdap.vendor import Vendor
-from tacit.designs.pdap.visit import Visit
-from tacit.errors import PrivacyError
+from tacit.designs.pdap.trust import NoisyPeer
+from tacit.designs.pdap.vendor import Vendor, Visit
+from tacit.errors import ConfigError, PrivacyError
 
 VERSION = 2
 """Of a kept state, which holds it."""
+MOST_SEEN = 32
 KEPT = 2048
 """Of so many last visits an offer is waited for."""
 _VISIT = np.dtype(
@@ -48,7 +51,6 @@ _VISIT = np.dtype(
     ]
 )
 """turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
-_NOWHERE = Cell(0, ())
 Row = Any
 """One row of a structured array."""
 
@@ -71,24 +73,15 @@ UNLEARNED = Ticket(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
-class Begun:
-    """peer: whose offer will be shown; None: `video` is. asks: who is sent `forward`, whatever is
-    shown."""
+class Shown:
+    """video: what is shown; None while a neighbour's offer is waited for. peer: whose offer is, or
+    will be, shown. asks: who is sent `forward`, whatever is shown."""
 
     ticket: Ticket
     video: str | None
-    peer: str | None
-    asks: tuple[str, ...]
-    forward: bytes | None
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What is shown. theirs: whether it is the neighbour's."""
-
-    ticket: Ticket
-    video: str
-    theirs: bool
+    peer: str | None = None
+    asks: tuple[str, ...] = ()
+    forward: bytes | None = None
 
 
 @dataclass
@@ -106,7 +99,7 @@ class VendorState:
 
     def encode(self, settings: str) -> bytes:
         """settings: what must be unchanged to continue from here."""
-        numbers, arrays = storing.saved(self.vendor)
+        numbers, arrays = saved(self.vendor)
         numbers |= {"version": VERSION, "settings": settings, "since": self.since}
         numbers |= {"names": self.names}
         rows = self.visits.view(np.uint8).reshape(len(self.visits), _VISIT.itemsize)
@@ -118,7 +111,7 @@ class VendorState:
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:
             return None
-        storing.restore(vendor, numbers, arrays)
+        restore(vendor, numbers, arrays)
         return cls(
             vendor,
             arrays["visit_rows"].reshape(-1).view(_VISIT).copy(),
@@ -139,29 +132,28 @@ class VendorState:
         for name in set(self.vendor.peers) - set(peers):
             self.vendor.part(name)
 
-    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Begun:
+    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Shown:
         """One visit more. reached: neighbours that can be asked now."""
         visit = self.vendor.choose(context, peers=reached)
         if visit.peer is not None:
             self._note(visit)
-        return Begun(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
+        return Shown(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
 
-    def unlearned(self, context: NDArray[np.float64]) -> str:
+    def unlearned(self, context: NDArray[np.float64]) -> Shown:
         """An own video for a user from whom nothing more is learned; not counted as a visit."""
-        return self.vendor.unlearned(context)
+        return Shown(UNLEARNED, self.vendor.unlearned(context))
 
-    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Finished:
+    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Shown:
         """Of a visit whose neighbour was to be shown. answer: None: there is none.
 
         A visit whose row was given to another meanwhile gets an own video, and is not learned.
         """
         visit = self._visit(number, context)
         if visit is None or visit.peer is None:
-            return Finished(UNLEARNED, self.unlearned(context), False)
+            return self.unlearned(context)
         self.vendor.offered(visit, answer)
         self._note(visit)
-        assert visit.video is not None
-        return Finished(self._ticket(visit), visit.video, visit.peer is not None)
+        return Shown(self._ticket(visit), visit.video, visit.peer)
 
     def clicked(self, ticket: Ticket, reward: float) -> None:
         """What came of a visit; the first time counts.
@@ -174,10 +166,6 @@ class VendorState:
             return
         self.vendor.clicked(visit, reward)
         self._note(visit)
-
-    def serve(self, peer: str, data: bytes) -> bytes:
-        """The answer to a neighbour's Forward. Nothing is learned or kept of it."""
-        return self.vendor.serve(peer, data)
 
     def _learn(self, ticket: Ticket, reward: float) -> None:
         """A visit without a row."""
@@ -220,9 +208,7 @@ class VendorState:
     def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
         """A visit as it was noted; its context is sent again, or stands for its cell's middle."""
         row: Row = self.visits[number % len(self.visits)]
-        too_old = number <= self.vendor.visits - len(
-            self.visits
-        )  # whether its row was needed or not
+        too_old = number <= self.vendor.visits - len(self.visits)  # needed or not
         if number < 1 or too_old or row["number"] != number:
             return None
         grid, peer = self._home.grid, int(row["peer"])
@@ -241,14 +227,44 @@ class VendorState:
         )
 
 
-def version_of(kept: bytes) -> int:
-    """Of a kept state; 0 where it says none. The same errors as `settings_of`."""
-    return int(unpack(kept)[0].get("version", 0))
+def saved(vendor: Vendor) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What is learned and released, and what is known of neighbours; not who waits for an answer.
+
+    ConfigError unless its learner is a `Joint` for guests as well, and one that can be kept.
+    """
+    joint = _joint(vendor)
+    joint.add_up_oldest(MOST_SEEN)
+    numbers, arrays = joint.kept()
+    videos, peers = vendor.arms
+    numbers |= {
+        "visits": vendor.visits,
+        "videos": list(videos.items()),
+        "peers": list(peers.items()),
+        "known": {name: _noisy(vendor, name).kept() for name in peers.values()},
+    }
+    return numbers, arrays
 
 
-def settings_of(kept: bytes) -> str:
-    """What `encode` was given. KeyError, ValueError or struct.error for other bytes."""
-    return str(unpack(kept)[0]["settings"])
+def restore(vendor: Vendor, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Make `vendor`, of the same settings, what the saved one was. It keeps the arrays."""
+    _joint(vendor).resume(numbers, arrays)
+    vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
+    for name, kept in numbers["known"].items():
+        _noisy(vendor, name).resume(kept)
+
+
+def _joint(vendor: Vendor) -> Joint:
+    if not (isinstance(vendor.home, Joint) and vendor.shared):
+        raise ConfigError(
+            "A vendor is stored if its learner is a Joint that serves its guests as well."
+        )
+    return vendor.home
+
+
+def _noisy(vendor: Vendor, name: str) -> NoisyPeer:
+    peer = vendor.known(name)
+    assert isinstance(peer, NoisyPeer)
+    return peer
 
 
 _LENGTH = struct.Struct(">I")

@@ -10,7 +10,7 @@ Visit    1. in one transaction, charged what is learned and what forwarding tell
 Asking   which neighbours are asked follows from public time, from questions of the service's own
          and from noisy sums that are paid for; never from the context.
 Budget   A person without budget is served from what was learned from others, is not learned from
-and is not          forwarded. When that is depends on how many visits of theirs there were.
+         and is not forwarded. When that is depends on how many visits of theirs there were.
 Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
          as long as the ledger is, and the ticket's cell says where their context was.
 """
@@ -32,9 +32,8 @@ from fastapi import Request, Response
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve.served import ServedVendor
-from tacit.designs.pdap.serve.state import UNLEARNED, Ticket, VendorState
+from tacit.designs.pdap.serve.state import Shown, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
-from tacit.service import idempotency
 from tacit.service.access import outside
 from tacit.service.deployment import Service
 from tacit.service.idempotency import Reply, reply
@@ -101,7 +100,7 @@ class _Visitor:
     ) -> None:
         self._service, self._vendor, self._caller, self._key = service, vendor, caller, key
         self._context = np.array(context, dtype=np.float64)
-        self._payload = vendor.name.encode() + b"\x00" + self._context.astype("<f8").tobytes()
+        self._payload = self._context.astype("<f8").tobytes()
 
     def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for a person whose budget is spent."""
@@ -109,14 +108,14 @@ class _Visitor:
 
         def learned(desk: VendorState) -> Reply:
             begun = desk.begin(self._context, reached)
-            shown = None if begun.video is None else self._shown(begun.ticket, begun.video)
+            shown = None if begun.video is None else self._shown(begun)
             if begun.forward is None:
                 return reply(shown)
             asks = {"number": begun.ticket.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
         def unlearned(desk: VendorState) -> Reply:
-            return reply(self._shown(UNLEARNED, desk.unlearned(self._context)))
+            return reply(self._shown(desk.unlearned(self._context)))
 
         try:
             return self._step(VISIT, learned, charges=vendor.charges(user, asks=bool(reached)))
@@ -128,38 +127,20 @@ class _Visitor:
         offer = _presentable(answer)
 
         def take(desk: VendorState) -> Reply:
-            shown = desk.finish(asks["number"], self._context, offer)
-            peer = asks["peer"] if shown.theirs else None
-            return reply(self._shown(shown.ticket, shown.video, peer))
+            return reply(self._shown(desk.finish(asks["number"], self._context, offer)))
 
         return self._step(f"{VISIT}/shown", take, paid=True)
 
-    def _step(
-        self,
-        operation: str,
-        take: Callable[[VendorState], Reply],
-        *,
-        charges: Sequence[Any] = (),
-        paid: bool = False,
-    ) -> Response:
-        return idempotency.step(
-            self._service,
-            self._caller,
-            operation,
-            self._key,
-            self._payload,
-            state=self._vendor.state,
-            charges=charges,
-            take=self._vendor.keeper.step(take),
-            paid=paid,
-        )
+    def _step(self, operation: str, take: Callable[[VendorState], Reply], **more: Any) -> Response:
+        made = (self._service, self._caller, operation, self._key, self._payload)
+        return self._vendor.step(*made, take, **more)
 
-    def _shown(self, ticket: Ticket, video: str, peer: str | None = None) -> dict[str, str]:
+    def _shown(self, shown: Shown) -> dict[str, str | None]:
         return {
-            "visit": visit_id(self._service, self._vendor, self._caller, ticket),
-            "video": video,
-            "source": "own" if peer is None else "neighbour",
-            "vendor": self._vendor.name if peer is None else peer,
+            "visit": visit_id(self._service, self._vendor, self._caller, shown.ticket),
+            "video": shown.video,
+            "source": "own" if shown.peer is None else "neighbour",
+            "vendor": shown.peer or self._vendor.name,
         }
 
 

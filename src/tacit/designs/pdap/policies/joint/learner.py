@@ -11,22 +11,14 @@ Regret   What each setting gains is measured by `benchmarks/studies/pdap_steps.p
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event
-from tacit.designs.pdap.policies.base import (
-    Armed,
-    Arms,
-    Choice,
-    Phase,
-    checked_context,
-    checked_reward,
-)
-from tacit.designs.pdap.policies.joint.cells import Grid, NoisyCells
+from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.designs.pdap.policies.joint.estimates import (
     PARTS,
     Choices,
@@ -39,13 +31,13 @@ from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.policies.joint.sums import (
     EpochSums,
     Floats,
-    JointState,
+    Observation,
     Seen,
     Sums,
     TreeSums,
     widened,
 )
-from tacit.designs.pdap.policies.partition import Cell
+from tacit.designs.pdap.policies.partition import Cell, Grid, NoisyCells
 from tacit.errors import ConfigError
 from tacit.mechanisms.grid import finite
 from tacit.randomness import Source, integers_below
@@ -56,8 +48,6 @@ _DRAWS = 4096  # random places among PARTS, drawn at once
 
 class Joint(Armed):
     """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise."""
-
-    name: ClassVar[str] = "sound-joint"
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         self.setting = setting
@@ -109,12 +99,11 @@ class Joint(Armed):
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
         number = self._number(cell)
         drawn = self._drawn(number) if arms is None else self._drawn_among(number, arms)
-        arm, parts, total = drawn
-        phase: Phase = "exploit" if arm == self._best[number] else "explore"
-        visit = self.arrivals
+        (arm, parts, total), visit = drawn, self.arrivals
         self.arrivals += 1
         self._unanswered.begin_one(visit)
-        return Choice(arm, phase, cell, parts / total, visit)
+        best = arm == self._best[number]
+        return Choice(arm, "exploit" if best else "explore", cell, parts / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from a visit; each once. Visits after the horizon's last one are not learned."""
@@ -156,13 +145,6 @@ class Joint(Armed):
             self._release()
         return KEPT if self.stopped else min(KEPT, int(self._next) - self.arrivals)
 
-    def serve(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """For another vendor's user, the own video with the best estimate; nothing is learned."""
-        own, _ = self._arms.among(arms)
-        if not own:
-            raise ConfigError("A vendor serves guests from its own videos, and has none of these.")
-        return self._best_among(context, own)
-
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice | None = None
     ) -> Choice:
@@ -172,18 +154,13 @@ class Joint(Armed):
         instead: of that choice. Whichever of the two is answered, it is one visit; without it what
         comes back cannot be answered.
         """
-        visit = None if instead is None else instead.visit
-        return self._best_among(context, self._arms.allowed(arms), visit)
-
-    def _best_among(
-        self, context: NDArray[np.float64], arms: list[int], visit: int | None = None
-    ) -> Choice:
+        allowed = self._arms.allowed(arms)
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
-        best = arms[int(self._means[self._number(cell), arms].argmax())]
-        return Choice(best, "exploit", cell, visit=visit)
+        best = allowed[int(self._means[self._number(cell), allowed].argmax())]
+        return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(n,) the videos of `serve` for (n, d) contexts."""
+        """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
         return np.asarray(self._best_own[self.grid.numbers(contexts)])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
@@ -206,37 +183,54 @@ class Joint(Armed):
         beliefs = self.setting.beliefs
         return believed(self._seen, beliefs, self._covariance, self._arms, self._ranges)
 
-    def kept(self) -> JointState:
-        """What it goes on from after this moment; ConfigError but on a fixed grid, in epochs."""
-        exact, released = self._kept_sums().kept()
-        return JointState(
-            own=tuple(self._arms.own),
-            neighbours=tuple(self._arms.neighbours),
-            sides=tuple(self._arms.sides),
-            arrivals=self.arrivals,
-            length=self._length,
-            next=self._next,
-            planned=self._planned,
-            began=self._began,
-            released=released,
-            seen=tuple(self._seen),
-            exact=exact,
-            means=self._means,
-            parts=self._parts,
-            waiting=self._unanswered.waiting,
-        )
+    def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
 
-    def resume(self, state: JointState) -> None:
+        ConfigError but on a fixed grid, in epochs. No state may be gone on from twice.
+        """
+        exact, released = self._kept_sums().kept()
+        seen, counts = [one for one, _ in self._seen], [visits for _, visits in self._seen]
+        tables = [*(one.likes for one in seen), *(one.visits for one in seen), *counts]
+        numbers = {
+            "own": self._arms.own.copy(),
+            "neighbours": self._arms.neighbours.copy(),
+            "sides": [int(side) for side in self._arms.sides],
+            "arrivals": self.arrivals,
+            "length": self._length,
+            "next": None if self.stopped else int(self._next),
+            "planned": self._planned,
+            "began": self._began,
+            "released": released,
+            "noises": [[one.likes_noise, one.visits_noise, one.together] for one in seen],
+        }
+        shape = (3, len(seen), *self._parts.shape) if seen else (3, 0, 0, 0)
+        arrays = {
+            "exact": exact,
+            "means": self._means,
+            "parts": self._parts.astype("<i4"),
+            "unanswered": np.packbits(self._unanswered.waiting),
+            "seen": np.array(tables, dtype=np.float64).reshape(shape),
+        }
+        return numbers, arrays
+
+    def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what a Joint of the same setting was when it was `kept`."""
-        self._kept_sums().resume(state.exact, state.released)
-        self._arms.own, self._arms.neighbours = list(state.own), list(state.neighbours)
-        self._arms.sides = list(state.sides)
-        self._seen = list(state.seen)
-        self.arrivals, self._length, self._next = state.arrivals, state.length, state.next
-        self._planned, self._began = state.planned, state.began
-        self._unanswered.resume(state.waiting)
+        self._kept_sums().resume(arrays["exact"], numbers["released"])
+        self._arms.own, self._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
+        self._arms.sides = [bool(side) for side in numbers["sides"]]
+        self._seen = [
+            (Observation(likes, visits, *noises), counts)
+            for likes, visits, counts, noises in zip(
+                *arrays["seen"], numbers["noises"], strict=True
+            )
+        ]
+        self.arrivals, self._length = numbers["arrivals"], numbers["length"]
+        self._next = math.inf if numbers["next"] is None else numbers["next"]
+        self._planned, self._began = numbers["planned"], numbers["began"]
+        self._unanswered.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         self._places = []
-        self._follow(state.means, state.parts)  # drawn once for an epoch, and not again
+        # Drawn once for an epoch, and not again.
+        self._follow(arrays["means"], arrays["parts"].astype(np.int64))
 
     def add_up_oldest(self, most: int) -> None:
         """Of many releases the oldest become one, sums and noise: `most` stay separate."""
@@ -249,7 +243,7 @@ class Joint(Armed):
             return self._sums
         raise ConfigError(
             "A Joint is kept if it has a fixed grid and releases in epochs: of others, more than a "
-            "JointState holds would have to be kept."
+            "is kept of a Joint would be needed."
         )
 
     def _release(self) -> None:

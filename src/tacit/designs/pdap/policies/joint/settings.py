@@ -8,10 +8,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tacit.designs.pdap.policies.joint.cells import slices_for
 from tacit.designs.pdap.policies.joint.estimates import Estimates, Index
-from tacit.designs.pdap.policies.joint.noise import NodeNoise, Pair
-from tacit.designs.pdap.policies.joint.sums import Floats, Observation, Seen
+from tacit.designs.pdap.policies.joint.sums import Floats, NodeNoise, Observation, Pair, Seen
+from tacit.designs.pdap.policies.partition import slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.grid import check_epsilon, check_whole
 
@@ -47,14 +46,14 @@ class JointSetting:
     """epsilon, delta: of one visit of a user, whether an own video or a neighbour is chosen.
 
     videos, neighbours, dimension, horizon: as in `Setting`.
-    neighbour_range: lowest and highest reward that a neighbour sends, see `policies/hosting.py`.
+    neighbour_range: lowest and highest reward that a neighbour sends, see `answer_range`.
     partition: "grid", fixed beforehand, or "noisy", whose cells split by what was released, see
-    `cells.py`; for the latter sums are released in epochs, and there are no public data.
-    slices: per dimension of a grid; None: by the rule of `cells.py`.
+    `partition.py`; for the latter sums are released in epochs, and there are no public data.
+    slices: per dimension of a grid; None: by the rule of `partition.py`.
     release: "epochs" or "tree", see `sums.py`. first: arrivals in the first epoch; growth:
     how much longer the next one is; 1 for equal ones. A tree is read at the ends of epochs, which
     are ends of its steps as well. tree_steps: of all of them; None: each arrival is one.
-    pair, index, beliefs: see `noise.py` and `estimates.py`.
+    pair, index, beliefs: see `sums.py` and `estimates.py`.
     shrink_counts: whether counts are combined with what the policy's chances let expect.
     public: visits known to everybody, on this grid. at_horizon: "stop" learning and go on choosing
     by what is known, or "renew": a new period with fresh noise; a visit is in one period only.

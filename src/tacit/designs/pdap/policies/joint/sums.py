@@ -11,23 +11,109 @@ Tree     The total goes out as dyadic blocks of steps (the binary mechanism); a 
          visits. A block is drawn when it is first read: blocks never read need no noise, and the
          others are drawn once and kept while they can be read again. One step's visits are in one
          cell and arm each, so the trees of all cells together cost what one of them would.
+A visit  adds to one pair of sums, and a sum is released in at most `nodes` parts. A pair is either
+         (likes, dislikes): a reward r adds r to the one and 1 - r to the other, L1 and L2 at most
+         1, so ONE noise of scale nodes / epsilon serves both; or (visits, likes), L1 2, L2 sqrt(2).
+Source   Dwork, Naor, Pitassi, Rothblum (STOC 2010) and Chan, Shi, Song (TISSEC 2011), for trees;
+         Bun and Steinke (TCC 2016) with Canonne, Kamath, Steinke (NeurIPS 2020), for a delta.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.designs.pdap.policies.joint.noise import GRAIN, NodeNoise
+from tacit.accounting import DiscreteGaussian, Event, NonPrivate, ZCDPAccountant, smallest_noise
+from tacit.accounting.events import repeat
 from tacit.errors import ConfigError, PrivacyError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.gaussian import MARGIN
+from tacit.mechanisms.grid import check_epsilon, check_whole, finite
 from tacit.mechanisms.running import Running
+from tacit.mechanisms.tree import TreeCounter
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Places = int | Ints
+Pair = Literal["likes and dislikes", "visits and likes"]
+
+GRAIN = 16
+"""A reward is rounded to sixteenths: sums and their noise are whole numbers of these."""
+
+
+@dataclass(frozen=True)
+class NodeNoise:
+    """Noise of one node, in grains; the same for both sums of a pair, drawn independently.
+
+    epsilon, delta: of one visit, present or absent, in all nodes together. delta 0: Laplace.
+    """
+
+    epsilon: float
+    delta: float
+    nodes: int
+    pair: Pair
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_whole("nodes", self.nodes, least=1)
+
+    @property
+    def event(self) -> Event:
+        """What one visit costs."""
+        if math.isinf(self.epsilon):
+            return NonPrivate()
+        if self.delta == 0:
+            return self._laplace.event
+        return repeat(DiscreteGaussian(self._multiplier), self.nodes)
+
+    @property
+    def variance(self) -> float:
+        """Of one node's noise, in squared rewards; never below the exact one."""
+        if math.isinf(self.epsilon):
+            return 0.0
+        scale = self._sigma if self.delta > 0 else self._laplace.scale * math.sqrt(2)
+        return (scale / GRAIN) ** 2
+
+    def pairs(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+        """What visits add to their sums, in grains (..., 2). shares: rewards (...), clamped."""
+        liked = np.rint(np.clip(finite(shares), 0.0, 1.0) * GRAIN).astype(np.int64)
+        if self.pair == "visits and likes":
+            return np.stack([np.full_like(liked, GRAIN), liked], axis=-1)
+        return np.stack([liked, GRAIN - liked], axis=-1)
+
+    def draw(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        nothing = np.zeros(shape, dtype=np.int64)
+        if math.isinf(self.epsilon) or nothing.size == 0:
+            return nothing
+        if self.delta > 0:
+            return samplers.discrete_gaussian(nothing, self._sigma)
+        return samplers.discrete_laplace(nothing, self._laplace.scale)
+
+    @cached_property
+    def _laplace(self) -> TreeCounter:
+        """It computes scale and price: `nodes` levels, each moved by a visit's L1 distance."""
+        distance = GRAIN if self.pair == "likes and dislikes" else 2 * GRAIN
+        return TreeCounter(self.epsilon, horizon=1 << (self.nodes - 1), bound=distance)
+
+    @cached_property
+    def _multiplier(self) -> float:
+        """sigma / L2 distance."""
+        return smallest_noise(
+            lambda noise: repeat(DiscreteGaussian(noise), self.nodes),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            accountant=ZCDPAccountant,
+        )
+
+    @property
+    def _sigma(self) -> float:
+        distance = GRAIN if self.pair == "likes and dislikes" else GRAIN * math.sqrt(2)
+        return self._multiplier * distance * MARGIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +131,8 @@ class Observation:
 
     def with_later(self, later: Observation) -> Observation:
         """The sums of both, and the noise of both."""
-        return Observation(
-            self.likes + later.likes,
-            self.visits + later.visits,
-            self.likes_noise + later.likes_noise,
-            self.visits_noise + later.visits_noise,
-            self.together + later.together,
-        )
+        both = zip(vars(self).values(), vars(later).values(), strict=True)
+        return Observation(*(one + other for one, other in both))
 
     def recut(self, parents: Ints) -> Observation:
         """Of cells that lie in these: each has an equal share of its parent's, noise and all.
@@ -59,11 +140,12 @@ class Observation:
         Shares of one noise are taken for independent ones of the same variance together.
         """
         children = np.bincount(parents)[parents][:, None]
+        one = (parents.max() + 1, 1)
         noises = (self.likes_noise, self.visits_noise, self.together)
         return Observation(
             self.likes[parents] / children,
             self.visits[parents] / children,
-            *(_of_children(noise, parents, children) for noise in noises),
+            *(np.broadcast_to(noise, one)[parents] / children for noise in noises),
         )
 
 
@@ -79,31 +161,13 @@ def widened(one: Seen, arms: int) -> Seen:
     return wide, np.pad(visits, new)
 
 
-def _of_children(variance: float | Floats, parents: Ints, children: Ints) -> Floats:
-    cells = np.broadcast_to(np.asarray(variance, dtype=np.float64), (parents.max() + 1, 1))
-    return np.asarray(cells[parents] / children)
+class Sums(Running):
+    """Either kind of release: exact sums in grains (cells, arms, 2), which never leave.
 
+    cumulative: a release replaces the one before.
+    """
 
-class Sums(Protocol):
-    """Either kind of release. cumulative: a release replaces the one before."""
-
-    cumulative: bool
-
-    def add(self, cells: Places, arms: Places, shares: ArrayLike) -> None:
-        """Learn rewards, one or many, as shares of the arm's public range: 0 to 1."""
-
-    def release(self, arrivals: int) -> Observation:
-        """What is known after so many arrivals since the start."""
-
-    def widen(self) -> None:
-        """One more arm."""
-
-    def recut(self, cells: int) -> None:
-        """Other cells from now on, so many. Only right after a release, when nothing is held."""
-
-
-class _Exact(Running):
-    """What both kinds share: exact sums in grains (cells, arms, 2), which never leave."""
+    cumulative = False
 
     def __init__(self, cells: int, arms: int, noise: NodeNoise) -> None:
         super().__init__()
@@ -111,10 +175,24 @@ class _Exact(Running):
         self._exact = np.zeros((cells, arms, 2), dtype=np.int64)
 
     def add(self, cells: Places, arms: Places, shares: ArrayLike) -> None:
+        """Learn rewards, one or many, as shares of the arm's public range: 0 to 1."""
         pairs = self._noise.pairs(np.asarray(shares, dtype=np.float64))
         self._check_process()
         with self._lock:
             np.add.at(self._exact, (np.asarray(cells), np.asarray(arms)), pairs)
+
+    def release(self, arrivals: int) -> Observation:
+        """What is known after so many arrivals since the start."""
+        raise NotImplementedError
+
+    def recut(self, cells: int) -> None:
+        """Other cells from now on, so many. Only right after a release, when nothing is held."""
+        raise NotImplementedError
+
+    def widen(self) -> None:
+        """One more arm."""
+        with self._lock:
+            self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
 
     def _observed(self, sums: Ints, parts: int) -> Observation:
         first, second = sums[..., 0] / GRAIN, sums[..., 1] / GRAIN
@@ -124,10 +202,8 @@ class _Exact(Running):
         return Observation(first, first + second, one, 2 * one, one)
 
 
-class EpochSums(_Exact):
+class EpochSums(Sums):
     """Each visit in one release."""
-
-    cumulative = False
 
     def __init__(self, cells: int, arms: int, noise: NodeNoise) -> None:
         super().__init__(cells, arms, noise)
@@ -161,12 +237,8 @@ class EpochSums(_Exact):
         with self._lock:
             self._exact = np.zeros((cells, *self._exact.shape[1:]), dtype=np.int64)
 
-    def widen(self) -> None:
-        with self._lock:
-            self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
 
-
-class TreeSums(_Exact):
+class TreeSums(Sums):
     """The binary mechanism for every cell and arm, on public time.
 
     horizon: arrivals, in all. step: arrivals in one step of the tree; the last one may be shorter.
@@ -207,9 +279,9 @@ class TreeSums(_Exact):
         return self._last
 
     def widen(self) -> None:
+        super().widen()
+        cells = len(self._exact)
         with self._lock:
-            self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
-            cells = len(self._exact)
             for level, (number, drawn) in self._blocks.items():
                 column = self._noise.draw((cells, 1, 2))
                 self._blocks[level] = number, np.concatenate([drawn, column], axis=1)
@@ -219,34 +291,6 @@ class TreeSums(_Exact):
 
     def _block(self, level: int, number: int) -> Ints:
         """Noise of the block that ends at `number` << `level`; the one before is out of reach."""
-        known = self._blocks.get(level)
-        if known is None or known[0] != number:
-            known = self._blocks[level] = number, self._noise.draw(self._exact.shape)
-        return known[1]
-
-
-@dataclass(frozen=True, eq=False)
-class JointState:
-    """Of one moment. `exact` is private: it is released with noise, once, and by nobody twice.
-
-    sides (arms,): whether an arm is a neighbour, of all that ever were; own, neighbours: arms now.
-    next: arrivals at the next release; inf after the last one. released: arrivals at the last one.
-    seen: releases, oldest first, each with what was counted of it (cells, arms).
-    exact (cells, arms, 2): grains since the last release. means, parts (cells, arms): what is
-    believed, and the chances of this epoch. waiting: see `Unanswered`.
-    """
-
-    own: tuple[int, ...]
-    neighbours: tuple[int, ...]
-    sides: tuple[bool, ...]
-    arrivals: int
-    length: int
-    next: float
-    planned: bool
-    began: int
-    released: int
-    seen: tuple[Seen, ...]
-    exact: Ints
-    means: Floats
-    parts: Ints
-    waiting: NDArray[np.bool_]
+        if level not in self._blocks or self._blocks[level][0] != number:
+            self._blocks[level] = number, self._noise.draw(self._exact.shape)
+        return self._blocks[level][1]

@@ -22,7 +22,7 @@ from tacit.designs.pdap.policies.published.control import (
     Setting,
     UniformCells,
 )
-from tacit.designs.pdap.policies.published.own_users import Cells, Learner, Visits, adaptive, slices
+from tacit.designs.pdap.policies.published.own_users import Learner, Visits, adaptive, slices
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.grid import check_epsilon
 from tacit.mechanisms.laplace import LaplaceRelease
@@ -50,8 +50,6 @@ class ForwardedUsers(Learner):
     controls, partition: those of DAP unless given, such as DUP's.
     """
 
-    name = "lap-dap"
-
     def __init__(
         self,
         setting: Setting,
@@ -60,7 +58,7 @@ class ForwardedUsers(Learner):
         reading: Reading = "tree",
         geometric: bool = False,
         controls: Controls | None = None,
-        partition: Cells | None = None,
+        partition: FixedPartition[GuestVisits] | None = None,
     ) -> None:
         check_epsilon(epsilon)
         if reading not in get_args(Reading):
@@ -106,26 +104,23 @@ class ForwardedUsers(Learner):
         return float(reward) if choice.phase == "explore" else total / tree.step
 
     def _leaf(self, level: int, reward: float) -> float:
-        release = self._leaves.get(level)
-        if release is None:
-            release = self._leaves[level] = LaplaceRelease(
+        if level not in self._leaves:
+            self._leaves[level] = LaplaceRelease(
                 self._epsilon_at(level), sensitivity=1, lower=0, upper=1, resolution=1
             )
-        return float(release([reward])[0])
+        return float(self._leaves[level]([reward])[0])
 
     def counter(self, level: int) -> TreeCounter:
         """What counts the rewards of one video in a cell of this level, tree readings only."""
-        known = self._counters.get(level)
-        if known is None:
-            s = self._setting
-            epsilon = self._epsilon_at(level)
+        if level not in self._counters:
+            s, epsilon = self._setting, self._epsilon_at(level)
             if not math.isinf(epsilon) and self._reading != "line 9":
                 scale = theory.noise_scale(
                     self._reading, s.horizon, s.neighbours + 1, s.videos, epsilon
                 )
                 epsilon = theory.tree_loss(s.horizon, scale)
-            known = self._counters[level] = TreeCounter(epsilon, s.horizon)
-        return known
+            self._counters[level] = TreeCounter(epsilon, s.horizon)
+        return self._counters[level]
 
     def _epsilon_at(self, level: int) -> float:
         s = self._setting

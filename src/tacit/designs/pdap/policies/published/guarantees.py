@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.policies.published.control import Setting
@@ -42,9 +42,25 @@ def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tupl
     return (own, forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
 
 
+def _without_epsilon(basis: Basis = Basis.REFUTED, **card: Any) -> Guarantee:
+    return Guarantee(
+        trust=Trust.OWN_VENDOR, basis=basis, epsilon=None, delta=None, assumptions=(), **card
+    )
+
+
+def _refuted(geometric: bool, users: str, **card: Any) -> Guarantee:
+    return _without_epsilon(
+        name=f"{'GP-DAP' if geometric else 'P-DAP'} (published), {users}",
+        sentence=f"The paper's claim is refuted: no epsilon holds for {card.pop('what')}. This "
+        "policy is for reproduction, not for use.",
+        **card,
+    )
+
+
 def without_noise(name: str) -> Guarantee:
     """CAP, solo, DUP, DAP; and any other learner of this folder at epsilon = inf."""
-    return Guarantee(
+    return _without_epsilon(
+        Basis.NONE,
         name=f"{name} without noise",
         sentence=(
             "Nobody is protected: what is shown, learned and sent is computed from contexts and "
@@ -53,12 +69,7 @@ def without_noise(name: str) -> Guarantee:
         protects="nobody",
         adjacency=Adjacency("visit", "add or remove"),
         against="everyone who sees what is shown or sent, and vendors that users are forwarded to",
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
         lifetime="every visit reveals more",
-        assumptions=(),
         not_covered=(
             "everything: this is a baseline for comparison",
             "a forwarded context, which the neighbour sees in the clear",
@@ -69,21 +80,14 @@ def without_noise(name: str) -> Guarantee:
 
 def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
     """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
-    return Guarantee(
-        name=f"{_title(geometric)}, own users (ExP-DAP)",
-        sentence=(
-            "The paper's claim is refuted: no epsilon holds for a person's context or visit. This "
-            "policy is for reproduction, not for use."
-        ),
+    return _refuted(
+        geometric,
+        "own users (ExP-DAP)",
+        what="a person's context or visit",
         protects="nobody reliably: most decisions are made without noise",
         adjacency=_CONTEXT,
         against="anyone who sees what is shown to this user and to later users",
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.REFUTED,
-        epsilon=None,
-        delta=None,
         lifetime="every visit is a new draw; nothing bounds their sum",
-        assumptions=(),
         not_covered=(
             _VENDOR,
             "a forwarded context, which the neighbour sees in the clear",
@@ -107,21 +111,14 @@ def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
 
 def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
     """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
-    return Guarantee(
-        name=f"{_title(geometric)}, forwarded users (LaP-DAP)",
-        sentence=(
-            "The paper's claim is refuted: no epsilon holds for a video, nor for one reward. This "
-            "policy is for reproduction, not for use."
-        ),
+    return _refuted(
+        geometric,
+        "forwarded users (LaP-DAP)",
+        what="a video, nor for one reward",
         protects="nobody reliably: rewards are sent without noise while a video is explored",
         adjacency=_REWARD,
         against="the vendor that forwards, with all it was ever sent",
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.REFUTED,
-        epsilon=None,
-        delta=None,
         lifetime="a video is chosen again and again: each reward is another one",
-        assumptions=(),
         not_covered=(
             "the video, which is delivered to the user whom the other vendor forwarded",
             "the forwarded context, in the clear",
@@ -136,10 +133,6 @@ def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
             *((_geometric(setting, epsilon),) if geometric else ()),
         ),
     )
-
-
-def _title(geometric: bool) -> str:
-    return "GP-DAP (published)" if geometric else "P-DAP (published)"
 
 
 def _figures(write: Callable[[int], float], levels: tuple[int, ...] = (3, 5, 7)) -> str:

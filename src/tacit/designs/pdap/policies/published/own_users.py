@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
-from tacit.designs.pdap.policies.partition import AdaptivePartition, Cell, FixedPartition
+from tacit.designs.pdap.policies.partition import AdaptivePartition, FixedPartition
 from tacit.designs.pdap.policies.published.control import (
     Adaptive,
     Alone,
@@ -40,10 +40,10 @@ class Visits:
     __slots__ = ("counts", "means", "sums", "trained")
 
     def __init__(self, parent: Visits | None = None) -> None:
-        self.counts: list[int] = [] if parent is None else parent.counts.copy()
-        self.sums: list[float] = [] if parent is None else parent.sums.copy()
-        self.means: list[float] = [] if parent is None else parent.means.copy()
-        self.trained: list[int] = [] if parent is None else parent.trained.copy()
+        self.counts: list[int] = parent.counts.copy() if parent else []
+        self.sums: list[float] = parent.sums.copy() if parent else []
+        self.means: list[float] = parent.means.copy() if parent else []
+        self.trained: list[int] = parent.trained.copy() if parent else []
 
     def hold(self, arms: int) -> None:
         """Room for so many arms."""
@@ -73,25 +73,10 @@ class Visits:
         return self.means[arm], -self.counts[arm], -arm
 
 
-class Cells(Protocol):
-    """Either partition, as far as a learner is concerned."""
-
-    @property
-    def dimension(self) -> int: ...
-
-    def find(self, context: NDArray[np.float64]) -> tuple[Cell, Visits]: ...
-
-    def state(self, cell: Cell) -> Visits | None: ...
-
-    def arrived(self, cell: Cell) -> bool: ...
-
-
 class Learner(Armed):
     """The phases of Algorithm 1, whatever the cells and the control functions are."""
 
-    name: ClassVar[str]
-
-    def __init__(self, arms: Arms, partition: Cells, controls: Controls) -> None:
+    def __init__(self, arms: Arms, partition: AdaptivePartition[Any], controls: Controls) -> None:
         self._arms = arms
         self._controls = controls
         self.partition = partition
@@ -148,8 +133,6 @@ class Learner(Armed):
 class Dap(Learner):
     """Adaptive cells, own videos and neighbours, nothing private."""
 
-    name = "dap"
-
     def __init__(self, setting: Setting, controls: Controls | None = None) -> None:
         """controls: those of the paper without noise, unless given."""
         super().__init__(
@@ -162,8 +145,6 @@ class Dap(Learner):
 class Cap(Learner):
     """Adaptive cells, own videos only. The paper's is one learner with the videos and visitors of
     all vendors; with one vendor's alone, that vendor learns on its own."""
-
-    name = "cap"
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(Arms(setting.videos, 0), adaptive(setting, Visits), Alone(setting))
@@ -215,11 +196,9 @@ class PDap(Dap):
             raise ConfigError(f"spread is 'printed' or 'one'; got {spread!r}.")
         if not 0 < sigma < 1:
             raise ConfigError(f"sigma is a chance between 0 and 1; got {sigma}.")
-        visits = gamma
-        if visits is None:
-            vendors = setting.neighbours + 1
-            visits = theory.gamma(setting.horizon, vendors, epsilon, sigma)
-        super().__init__(setting, Adaptive(setting, visits, geometric=self._geometric))
+        if gamma is None:
+            gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, sigma)
+        super().__init__(setting, Adaptive(setting, gamma, geometric=self._geometric))
         self._setting = setting
         self._epsilon = epsilon
         self._source = randomness
@@ -254,21 +233,21 @@ class PDap(Dap):
 
     def selection(self, level: int, candidates: int) -> Selection:
         """The mechanism of one draw among so many own videos in a cell of this level."""
-        known = self._selections.get((level, candidates))
-        if known is None:
+        if (level, candidates) not in self._selections:
             s = self._setting
             width = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
             sensitivity = width if self._spread == "printed" else 1.0
-            known = Selection(
+            # A power of two, fine enough for the sensitivity to be many steps.
+            resolution = 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
+            self._selections[level, candidates] = Selection(
                 self.epsilon_at(level),
                 candidates,
                 sensitivity=sensitivity,
                 lower=0.0,
                 upper=1.0,
-                resolution=_resolution(sensitivity),
+                resolution=resolution,
             )
-            self._selections[level, candidates] = known
-        return known
+        return self._selections[level, candidates]
 
 
 class GPDap(PDap):
@@ -278,15 +257,8 @@ class GPDap(PDap):
     _geometric = True
 
 
-def _resolution(sensitivity: float) -> float:
-    """A power of two, fine enough for the sensitivity to be many steps, from 2^-10 to 2^-18."""
-    return 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
-
-
 class Dup(Learner):
     """DAP with equal cells and control functions that do not know a level."""
-
-    name = "dup"
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(

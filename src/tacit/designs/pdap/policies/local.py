@@ -5,18 +5,13 @@ Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 20
          report; Kasiviswanathan et al.: What can we learn privately? (2011), for local privacy.
 Draw     One selection over own videos AND neighbours, by the means of the visitor's cell, clamped
          to [0, 1]: any two cells' means differ by 1 at most, and nothing else is assumed. With the
-         chance `explore` the arm is uniform. `loss` is exact.
+         chance `explore` the arm is uniform. `draw_loss` is exact.
 Report   Which cell, and whether they liked it, as ONE of 2 x cells answers by randomised response.
          The vendor learns from reports alone, so its tables, and all draws from them, tell nothing
          more. It must not see the context: the draw is made on the device, from published tables.
 Choice   `vendor_sees="contexts"` is the weaker reading: the vendor sees cells and rewards as they
          are and learns from them exactly. Then only WHAT IS SHOWN at a visit is private, from
          an observer who sees nothing else; what earlier visitors did is not private.
-Loss     of one draw by scores in [0, 1] mixed with a uniform one. Scores may be anything in two
-         cells. The chance of an arm is largest where it alone has score 1 and smallest where it
-         alone has score 0, so with weights up to e^a and K arms the loss is ln(p / q) with
-         p = (1 - s) e^a / (e^a + K - 1) + s / K  and  q = (1 - s) / (1 + (K - 1) e^a) + s / K.
-         Without exploring, s = 0: a + ln((1 + (K - 1) e^a) / (e^a + K - 1)), always below 2 a.
 """
 
 from __future__ import annotations
@@ -24,25 +19,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import Event, Exponential, NonPrivate, PureAccountant
+from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
-from tacit.accounting.rounding import above
-from tacit.designs.pdap.policies.base import (
-    Armed,
-    Arms,
-    Choice,
-    Phase,
-    checked_context,
-    checked_reward,
-)
-from tacit.designs.pdap.policies.joint.cells import Grid
+from tacit.designs.pdap import theory
+from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.designs.pdap.policies.joint.estimates import Choices
-from tacit.errors import ConfigError, DataError
+from tacit.designs.pdap.policies.partition import Grid
+from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.grid import check_epsilon, check_whole, finite
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.selection import Selection
@@ -50,7 +38,6 @@ from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below
 
 Sees = Literal["reports", "contexts"]
-_HALVINGS = 200
 _PARTS = 1 << 20
 """The chance to explore is a whole multiple of 1 / _PARTS."""
 
@@ -89,15 +76,18 @@ class ContextSetting:
             raise ConfigError(f"vendor_sees is one of {', '.join(get_args(Sees))}.")
 
     @property
+    def _only_draws(self) -> bool:
+        return self.vendor_sees == "contexts" or math.isinf(self.epsilon)
+
+    @property
     def draw_epsilon(self) -> float:
-        whole = self.vendor_sees == "contexts" or math.isinf(self.epsilon)
-        return self.epsilon if whole else self.epsilon * self.drawing
+        return self.epsilon if self._only_draws else self.epsilon * self.drawing
 
     @property
     def report_epsilon(self) -> float:
         """inf where nothing is reported at random. A trifle less than is left, for rounding."""
-        whole = self.vendor_sees == "contexts" or math.isinf(self.epsilon)
-        return math.inf if whole else (self.epsilon - self.draw_epsilon) * (1 - 2**-40)
+        left = self.epsilon - self.draw_epsilon
+        return math.inf if self._only_draws else left * (1 - 2**-40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +101,15 @@ class Report:
 class Context(Armed):
     """A policy; `select` and `report` are the device's part, `learn` is the vendor's."""
 
-    name: ClassVar[str] = "sound-context"
-
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         self.setting = setting
         self.grid = Grid(setting.dimension, setting.slices)
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
-        exact = math.isinf(setting.report_epsilon)
         self._response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        self._lie = 0.0 if exact else self._each_lie()
+        truth, lies = self._response.truth, self._response.categories - 1
+        self._lie = 0.0 if math.isinf(setting.report_epsilon) else float((1 - truth) / lies)
+        """Chance of each single answer that is not the true one."""
         self._answers = np.zeros((self._arms.numbered, 2 * len(self.grid)), dtype=np.int64)
         self._explore = math.ceil(setting.explore * _PARTS)
         self._selections: dict[int, Selection] = {}
@@ -135,20 +124,22 @@ class Context(Armed):
     @property
     def visit_epsilon(self) -> float:
         """Of one visit, exactly: of the draw among all arms, and of the report."""
-        if math.isinf(self.setting.epsilon):
+        if math.isinf(self.epsilon):
             return math.inf
-        return self.draw_loss + self._report_loss
+        if self.setting.vendor_sees == "contexts":
+            return self.draw_loss
+        return self.draw_loss + PureAccountant().add(self._response.event).epsilon()
 
     @property
     def draw_loss(self) -> float:
         """Of one draw among all arms, exactly."""
         arms = self.n_own + self.n_neighbours
-        return loss(self._exponent(arms), arms, self._explore / _PARTS)
+        return theory.mixed_loss(self._exponent(arms), arms, self._explore / _PARTS)
 
     @property
     def event(self) -> Event:
         """What one visit is charged; `visit_epsilon` may be a little less."""
-        if math.isinf(self.setting.epsilon):
+        if math.isinf(self.epsilon):
             return NonPrivate()
         # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's
         # do: the pure loss is all that may be charged for.
@@ -164,8 +155,9 @@ class Context(Armed):
         self._visited(1)
         rows = self._published[[self.grid.number(cell)]][:, allowed]
         place, explored, chance = self._drawn(rows)
-        phase: Phase = "explore" if explored[0] else "exploit"
-        return Choice(int(allowed[place[0]]), phase, cell, float(chance[0]))
+        return Choice(
+            int(allowed[place[0]]), "explore" if explored[0] else "exploit", cell, float(chance[0])
+        )
 
     def select_many(self, contexts: NDArray[np.float64]) -> Choices:
         """`select` for (n, d) contexts at once; n <= `until_release()`."""
@@ -188,8 +180,7 @@ class Context(Armed):
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """For others' users, the own video that is best on average: no context is forwarded."""
-        best = self._arms.own[int(self._published[:, self._arms.own].mean(axis=0).argmax())]
-        return np.full(len(contexts), best)
+        return np.full(len(contexts), self._best_on_average(self._arms.own))
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice | None = None
@@ -199,10 +190,12 @@ class Context(Armed):
         A second draw from the context would cost a second time. instead: of that draw; who answers
         once, the device says.
         """
-        allowed = self._arms.allowed(arms)
-        best = allowed[int(self._published[:, allowed].mean(axis=0).argmax())]
+        best = self._best_on_average(self._arms.allowed(arms))
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
         return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
+
+    def _best_on_average(self, arms: list[int]) -> int:
+        return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
         """On the device: what it sends of this visit, and of a reward within the arm's range."""
@@ -210,9 +203,8 @@ class Context(Armed):
         low, high = self.setting.neighbour_range if self._arms.sides[choice.arm] else (0.0, 1.0)
         if not low <= number <= high:
             raise DataError("the reward is out of its arm's range", expected=f"{low:g} to {high:g}")
-        cell = np.array([self.grid.number(choice.cell)])
-        answer = self._answered(cell, np.array([choice.arm]), np.array([number]))
-        return Report(choice.arm, int(answer[0]))
+        one = (self.grid.number(choice.cell), choice.arm, number)
+        return Report(choice.arm, int(self._answered(*(np.array([each]) for each in one))[0]))
 
     def learn(self, report: Report) -> None:
         """At the vendor."""
@@ -240,8 +232,7 @@ class Context(Armed):
         pull = self.setting.known + noise / np.maximum(visits, 1.0)
         share = (likes + pull / 2) / (visits + pull)
         low, width = self._arms.ranges(self.setting.neighbour_range)
-        published: NDArray[np.float64] = np.clip(low + width * share, 0.0, 1.0)
-        return published
+        return np.asarray(np.clip(low + width * share, 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         arm = self._arms.add(neighbour=neighbour)
@@ -266,7 +257,7 @@ class Context(Armed):
         count, arms = rows.shape
         explored = integers_below(self._source, _PARTS, count) < self._explore
         uniform = integers_below(self._source, arms, count)
-        if math.isinf(self.setting.epsilon):
+        if math.isinf(self.epsilon):
             drawn, weights = rows.argmax(axis=1), np.zeros(rows.shape, dtype=np.int64)
             weights[np.arange(count), drawn] = 1
         else:
@@ -294,49 +285,47 @@ class Context(Armed):
         place = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[place], "train", cell, 1 / len(allowed))
 
-    def _each_lie(self) -> float:
-        """Chance of each single answer that is not the true one."""
-        return float((1 - self._response.truth) / (self._response.categories - 1))
-
-    @property
-    def _report_loss(self) -> float:
-        if self.setting.vendor_sees == "contexts":
-            return 0.0
-        return PureAccountant().add(self._response.event).epsilon()
-
     def _exponent(self, arms: int) -> float:
-        return exponent_for(self.setting.draw_epsilon, arms, self._explore / _PARTS)
+        return theory.exponent_for(self.setting.draw_epsilon, arms, self._explore / _PARTS)
 
     def _selection(self, arms: int) -> Selection:
         if arms not in self._selections:
             # A selection at epsilon has weights within e^(epsilon / 2) of one another.
-            exponent = 2 * self._exponent(arms)
-            self._selections[arms] = Selection(exponent, arms, 1.0, 0.0, 1.0, 2.0**-10)
+            epsilon = 2 * self._exponent(arms)
+            self._selections[arms] = Selection(epsilon, arms, 1.0, 0.0, 1.0, 2.0**-10)
         return self._selections[arms]
 
 
-def loss(exponent: float, arms: int, explore: float) -> float:
-    """Nats, rounded up. exponent: a. explore: s, chance of a uniform arm."""
-    if arms < 1 or not 0 <= explore < 1 or exponent < 0:
-        raise ConfigError("A draw has an arm or more, explores with a chance below 1, and a >= 0.")
-    if arms == 1:
-        return 0.0
-    lower = math.exp(-exponent)
-    likely = (1 - explore) / (1 + (arms - 1) * lower) + explore / arms
-    unlikely = (1 - explore) * lower / (lower + arms - 1) + explore / arms
-    return above(math.log(likely / unlikely), slack=1.0)
+class Device:
+    """Meters one person's visits: each spends before anything is drawn, until nothing is left.
 
+    Then arms are uniform and nothing is reported, which costs nothing. When that happens depends
+    on the number of visits alone. lifetime_epsilon: what they spend in their life.
+    """
 
-def exponent_for(epsilon: float, arms: int, explore: float) -> float:
-    """The largest a whose loss is at most epsilon, but not above 30: exploring alone bounds it."""
-    if arms == 1:
-        return epsilon
-    low, high = epsilon / 2, 30.0
-    if loss(high, arms, explore) <= epsilon:
-        return high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if loss(middle, arms, explore) <= epsilon else (low, middle)
-    return low
+    def __init__(self, policy: Context, *, lifetime_epsilon: float) -> None:
+        self._policy = policy
+        self._budget = PrivacyFilter(PureAccountant, epsilon=lifetime_epsilon)
+        self._open: dict[int, Choice] = {}
+
+    @property
+    def spent(self) -> float:
+        """Nats so far."""
+        return self._budget.spent
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        if not self._budget.affords(self._policy.event):
+            return self._policy.uniform(context, arms)
+        self._budget.spend(self._policy.event)
+        choice = self._policy.select(context, arms)
+        self._open[id(choice)] = choice  # kept, so that its id stays its own
+        return choice
+
+    def update(self, choice: Choice, reward: float) -> None:
+        """Report a visit that was paid for, once."""
+        if choice.phase == "train":
+            return
+        if self._open.get(id(choice)) is not choice:
+            raise PrivacyError("This visit was reported already, or was not made on this device.")
+        del self._open[id(choice)]
+        self._policy.update(choice, reward)

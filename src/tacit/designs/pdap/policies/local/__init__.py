@@ -1,1 +1,0 @@
-"""Local privacy: the device draws the arm itself and reports at random."""
