@@ -63,6 +63,25 @@ class Map(NamedTuple):
     targets: Any
 
 
+class StarRows(NamedTuple):
+    """People's ratings. offsets: (people + 1,). places: (ratings,) where each item stands in the
+    tables, -1: nowhere. rest: (ratings,) stars above what is expected of the mean person."""
+
+    offsets: Any
+    places: Any
+    rest: Any
+
+
+class StarTable(NamedTuple):
+    """Released arrays that make people's tastes. loadings: (items, k). variances: (items,) of a
+    rating around them. level: 1 / variance of people's levels. moment: weight of second moments."""
+
+    loadings: Any
+    variances: Any
+    level: float
+    moment: float
+
+
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
@@ -239,3 +258,89 @@ def items(
         for j in range(rows):
             for d in range(k):
                 total[places[j], d] += values[j * k + d]
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def star_table(rows: Any, u: int, known: Any, values: Any, places: Any) -> int:
+    """Fills values (rows of k, flat) and places with what ONE person adds; gives how many rows.
+
+    At each of the person's items: how far its stars lie above the level that all their OTHER
+    ratings have, times the tastes that the others tell; k rows below: the second moment of these
+    tastes. All ratings of a person weigh as much as those of another. Tastes and level are means
+    given ratings (Bayesian linear regression), each without one rating by Sherman and Morrison.
+    """
+    k = known.loadings.shape[1]
+    width = k + 1
+    left, told = np.zeros((width, 2 * width)), np.zeros(width)
+    row, turned, tastes = np.zeros(width), np.zeros(width), np.zeros(width)
+    moment = np.zeros((k, k))
+    row[0] = 1.0
+    for a in range(width):
+        left[a, a] = 1.0 if a else known.level
+        left[a, width + a] = 1.0
+    inside = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place = rows.places[j]
+        inside += place >= 0
+        variance = known.variances[place] if place >= 0 else 1.0
+        for a in range(1, width):
+            row[a] = known.loadings[place, a - 1] if place >= 0 else 0.0
+        for a in range(width):
+            told[a] += row[a] / variance * rows.rest[j]
+            for b in range(width):
+                left[a, b] += row[a] / variance * row[b]
+    for a in range(width):  # Gauss and Jordan: of a positive definite matrix without pivots
+        pivot = left[a, a]
+        for b in range(2 * width):
+            left[a, b] /= pivot
+        for c in range(width):
+            factor = left[c, a]
+            if c != a and factor != 0.0:
+                for b in range(2 * width):
+                    left[c, b] -= factor * left[a, b]
+    size = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place = rows.places[j]
+        if place < 0:
+            continue
+        for a in range(1, width):
+            row[a] = known.loadings[place, a - 1]
+        leverage, misfit = 0.0, rows.rest[j]
+        for a in range(width):
+            turned[a], tastes[a] = 0.0, 0.0
+            for b in range(width):
+                turned[a] += left[a, width + b] * row[b]
+                tastes[a] += left[a, width + b] * told[b]
+            leverage += turned[a] * row[a]
+            misfit -= tastes[a] * row[a]
+        variance = known.variances[place]
+        misfit /= max(variance - leverage, 1e-3 * variance)
+        weight = 1.0 / math.sqrt(inside)
+        for a in range(width):
+            tastes[a] -= turned[a] * misfit
+        for a in range(k):
+            values[size * k + a] = weight * (rows.rest[j] - tastes[0]) * tastes[a + 1]
+            for b in range(k):
+                moment[a, b] += weight * tastes[a + 1] * tastes[b + 1]
+        places[size] = place
+        size += 1
+    if size:
+        for a in range(k):
+            for b in range(k):
+                values[size * k + b] = known.moment * moment[a, b]
+            places[size] = len(known.variances) + a
+            size += 1
+    return size
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def stars(rows: Any, known: Any, clip: Any, total: Any) -> None:
+    """Adds to total (items + k, k) everybody's `star_table`, each clipped as a whole."""
+    k = total.shape[1]
+    values, places = np.empty(total.size), np.empty(len(total), np.int64)
+    for u in range(len(rows.offsets) - 1):
+        size = star_table(rows, u, known, values, places)
+        _clip(values, size * k, clip)
+        for j in range(size):
+            for a in range(k):
+                total[places[j], a] += values[j * k + a]

@@ -92,7 +92,7 @@ class SumRelease:
 
     def __call__(self, blocks: Iterable[Contributions]) -> Floats:
         """(rows, width). A person is in one block only, and people ascend from block to block."""
-        return self.noisy(self._sum(blocks, self.empty()))
+        return self.noisy(self.total(blocks))
 
     def empty(self) -> NDArray[Any]:
         """(rows, width) zeros to add to: whole steps in 64 bits, or floats without noise."""
@@ -126,9 +126,10 @@ class SumRelease:
             steps -= np.sign(steps)
         return steps
 
-    def _sum(self, blocks: Iterable[Contributions], total: NDArray[Any]) -> NDArray[Any]:
-        """In integers after clipping, or in floats as they come."""
-        last = -1
+    def total(self, blocks: Iterable[Contributions]) -> NDArray[Any]:
+        """The exact sum over blocks, before noise: PRIVATE. In integers after clipping, or without
+        noise in floats as they come."""
+        total, last = self.empty(), -1
         for block in blocks:
             last = self._checked(block, last)
             if len(block.people):

@@ -262,7 +262,7 @@ def test_a_fit_that_stops_leaves_the_model_as_it_was(world, monkeypatch):
     def stops(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.designs.private.model.star_means", stops)
+    monkeypatch.setattr("tacit.designs.private.model.star_model", stops)
     with pytest.raises(KeyboardInterrupt):
         model.fit(world)
     assert (model.released_, model.releases_) == before

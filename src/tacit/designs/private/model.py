@@ -19,7 +19,7 @@ from tacit.designs.private.people import like_threshold, of_history, profiles, r
 from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 from tacit.designs.private.sides import Prepared, prepared, sides_of
-from tacit.designs.private.stars import star_means
+from tacit.designs.private.stars import star_model
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
@@ -124,8 +124,8 @@ class Private(ItemRecommender):
         sizes = len(sides.context), len(sides.targets)
         released, stars = release(people, sizes, known, settings), None
         if settings.stars:
-            of_targets, noise = known and known.targets, noise_multipliers(settings)[-1]
-            stars = star_means(ratings, sides.targets, of_targets, noise)
+            number = released.usefulness.people
+            stars = star_model(ratings, sides, known, noise_multipliers(settings)[4:], number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
         self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
@@ -213,9 +213,10 @@ class Private(ItemRecommender):
         own = self._own(user, history)
         if self.stars_ is None:
             return pick(self._score(own), self.item_ids_, items)
-        places = np.array([self._numbers[1].get(item, -1) for item in own], dtype=np.int64)
-        stars = np.array(list(own.values()), dtype=np.float64)
-        return pick(self.stars_.predict(stars, places, self.scale_), self.item_ids_, items)
+        places = np.array([self._star_place(item) for item in own], dtype=np.int64)
+        stars, targets = np.array(list(own.values()), dtype=np.float64), len(self.item_ids_)
+        made = self.stars_.predict(stars, places, targets, self.scale_)
+        return pick(made, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """The n items that liking `item` alone speaks most for, beyond their popularity."""
@@ -304,7 +305,9 @@ class Private(ItemRecommender):
         model.released_, model.context_features_ = storing.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
-        model.stars_ = storing.stars_from(arrays, len(model.item_ids_)) if model.stars else None
+        others = 0 if model.joint_ else len(model.context_ids_)
+        targets = len(model.item_ids_)
+        model.stars_ = storing.stars_from(arrays, targets, others) if model.stars else None
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
         model.threshold_ = like_threshold(model.scale_, model.like_at)
@@ -320,6 +323,13 @@ class Private(ItemRecommender):
     def _profile(self, own: History) -> Profiles:
         numbers, low = self._numbers, self.settings_.other_weight
         return of_history(own, *numbers, self.threshold_, low, self.joint_)
+
+    def _star_place(self, item: Any) -> int:
+        """Target items come first; context items follow where stars have factors across domains."""
+        context, targets = self._numbers
+        assert self.stars_ is not None
+        other = len(targets) + context.get(item, -len(targets) - 1)
+        return targets.get(item, other if other < len(self.stars_.effects) else -1)
 
     @property
     def _numbers(self) -> tuple[dict[Any, int], dict[Any, int]]:

@@ -20,12 +20,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import compose
 from tacit.accounting.gdp import epsilon_of
-from tacit.designs.private.settings import Settings, event, noise_multipliers
+from tacit.designs.private.settings import Settings, event, noise_multipliers, overall
 from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.files import load_model
 
@@ -121,7 +119,7 @@ def from_header(
     if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
         raise ValueError("its list of fits is empty or has negative noise")
     wanted = noise_multipliers(settings)
-    if len(wanted) != len(fits[-1].noises) or not np.allclose(fits[-1].noises, wanted, atol=0):
+    if not math.isclose(overall(fits[-1].noises), overall(wanted), rel_tol=1e-5):
         raise ValueError("its last fit has other noise than its settings")
     lifetime = found["lifetime"]
     if taken_by(fits) != taken:  # a file of before names it once, for all fits

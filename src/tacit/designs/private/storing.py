@@ -19,7 +19,7 @@ from tacit.designs.private.fitting import Released, Tastes
 from tacit.designs.private.guarantees import Usefulness
 from tacit.designs.private.lists import MEAN_BESIDE
 from tacit.designs.private.settings import Settings
-from tacit.designs.private.stars import StarMeans
+from tacit.designs.private.stars import StarModel
 from tacit.designs.private.top_items import TopItems
 from tacit.engine.profile_sums_compiled import Centre
 from tacit.recommenders.base import History, Recommendation, Recommendations
@@ -74,17 +74,31 @@ def to_arrays(released: Released, features: sparse.csr_array | None) -> dict[str
     return arrays
 
 
-def stars_to_arrays(found: StarMeans | None) -> dict[str, NDArray[Any]]:
-    """Released means of stars, if there are any."""
+def stars_to_arrays(found: StarModel | None) -> dict[str, NDArray[Any]]:
+    """What was released of stars, if anything."""
     if found is None:
         return {}
-    return {"star_mean": np.array([found.mean]), "star_effects": found.effects}
+    return {
+        "star_mean": np.array([found.mean]),
+        "star_effects": found.effects,
+        "star_loadings": found.loadings,
+        "star_variances": found.variances,
+    }
 
 
-def stars_from(arrays: Arrays, targets: int) -> StarMeans:
-    """What `stars_to_arrays` wrote."""
-    mean = float(_floats(arrays, "star_mean", 1)[0])
-    return StarMeans(mean, _floats(arrays, "star_effects", targets))
+def stars_from(arrays: Arrays, targets: int, context: int) -> StarModel:
+    """What `stars_to_arrays` wrote. context: of items in another domain, or 0. A file of before
+    has means alone."""
+    mean, effects = float(_floats(arrays, "star_mean", 1)[0]), _floats(arrays, "star_effects", None)
+    items = len(effects)
+    if items not in (targets, targets + context):
+        raise ValueError("'star_effects' does not fit the list of items")
+    if "star_loadings" not in arrays:
+        return StarModel(mean, effects, np.zeros((items, 0)), np.ones(items))
+    variances = _floats(arrays, "star_variances", items)
+    if (variances <= 0).any():
+        raise ValueError("'star_variances' has numbers that are not above 0")
+    return StarModel(mean, effects, _floats(arrays, "star_loadings", items, None), variances)
 
 
 def from_file(

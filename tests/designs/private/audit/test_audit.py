@@ -18,7 +18,7 @@ def test_no_sum_takes_more_than_its_event(world, person):
     """Nothing is released without noise, no sum moves further than its own event says, and the
     extreme person uses up the last sum."""
     shares = []
-    for _, moved in replays(world.fit, tables(PERSONS[person]), answers()):
+    for _, moved in replays(world.fit, tables(PERSONS[person]), answers(factors=world.factors)):
         assert moved.differences == ()
         shares.append(overspent(world, moved.moves))
     assert 0 < max(shares) <= 1 + 1e-9

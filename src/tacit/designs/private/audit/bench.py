@@ -1,4 +1,4 @@
-"""The design on the audit's bench: 24 pairs of neighbours, both modes, one domain and two."""
+"""The design on the audit's bench: 36 pairs of neighbours, both modes, one domain and two."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def line(world: World) -> Line:
         checks.append(
             replay_check(
                 name, world.fit, tables(person),
-                entries=entries, share=share, delta=DELTA, noise=answers(),
+                entries=entries, share=share, delta=DELTA, noise=answers(factors=world.factors),
             )
         )  # fmt: skip
     return Line(world.name, EPSILON, tuple(checks), delta=DELTA)

@@ -14,7 +14,7 @@ from tacit.auditing.bugs import Described, Tool, planted
 from tacit.auditing.claims import exceeds
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
-from tacit.designs.private import counts, fitting, items, model, tastes
+from tacit.designs.private import counts, fitting, items, model, stars, tastes
 from tacit.designs.private.audit.worlds import (
     DELTA,
     EPSILON,
@@ -27,7 +27,7 @@ from tacit.designs.private.audit.worlds import (
 from tacit.designs.private.people import profiles, some
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.designs.private.top_items import top_items
-from tacit.engine.profile_sums_compiled import Profiles
+from tacit.engine.profile_sums_compiled import Clip, Profiles
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease
 
@@ -203,6 +203,15 @@ def rare_items_dropped() -> Steps:
     return {model: {"profiles": made}}
 
 
+def factors_with_half_the_noise() -> Steps:
+    """The sum of stars times tastes has noise for half of what a person may add."""
+
+    def twice(mechanism: SumRelease) -> Clip:
+        return Clip(2 * mechanism.norm, mechanism.resolution, 4 * mechanism.squared_norm)
+
+    return {stars: {"clip_of": twice}}
+
+
 @dataclass(frozen=True)
 class Planted:
     """A fault in every fit of a world, and the person who shows it."""
@@ -218,7 +227,8 @@ class Planted:
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Whether a whole fit loses more than it claims, or a sum more than its own event."""
         with planted(self.fault() if bug else {}):
-            found = replays(self.world.fit, tables(PERSONS[self.person]), answers())
+            noise = answers(factors=self.world.factors)
+            found = replays(self.world.fit, tables(PERSONS[self.person]), noise)
         mu = max(moved.mu for _, moved in found)
         if math.isinf(mu):
             return True, None
@@ -228,6 +238,7 @@ class Planted:
 
 
 _HEAD = World("top-items", False)
+_FACTORS = World("taste", False, stars=True, factors=True)
 
 BUGS = (
     Planted("each row clipped, not the person's table", rows_clipped_one_by_one),
@@ -243,5 +254,6 @@ BUGS = (
     Planted("each sum with the noise of the whole budget", shares_forgotten),
     Planted("likes above the mean of all", liked_above_the_mean),
     Planted("items of few people dropped", rare_items_dropped),
+    Planted("factors of stars with half the noise", factors_with_half_the_noise, world=_FACTORS),
 )
 """The first six are those a reader of the proof would look for first."""

@@ -1,0 +1,101 @@
+"""Stars of `private`: mean absolute error beside each person's own mean, and beside means alone.
+
+    python benchmarks/private_stars.py FOLDER/ml-100k FOLDER/ml-latest-small --seed 40
+
+In one domain a random 20 % of ratings is held out. Generated: people whose ratings follow ten
+factors, a quarter of them new to the target (`generate_domains(20000, (1000, 1000), 30.0)`), and
+films in one domain. `star_model` alone, at the noise that `Private(epsilon, stars=True)` gives it,
+which `tacit.designs.private.stars` draws from the operating system.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+import tacit
+from tacit.data.domains import cross_domain_split
+from tacit.data.ratings import Ratings
+from tacit.data.splits import Split, random_per_user
+from tacit.data.synthetic_domains import films, generate_domains
+from tacit.designs.private import stars
+from tacit.designs.private.people import Sides
+from tacit.designs.private.settings import Settings, noise_multipliers
+from tacit.designs.private.sides import features
+from tacit.designs.private.tastes import Features
+
+EPSILONS = (0.5, 1.0, 3.0, math.inf)
+PEOPLE = 1000  # test people at most
+
+
+def cells(folders: list[str], seed: int, splits: int) -> Iterator[tuple[str, Sides, list[Split]]]:
+    """Name, sides and splits of each data set."""
+    for folder in folders:
+        ratings, seeds = tacit.load(folder), range(seed, seed + splits)
+        yield folder, one_domain(ratings), [random_per_user(ratings, 0.2, seed=s) for s in seeds]
+    for people in (6000, 20_000):
+        world = films(people, seed=seed)
+        yield f"films {people}", one_domain(world), [random_per_user(world, 0.2, seed=seed)]
+    world = generate_domains(20_000, (1000, 1000), 30.0, seed=seed)
+    split = cross_domain_split(world, source="source", target="target", share=0.25, seed=seed)
+    yield "factors 20000", Sides(2000, np.arange(1000), np.arange(1000, 2000)), [split]
+
+
+def one_domain(ratings: Ratings) -> Sides:
+    items = np.arange(ratings.n_items)
+    return Sides(ratings.n_items, items, items)
+
+
+def error(split: Split, sides: Sides, epsilon: float) -> tuple[float, int]:
+    """Mean absolute error of some people, and how many factors there are."""
+    train, test = split.train, split.test
+    names, table = features(train, None)
+    known = Features(table[sides.context], table[sides.targets]) if len(names) >= 2 else None
+    noises = noise_multipliers(Settings(epsilon, stars=True))[4:]
+    model = stars.star_model(train, sides, known, noises, float(train.n_users))
+    place = np.full(train.n_items, -1)
+    for items, start in ((sides.context, len(sides.targets)), (sides.targets, 0)):
+        if start + len(items) <= len(model.effects):
+            place[items] = start + np.arange(len(items))
+    off = []
+    for person in np.unique(test.users)[:PEOPLE]:
+        own = slice(train.offsets[person], train.offsets[person + 1])
+        held = slice(test.offsets[person], test.offsets[person + 1])
+        at = place[train.items[own]]
+        made = model.predict(train.values[own], at, len(sides.targets), train.scale)
+        off.append(np.abs(made[place[test.items[held]]] - test.values[held]))
+    return float(np.concatenate(off).mean()), model.loadings.shape[1]
+
+
+def own_mean(split: Split) -> float:
+    train, test = split.train, split.test
+    means = np.bincount(train.users, train.values) / np.bincount(train.users)
+    chosen = test.users <= np.unique(test.users)[:PEOPLE][-1]
+    return float(np.abs(means[test.users] - test.values)[chosen].mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--seed", type=int, default=40)
+    parser.add_argument("--splits", type=int, default=4)
+    asked = parser.parse_args()
+    many = stars.MANY
+    for name, sides, splits in cells(asked.folders, asked.seed, asked.splits):
+        print(f"{name}: own mean {np.mean([own_mean(split) for split in splits]):.4f}")
+        for epsilon in EPSILONS:
+            found = [error(split, sides, epsilon) for split in splits]
+            made, spread = np.mean([each for each, _ in found]), np.std([each for each, _ in found])
+            factors = [k for _, k in found]
+            stars.MANY = math.inf
+            alone = np.mean([error(split, sides, epsilon)[0] for split in splits])
+            stars.MANY = many
+            said = f"{made:.4f} (sd {spread:.4f}), factors {factors}; means alone {alone:.4f}"
+            print(f"  epsilon {epsilon:g}: {said}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
