@@ -213,9 +213,11 @@ class Private(ItemRecommender):
         own = self._own(user, history)
         if self.stars_ is None:
             return pick(self._score(own), self.item_ids_, items)
-        places = np.array([self._star_place(item) for item in own], dtype=np.int64)
-        stars, targets = np.array(list(own.values()), dtype=np.float64), len(self.item_ids_)
-        made = self.stars_.predict(stars, places, targets, self.scale_)
+        context, first = self._numbers  # target items come first, then those of another domain
+        others = {item: len(first) + place for item, place in context.items()}
+        places = np.array([first.get(item, others.get(item, -1)) for item in own], dtype=np.int64)
+        stars = np.array(list(own.values()), dtype=np.float64)
+        made = self.stars_.predict(stars, places, len(first), self.scale_)
         return pick(made, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
@@ -305,9 +307,8 @@ class Private(ItemRecommender):
         model.released_, model.context_features_ = storing.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
-        others = 0 if model.joint_ else len(model.context_ids_)
-        targets = len(model.item_ids_)
-        model.stars_ = storing.stars_from(arrays, targets, others) if model.stars else None
+        sizes = len(model.item_ids_), 0 if model.joint_ else len(model.context_ids_)
+        model.stars_ = storing.stars_from(arrays, *sizes) if model.stars else None
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
         model.threshold_ = like_threshold(model.scale_, model.like_at)
@@ -323,13 +324,6 @@ class Private(ItemRecommender):
     def _profile(self, own: History) -> Profiles:
         numbers, low = self._numbers, self.settings_.other_weight
         return of_history(own, *numbers, self.threshold_, low, self.joint_)
-
-    def _star_place(self, item: Any) -> int:
-        """Target items come first; context items follow where stars have factors across domains."""
-        context, targets = self._numbers
-        assert self.stars_ is not None
-        other = len(targets) + context.get(item, -len(targets) - 1)
-        return targets.get(item, other if other < len(self.stars_.effects) else -1)
 
     @property
     def _numbers(self) -> tuple[dict[Any, int], dict[Any, int]]:

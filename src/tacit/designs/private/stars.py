@@ -66,8 +66,9 @@ class StarModel:
 
     def predict(self, own: Floats, items: Ints, targets: int, scale: RatingScale) -> Floats:
         """(targets,) of a person: level and tastes are means given the person's own stars. items:
-        where `own` stand here, -1: nowhere."""
-        unit, inside = scale.span / 4, items >= 0
+        where `own` stand here; below 0, or as many as there are: nowhere."""
+        unit, inside = scale.span / 4, (items >= 0) & (items < len(self.effects))
+        items = np.where(inside, items, -1)
         known = np.where(inside, self.effects[items], 0)
         rows = np.where(inside[:, None], self.loadings[items], 0)
         rows = np.hstack([np.ones((len(own), 1)), rows])

@@ -114,10 +114,10 @@ def ratings(rows: list[Stars]) -> Ratings:
     )  # fmt: skip
 
 
-def answers(*, factors: bool = False) -> Answer:
+def answers(seed: int = 0, *, factors: bool = False) -> Answer:
     """A hundredth of the noise, and a first sum that speaks of 400 people; for factors of stars it
     speaks of many, and the Gram matrix of stars is large enough to show some."""
-    draws = np.random.default_rng(0)
+    draws = np.random.default_rng(seed)
     people = _MANY if factors else _PEOPLE
 
     def answer(asked: Asked) -> NDArray[np.int64]:
