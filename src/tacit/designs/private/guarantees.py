@@ -37,7 +37,7 @@ _SOURCES = (
     "Smith, Thakurta: Fully adaptive composition for GDP (2022), for several fits",
     "Kearns, Pai, Roth, Ullman: Mechanism design in large games (2014), for joint privacy",
 )
-_LIFETIME = "each further fit on the same people adds its 1 / sigma^2 to those before"
+_LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
 
 
 def without_noise() -> Guarantee:
@@ -105,10 +105,9 @@ def card(
             *assumed("the catalogue, its domains and metadata, and the scale of stars", taken),
             "item metadata were made without these people's ratings or events",
             (
-                f"{len(events(settings))} sums over people, declared before the first and charged "
-                "whatever follows; "
-                "each clips what one person adds, all of it together, on integers, with Gaussian "
-                "noise from the operating system's generator, through OpenDP"
+                f"{len(events(settings))} noisy sums over people, all charged before the first; in "
+                "each, all that one person adds is clipped together, to integers, and Gaussian "
+                "noise comes from the operating system's generator, through OpenDP"
             ),
             "each sum's noise is drawn once: a fit that stops before its end publishes nothing",
             (
@@ -119,12 +118,9 @@ def card(
         not_covered=(
             "a person's own list, seen by another person: it is made from their own rows",
             "the platform, which holds everybody's rows",
-            "what people do with their lists, once it becomes rows of a further fit",
-            (
-                "a profile that is changed rather than removed: at most twice the noise-to-signal "
-                "mu of a removal"
-            ),
-            "what others' rows say about a person without theirs",
+            "reactions of people to their lists that become rows of a later fit",
+            "a profile that is changed rather than removed: at most twice the mu of a removal",
+            "what other people's rows reveal about a person even without that person's rows",
         ),
         sources=_SOURCES,
     )
