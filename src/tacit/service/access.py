@@ -17,15 +17,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from fastapi import Header, Request, Response
+from fastapi import Header, Path, Request, Response
 from fastapi.routing import APIRoute
 
 from tacit.errors import ConfigError
 from tacit.service.deployment import Service, running
-from tacit.service.idempotency import OCTETS
-from tacit.service.keys import ANONYMOUS, Caller, Role
+from tacit.service.idempotency import OCTETS, unsalted
+from tacit.service.keys import ANONYMOUS, NAME, Caller, Role
 from tacit.service.problems import MEDIA_TYPE, TITLES, Problem, ProblemBody
 
 EXTENSION = "x-tacit-roles"
@@ -118,6 +118,9 @@ def _marks(annotation: Any) -> tuple[From, ...]:
 Here = Annotated[Service, From(running)]
 """The service, in a resource's signature."""
 
+Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
+"""What something is served as, in the path of a resource."""
+
 IdempotencyKey = Annotated[
     str,
     Header(
@@ -166,6 +169,22 @@ async def outside(request: Request) -> AsyncIterator[None]:
         yield
     finally:
         await place.acquire()
+
+
+S = TypeVar("S")
+
+
+def named(service: Service, kind: type[S], name: str) -> S:
+    """What is served of one noun under this name; Problem 404 if there is nothing."""
+    found = service.deployment.all(kind).get(name)
+    if found is None:
+        raise Problem(404, "There is nothing at this address.")
+    return found
+
+
+def kept(service: Service, state: str) -> bytes | None:
+    """A state of the tenant's, without its salt; None before its first step."""
+    return unsalted(service.ledger.state(f"{service.deployment.tenant}/{state}"))
 
 
 def own(caller: Caller, name: str) -> None:
