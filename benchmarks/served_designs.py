@@ -23,13 +23,11 @@ from typing import Any
 
 from fastapi import Response
 
-from tacit.designs.prec.serve import demo as rounds_demo
 from tacit.designs.prec.serve import resources as rounds
-from tacit.designs.prec.serve.rounds import ServedRounds
+from tacit.designs.prec.serve import rounds as served_rounds
 from tacit.designs.sketches import Report
-from tacit.designs.sketches.serve import demo as campaigns_demo
+from tacit.designs.sketches.serve import campaigns as served_campaigns
 from tacit.designs.sketches.serve import resources as campaigns
-from tacit.designs.sketches.serve.campaigns import ServedCampaign
 from tacit.designs.standard_scheme.serve import demo as disclosures_demo
 from tacit.designs.standard_scheme.serve import resources as disclosures
 from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
@@ -43,7 +41,7 @@ VOTERS = 300
 
 def service(folder: Path) -> Service:
     """Campaigns, disclosures and rounds of the demonstration."""
-    demos = (campaigns_demo, disclosures_demo, rounds_demo)
+    demos = (served_campaigns, disclosures_demo, served_rounds)
     sections = [demo.make_demo(folder) for demo in demos]
     (folder / "tacit.toml").write_text("\n".join(['tenant = "bench"', *sections]))
     return Service.open(Settings(folder))
@@ -59,9 +57,9 @@ def key() -> str:
 
 def kinds(running: Service) -> dict[str, Ask]:
     """Each POST of a person, for the request of that number."""
-    campaign = running.deployment.all(ServedCampaign)["taste"].campaign
+    campaign = running.deployment.all(served_campaigns.ServedCampaign)["taste"].campaign
     disclosure = running.deployment.all(ServedDisclosure)["gender"]
-    clients = running.deployment.all(ServedRounds)["films"].settings.clients or 1
+    clients = running.deployment.all(served_rounds.ServedRounds)["films"].settings.clients or 1
     items = dict.fromkeys(disclosure.disclosure.items[:40], 4.0)
     device = disclosure.model.device({"gender": "F"})
     made = device.release(items, 0).encode()
@@ -115,7 +113,7 @@ def timed(ask: Ask, requests: int, threads: int) -> dict[str, Any]:
 
 def counted(running: Service) -> int:
     """Reports in the campaign's counts."""
-    served = running.deployment.all(ServedCampaign)["taste"]
+    served = running.deployment.all(served_campaigns.ServedCampaign)["taste"]
     kept = unsalted(running.ledger.state(f"bench/{served.state}"))
     return served.counts(kept).counts.reports
 

@@ -54,9 +54,9 @@ def played(history, asked: PRecSettings) -> tuple[dict, dict, dict]:
     steps = RoundSteps(asked)
     state = steps.begin(replay("begin"))
     for number, votes in enumerate(history):
-        _, state = steps.announce(CANDIDATES, state)
+        _, state = steps.announce(CANDIDATES, secure(), state)
         for name, candidate in votes.items():
-            answer, state = steps.vote(name, candidate, state)
+            answer, state = steps.vote(name, candidate, secure(), state)
             assert answer.status == 200
         answer, state = steps.open(None, {}, replay(f"open {number}"), state)
         assert answer.status == 200

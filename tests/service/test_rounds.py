@@ -222,10 +222,10 @@ def test_refusals_do_not_tell_votes(shop, small):
         state = steps.begin(secure())
         votes = {f"v{n}": way for n in range(30)}
         _, state = steps.open([1, 2], votes, secure(), state)
-        _, state = steps.announce([3, 4], state)
+        _, state = steps.announce([3, 4], secure(), state)
         refused = [
-            steps.vote("ann", 9, state)[0],
-            steps.announce([5], state)[0],
+            steps.vote("ann", 9, secure(), state)[0],
+            steps.announce([5], secure(), state)[0],
             steps.open([5], {}, secure(), state)[0],
             steps.feedback("ann", True, secure(), state)[0],
         ]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.designs.prec import exact, theory
+from tacit.designs.prec import planner, theory
 from tacit.engine.prec_chain_compiled import worst, worst_with_credits
 from tacit.errors import ConfigError
 
@@ -35,16 +35,16 @@ def named(m, T, P, n, D=0, R=0):
 @pytest.mark.parametrize(("setting", "promise", "floor"), TABLE)
 def test_table(setting, promise, floor):
     """The exact worst case, found again to 0.002."""
-    value, basis = exact.promise_epsilon(**named(*setting))
+    value, basis = planner.promise_epsilon(**named(*setting))
     assert (value, basis) == (pytest.approx(promise, abs=0.002), "exact")
-    value, basis = exact.floor_epsilon(**named(*setting))
+    value, basis = planner.floor_epsilon(**named(*setting))
     assert (value, basis) == (pytest.approx(floor, abs=0.002), "exact")
 
 
 @pytest.mark.parametrize(("D", "R", "known"), [(1, 0, 4.620), (0, 1, 4.883)])
 def test_table_with_credits(D, R, known):
     """Two objects, 100 rounds, 16 voters, at least 24 credits left: all that a promise keeps."""
-    value, basis = exact.promise_epsilon(**named(2, 100, 12, 16, D, R))
+    value, basis = planner.promise_epsilon(**named(2, 100, 12, 16, D, R))
     assert (value, basis) == (pytest.approx(known, abs=0.002), "bound")
     assert value < theory.eps_tight(2, 100, D, R, 12) / 20
 
@@ -53,7 +53,7 @@ def test_table_with_credits(D, R, known):
 def test_voters_for_epsilon_1(rounds, needed, theorem):
     """A tenth of what the theorem asks for, with six times as many voters as the floor."""
     for peers in (needed - 1, needed):
-        value, _ = exact.floor_epsilon(**named(2, rounds, peers, 6 * peers))
+        value, _ = planner.floor_epsilon(**named(2, rounds, peers, 6 * peers))
         assert (value <= 1) == (peers == needed)
     assert math.ceil(theory.eps_tight(2, rounds, 0, 0, 1)) == theorem
 
@@ -294,11 +294,11 @@ def test_more_peers_cost_less_and_more_voters_cost_more(m, T, extra, more):
     """Monotone in both; a promise is never dearer than a gate; the theorem is never below."""
     peers = 6 * m + extra
     voters = peers + more
-    floor, _ = exact.floor_epsilon(**named(m, T, peers, voters))
-    assert floor <= exact.floor_epsilon(**named(m, T, peers, voters + 7))[0] + 1e-9
+    floor, _ = planner.floor_epsilon(**named(m, T, peers, voters))
+    assert floor <= planner.floor_epsilon(**named(m, T, peers, voters + 7))[0] + 1e-9
     if more:
-        assert exact.floor_epsilon(**named(m, T, peers + 1, voters))[0] <= floor + 1e-9
-    promise, _ = exact.promise_epsilon(**named(m, T, peers, voters))
+        assert planner.floor_epsilon(**named(m, T, peers + 1, voters))[0] <= floor + 1e-9
+    promise, _ = planner.promise_epsilon(**named(m, T, peers, voters))
     assert promise <= floor + 1e-9
     assert floor <= theory.eps_gated(m, T, 0, 0, peers) + 1e-9
 
@@ -306,22 +306,22 @@ def test_more_peers_cost_less_and_more_voters_cost_more(m, T, extra, more):
 def test_many_voters_add_little(monkeypatch):
     """Beyond the exact part the chain bound goes on: above the exact number, and not far."""
     setting = named(2, 1000, 50, 800)
-    whole, basis = exact.floor_epsilon(**setting)
+    whole, basis = planner.floor_epsilon(**setting)
     assert basis == "exact"
-    monkeypatch.setattr(exact, "EXACT_VOTERS", {2: 400, 3: 100})
-    exact._epsilon.cache_clear()
-    part, basis = exact.floor_epsilon(**setting)
-    exact._epsilon.cache_clear()
+    monkeypatch.setattr(planner, "EXACT_VOTERS", {2: 400, 3: 100})
+    planner._epsilon.cache_clear()
+    part, basis = planner.floor_epsilon(**setting)
+    planner._epsilon.cache_clear()
     assert basis == "bound"
     assert whole < part < whole + theory.eps_gated(2, 1000, 0, 0, 400)
 
 
 def test_other_settings_have_a_bound():
     """Ten objects, or larger D and R: below the theorem, and said to be a bound."""
-    value, basis = exact.floor_epsilon(**named(10, 1000, 1000, 10**6))
+    value, basis = planner.floor_epsilon(**named(10, 1000, 1000, 10**6))
     assert basis == "bound"
     assert value < theory.eps_tight(10, 1000, 0, 0, 1000) / 3.5
-    value, basis = exact.promise_epsilon(**named(3, 10000, 100, 5000, 20, 10))
+    value, basis = planner.promise_epsilon(**named(3, 10000, 100, 5000, 20, 10))
     assert (basis, value < theory.eps_tight(3, 10000, 20, 10, 100)) == ("bound", True)
 
 
@@ -330,24 +330,24 @@ def test_other_settings_have_a_bound():
 def test_peers_needed_is_the_smallest(epsilon):
     """The floor found costs epsilon at most, and one voter fewer costs more."""
     setting = {"objects": 2, "rounds": 200, "voters": 150}
-    peers = exact.peers_needed(epsilon, **setting)
+    peers = planner.peers_needed(epsilon, **setting)
     if peers is None:
-        assert exact.floor_epsilon(**setting, peers=150)[0] > epsilon
+        assert planner.floor_epsilon(**setting, peers=150)[0] > epsilon
         return
-    assert exact.floor_epsilon(**setting, peers=peers)[0] <= epsilon
+    assert planner.floor_epsilon(**setting, peers=peers)[0] <= epsilon
     if peers > 12:
-        assert exact.floor_epsilon(**setting, peers=peers - 1)[0] > epsilon
+        assert planner.floor_epsilon(**setting, peers=peers - 1)[0] > epsilon
 
 
 def test_peers_needed_may_be_more_than_there_are():
     """None, also where the smallest floor allowed is above all voters."""
-    assert exact.peers_needed(0.001, objects=2, rounds=200, voters=150) is None
-    assert exact.peers_needed(100, objects=2, rounds=200, voters=11) is None
+    assert planner.peers_needed(0.001, objects=2, rounds=200, voters=150) is None
+    assert planner.peers_needed(100, objects=2, rounds=200, voters=11) is None
 
 
 def test_refusals_are_those_of_the_theory():
     """No number for a setting that the proofs do not carry."""
     with pytest.raises(ConfigError, match=r"at least 2\.83"):
-        exact.floor_epsilon(**named(2, 2, 12, 20))
+        planner.floor_epsilon(**named(2, 2, 12, 20))
     with pytest.raises(ConfigError, match="fewer than 18 survivors"):
-        exact.promise_epsilon(**named(3, 100, 17, 20))
+        planner.promise_epsilon(**named(3, 100, 17, 20))

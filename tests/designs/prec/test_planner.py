@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from tacit.designs.prec import exact, theory
-from tacit.designs.prec.exact import EXACT_VOTERS, floor_epsilon, promise_epsilon
-from tacit.designs.prec.planner import curves, plan
+from tacit.designs.prec import planner, theory
+from tacit.designs.prec.planner import EXACT_VOTERS, curves, floor_epsilon, plan, promise_epsilon
 from tacit.errors import ConfigError
 
 USUAL = {"objects": 2, "rounds": 1000, "peers": 50, "voters": 300}
@@ -19,11 +18,14 @@ USUAL = {"objects": 2, "rounds": 1000, "peers": 50, "voters": 300}
 def test_exact_numbers_are_given_as_such():
     """Two objects, few voters: both numbers are exact and there is nothing to explain."""
     found = plan(**USUAL)
-    assert found.exact == {
+    assert found["epsilon_exact"] == {
         "promise": promise_epsilon(**USUAL)[0],
         "floor": floor_epsilon(**USUAL)[0],
     }
-    assert (found.proven, found.why_not_exact) == (found.exact, None)
+    assert (found["epsilon_proven"], found["epsilon_exact_reason"]) == (
+        found["epsilon_exact"],
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,42 +38,42 @@ def test_exact_numbers_are_given_as_such():
 def test_where_nothing_is_exact_a_reason_is_given(setting, reason):
     """No exact number, the best bound in its place, and why."""
     found = plan(**setting)
-    assert found.exact is None
-    assert reason in found.why_not_exact
-    assert found.proven["promise"] < found.epsilon_tight
-    assert found.to_dict()["epsilon_exact"] is None
+    assert found["epsilon_exact"] is None
+    assert reason in found["epsilon_exact_reason"]
+    assert found["epsilon_proven"]["promise"] < found["epsilon_tight"]
+    assert found["epsilon_exact"] is None
 
 
 def test_beyond_the_exact_part_a_reason_is_given(monkeypatch):
     """More voters than are tried one by one: a bound, close to the exact number."""
-    whole = plan(**USUAL).proven["floor"]
+    whole = plan(**USUAL)["epsilon_proven"]["floor"]
     monkeypatch.setitem(EXACT_VOTERS, 2, 200)
-    exact._epsilon.cache_clear()
+    planner._epsilon.cache_clear()
     found = plan(**USUAL)
-    exact._epsilon.cache_clear()
-    assert found.exact is None
-    assert "up to 200 of them" in found.why_not_exact
-    assert whole < found.proven["floor"] < 1.5 * whole
+    planner._epsilon.cache_clear()
+    assert found["epsilon_exact"] is None
+    assert "up to 200 of them" in found["epsilon_exact_reason"]
+    assert whole < found["epsilon_proven"]["floor"] < 1.5 * whole
 
 
 def test_one_of_the_two_may_be_exact():
     """Few voters with two credits more: exact under a gate, a bound on a promise."""
     found = plan(objects=2, rounds=100, peers=12, voters=30, radius=1)
-    assert found.exact["promise"] is None
-    assert 0 < found.exact["floor"] == found.proven["floor"]
-    assert "gate alone" in found.why_not_exact
+    assert found["epsilon_exact"]["promise"] is None
+    assert 0 < found["epsilon_exact"]["floor"] == found["epsilon_proven"]["floor"]
+    assert "gate alone" in found["epsilon_exact_reason"]
 
 
 def test_peers_needed_by_theorem_and_exactly():
     """51 where the theorem asks for 498; the formula's own number is the smallest that works."""
-    found = plan(**USUAL, epsilon=1.0).needed
-    assert (found.theorem, found.floor, found.exact_floor) == (498, 51, 51)
+    found = plan(**USUAL, epsilon=1.0)["peers_needed"]
+    assert (found["theorem"], found["floor"], found["exact_floor"]) == (498, 51, 51)
     assert theory.eps_tight(2, 1000, 0, 0, 498) <= 1 < theory.eps_tight(2, 1000, 0, 0, 497)
-    more = plan(objects=4, rounds=1000, peers=50, voters=5000, epsilon=1.0).needed
-    assert more.exact_floor is None
-    assert 24 <= more.floor <= more.theorem
-    none = plan(**USUAL, epsilon=1e-3).needed
-    assert (none.floor, none.exact_floor) == (None, None)
+    more = plan(objects=4, rounds=1000, peers=50, voters=5000, epsilon=1.0)["peers_needed"]
+    assert more["exact_floor"] is None
+    assert 24 <= more["floor"] <= more["theorem"]
+    none = plan(**USUAL, epsilon=1e-3)["peers_needed"]
+    assert (none["floor"], none["exact_floor"]) == (None, None)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
@@ -83,10 +85,10 @@ def test_epsilon_is_checked(epsilon):
 
 def test_machine_output_has_no_infinities():
     """Strict JSON; peers_needed only where it was asked for."""
-    found = plan(**USUAL).to_dict()
+    found = plan(**USUAL)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert "peers_needed" not in found
-    assert "peers_needed" in plan(**USUAL, epsilon=1.0).to_dict()
+    assert "peers_needed" in plan(**USUAL, epsilon=1.0)
 
 
 def test_curves_fall_and_keep_their_order():

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.designs.prec import PRecSettings
 from tacit.designs.prec.client_session import failure
-from tacit.designs.prec.exact import floor_epsilon
+from tacit.designs.prec.planner import floor_epsilon
 from tacit.errors import ConfigError
 
 

@@ -208,7 +208,7 @@ def test_gates_of_another_plan_are_refused(tmp_path: Path, monkeypatch: pytest.M
     """A version that divides epsilon otherwise cannot go on with gates drawn for the old one."""
     server, _ = played(tmp_path, epsilon=30.0)
     server.save(tmp_path / "run")
-    monkeypatch.setattr("tacit.designs.prec.budget._SAFE", 0.9)
+    monkeypatch.setattr("tacit.designs.prec.settings._SAFE", 0.9)
     with pytest.raises(ModelFileError, match="another division of epsilon"):
         PRec.load(tmp_path / "run", randomness=secure())
 

@@ -240,20 +240,6 @@ def test_bounds_do_not_contradict_each_other(setting):
     assert theory.eps_lower_bound(m, T, D, R, n, P) <= theory.eps_tight(m, T, D, R, P)
 
 
-@pytest.mark.parametrize(("eps", "slack"), [(0.1, 305.6), (0.25, 122.2), (0.5, 61.1)])
-def test_gate_slack(eps, slack):
-    """How far above the floor, for delta = 1e-6."""
-    assert theory.gate_slack(1e-6, eps) == pytest.approx(slack, abs=0.05)
-
-
-def test_gate_delta_against_a_simulation():
-    """The tail of the difference of two Laplace draws; wrong alarm below 1e-6 (five deviations)."""
-    rng = np.random.default_rng(5)
-    noise = rng.laplace(0, 4, 400000) - rng.laplace(0, 4, 400000)
-    chance = theory.gate_delta(15, 0.5)
-    assert np.mean(noise > 15) == pytest.approx(chance, abs=5 * math.sqrt(chance / 400000))
-
-
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [

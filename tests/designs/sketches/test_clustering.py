@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.designs.sketches.clustering import embedding, pair_clusters, publish, score_clusters
-from tacit.designs.sketches.kmeans import kmeans, kmeans_line
+from tacit.designs.sketches.clustering import (
+    embedding,
+    kmeans,
+    kmeans_line,
+    pair_clusters,
+    publish,
+    score_clusters,
+)
 from tacit.designs.sketches.server import ItemCounts, PairCounts
 from tacit.errors import ConfigError
 

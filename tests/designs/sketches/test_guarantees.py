@@ -9,10 +9,9 @@ from fractions import Fraction
 import pytest
 
 from tacit.auditing import exact
-from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.campaigns import bit_loss, cards, changed_bits, new_campaign
 from tacit.designs.sketches.device import Device, Limits
-from tacit.designs.sketches.guarantees import bit_loss, cards, changed_bits, stated_epsilon
-from tacit.designs.sketches.messages import UNITS, WHOLE
+from tacit.designs.sketches.messages import MICRO, UNITS, WHOLE
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 from tacit.errors import ConfigError
 from tacit.privacy import Basis
@@ -94,8 +93,8 @@ def test_epsilon_is_kept_exactly(unit, questions, rated):
     made = made_for(unit, questions, rated)
     card = cards(made)[UNITS.index(unit)]
     loss = worst(made, unit)
-    assert loss <= stated_epsilon(made) * (1 + 1e-12)
-    assert card.epsilon <= stated_epsilon(made) * (1 + 1e-12)
+    assert loss <= made.epsilon / MICRO * (1 + 1e-12)
+    assert card.epsilon <= made.epsilon / MICRO * (1 + 1e-12)
     assert loss <= card.epsilon * (1 + 1e-12)
     assert loss == pytest.approx(card.epsilon, rel=1e-9)
 
@@ -123,7 +122,7 @@ def test_pairs_keep_epsilon(unit, questions):
     loss = worst(made, unit)
     assert loss <= cards(made)[UNITS.index(unit)].epsilon * (1 + 1e-12)
     if unit == "user":
-        assert loss == pytest.approx(stated_epsilon(made), rel=1e-6)
+        assert loss == pytest.approx(made.epsilon / MICRO, rel=1e-6)
 
 
 def test_values_of_rated_pairs():

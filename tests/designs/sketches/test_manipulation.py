@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.designs.sketches import sensing
-from tacit.designs.sketches.manipulation import inspect, manipulation
+from tacit.designs.sketches.fake_devices import inspect, manipulation
 from tacit.designs.sketches.messages import Report
-from tacit.designs.sketches.population import answer
+from tacit.designs.sketches.model import answer
 from tacit.designs.sketches.server import Server, item_counts
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation

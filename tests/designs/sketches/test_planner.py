@@ -105,7 +105,8 @@ def test_examples_can_be_told_apart(clusters):
     """MaxSense and pairs both have something to see in the assumed worlds."""
     world = example(clusters)
     assert theory.separation(1.0, world.people, world.items, world.likes) > 0.005
-    assert theory.non_degenerate(theory.both_liked(world.people, world.likes), world.items)
+    pairs = theory.pairwise_users(100, 100, 1.0, world.people, world.items, world.likes, 0.1)
+    assert math.isfinite(pairs)
     assert math.isfinite(plan(items=100, rated=100, epsilon=1.0, clusters=clusters).best.users_clt)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import Report
-from tacit.designs.sketches.population import answer, true_bits
+from tacit.designs.sketches.model import answer, true_bits
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 

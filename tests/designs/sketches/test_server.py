@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tacit import container
 from tacit.designs.sketches import sensing
 from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.counting import Seen
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import Report
-from tacit.designs.sketches.seen import Seen
 from tacit.designs.sketches.server import REASONS, Server, item_counts, pair_counts
 from tacit.errors import ConfigError, ModelFileError
 

@@ -5,11 +5,11 @@ Source   Gilbert, Liu, Yu: On differentially private online collaborative recomm
 
 paper                       here                                   where
 T, m, n, P, D, R            PRecSettings                           settings.py
-phi, gamma, lambda, rho     OutputDistribution                 output_distribution.py
+phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py
 p-REC_sim, p-REC            PRec                                   curator.py
-creditD, creditR, weight    Block, ClientBatches               blocks.py, engine/votes.py
-promise of P peers          Gate (sound), assumed (published)      gate.py
-epsilon                     Plan, cards                            budget.py, guarantees.py
+creditD, creditR, weight    Block, ClientBatches                   client_batches.py
+promise of P peers          Gate (sound), assumed (published)      client_session.py
+epsilon                     Plan, cards                            settings.py, guarantees.py
 
 Deviations, each with its proof in the docs: the sound variant keeps the number of survivors above a
 floor by a private gate instead of being promised it; a client's silence counts as a dislike;
@@ -17,13 +17,12 @@ rounds may have fewer objects; voters may abstain, join and leave. The published
 and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
 """
 
-from tacit.designs.prec.budget import Plan
+from tacit.designs.prec.client_session import Entry, Round, Transcript
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.guarantees import cards
 from tacit.designs.prec.output_distribution import OutputDistribution
-from tacit.designs.prec.records import Entry, Round, Transcript
-from tacit.designs.prec.replaying import replay
-from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.settings import Plan, PRecSettings
+from tacit.designs.prec.storing import replay
 
 __all__ = [
     "Entry",

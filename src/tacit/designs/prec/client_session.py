@@ -1,25 +1,24 @@
-"""The gate before each round: whether enough voters are left to hide one among them.
+"""One client's run: what they were given and said, and the gate before each of their rounds.
 
 Source     AboveThreshold (Dwork, Roth, 2014), monotonic (Lyu, Su, Li, 2017), asked about the
            survivors of one client's run. The paper takes a promise about them in its place, which
            nobody can check.
 Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate that is open has
            at least `peers` survivors without any one voter: see `failure`.
-
-One client's run, from their first round to their last.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Self
 
 from tacit.accounting.rounding import above
-from tacit.designs.prec.incoming_votes import Id
-from tacit.designs.prec.records import Entry, Transcript
-from tacit.errors import ConfigError, PrivacyError
+from tacit.designs.prec.voters import Id, plain_id
+from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.threshold import GateRun, ThresholdGate
 
 _MOST_SLACK = 1 << 40
@@ -85,14 +84,84 @@ def smallest_slack(epsilon: float, delta: float) -> int:
     return high
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One recommendation. round: from 1; liked: None where the client did not say."""
+
+    round: int
+    candidate: Id
+    liked: bool | None
+
+    def __post_init__(self) -> None:
+        _check_round(self.round)
+        plain_id(self.candidate)
+        if self.liked is not None and type(self.liked) is not bool:
+            raise DataError("a client likes, dislikes or is silent", found=self.liked)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One client's view, by round, and all that the state depends on them for.
+
+    joined: the round whose voters are their electorate, None if there was none yet. stopped: the
+    first round in which their gate was shut, None if it never was.
+    """
+
+    joined: int | None
+    entries: tuple[Entry, ...] = ()
+    stopped: int | None = None
+
+    def __post_init__(self) -> None:
+        for number in (self.joined, self.stopped):
+            if number is not None:
+                _check_round(number)
+        rounds = [entry.round for entry in self.entries]
+        if any(later <= earlier for earlier, later in pairwise(rounds)):
+            raise DataError("a transcript's rounds do not ascend")
+        if rounds and (self.joined is None or rounds[0] < self.joined):
+            raise DataError("a transcript has a recommendation before the client joined")
+        if self.stopped is not None and self.stopped not in rounds:
+            raise DataError("a gate is shut in a round without a recommendation")
+
+    @property
+    def last(self) -> int:
+        """The last round that it tells of; 0 if it tells of none."""
+        return self.entries[-1].round if self.entries else self.joined or 0
+
+    def to_list(self) -> list[Any]:
+        """JSON values."""
+        rows = [[entry.round, entry.candidate, entry.liked] for entry in self.entries]
+        return [self.joined, rows, self.stopped]
+
+    @classmethod
+    def from_list(cls, values: list[Any]) -> Transcript:
+        """What `to_list` wrote; TypeError, ValueError or DataError for anything else."""
+        joined, rows, stopped = values
+        return cls(joined, tuple(Entry(*row) for row in rows), stopped)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What comes in before and with one round: see `PRec.open_round`."""
+
+    candidates: Collection[Any]
+    votes: Mapping[Any, Any] | tuple[Any, Any]
+    joined: Collection[Any] = ()
+    left: Collection[Any] = ()
+
+
+def _check_round(number: Any) -> None:
+    if type(number) is not int or number < 1:
+        raise DataError("rounds are counted from 1", found=number)
+
+
 @dataclass(eq=False)
 class Run:
     """seat: the number of their block and their place in it. gate: None where there is none.
 
     joined: the round whose voters are their electorate, None before the first. stopped: the round
-    in
-    which their gate shut. passed: the last one in which it let pass. replayed: answers were put in
-    from outside, so that this gate is not the one that let them pass.
+    in which their gate shut. passed: the last one in which it let pass. replayed: answers were put
+    in from outside, so that this gate is not the one that let them pass.
     """
 
     seat: tuple[int, int]
@@ -151,12 +220,5 @@ class Run:
             raise ValueError("a run is replayed or not")
         if type(passed) is not int or passed < 0:
             raise ValueError("a gate's last round is no round")
-        return cls(
-            (block, place),
-            gate,
-            known.joined,
-            list(known.entries),
-            known.stopped,
-            passed,
-            replayed,
-        )
+        entries = list(known.entries)
+        return cls((block, place), gate, known.joined, entries, known.stopped, passed, replayed)

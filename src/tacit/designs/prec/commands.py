@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from tacit.evaluation.result import Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds
-    from tacit.designs.prec.planner import Forecast
 
 DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
@@ -54,80 +54,77 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         from tacit.evaluation.plots import epsilon_by_peers
         from tacit.writing import write_whole
 
-        drawn = epsilon_by_peers(planner.curves(planned), planned.peers)
+        drawn = epsilon_by_peers(planner.curves(planned), settings.peers)
         write_whole(settings.plot, drawn.encode())
     shown: list[Table | str] = [*_bounds(planned), advice(planned)]
-    if planned.why_not_exact is not None:
-        shown.append(planned.why_not_exact)
-    return Result(planned.to_dict(), shown, _next_plan(planned))
+    if planned["epsilon_exact_reason"] is not None:
+        shown.append(planned["epsilon_exact_reason"])
+    return Result(planned, shown, _next_plan(planned))
 
 
-def _bounds(planned: Forecast) -> tuple[Table, Table]:
-    exact = planned.exact or {}
-    rows = [
-        ("with a gate, its own part not counted", planned.proven["floor"], exact.get("floor")),
-        ("without a gate, promise kept", planned.proven["promise"], exact.get("promise")),
-    ]
+def _bounds(planned: Mapping[str, Any]) -> tuple[Table, Table]:
+    exact = planned["epsilon_exact"] or {}
+
+    def row(name: str, mode: str) -> tuple[str, float, str]:
+        known = "bound" if exact.get(mode) is None else "exact"
+        return name, planned["epsilon_proven"][mode], known
+
     losses = Table(
         "",
         ("epsilon of one voter's whole history", "at most", "known as"),
-        [(name, bound, "bound" if value is None else "exact") for name, bound, value in rows]
-        + [
-            ("theorem, tight constants", planned.epsilon_tight, "bound"),
-            ("theorem, as in the paper", planned.epsilon_paper, "bound"),
-            ("nobody below with this loss", planned.epsilon_lower_bound, "lower bound"),
+        [
+            row("with a gate, its own part not counted", "floor"),
+            row("without a gate, promise kept", "promise"),
+            ("theorem, tight constants", planned["epsilon_tight"], "bound"),
+            ("theorem, as in the paper", planned["epsilon_paper"], "bound"),
+            ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
         ],
     )
     disliked = Table(
         "",
         ("disliked recommendations, promise kept", "number"),
         [
-            ("expected, at most", planned.loss_bound),
-            ("in 99 of 100 runs, at most", planned.likely_loss_bound),
-            ("nobody below", planned.loss_lower_bound),
+            ("expected, at most", planned["loss_bound"]),
+            ("in 99 of 100 runs, at most", planned["likely_loss_bound"]),
+            ("nobody below", planned["loss_lower_bound"]),
         ],
     )
     return losses, disliked
 
 
-def advice(planned: Forecast) -> str:
+def advice(planned: Mapping[str, Any]) -> str:
     """In two or three sentences: what is revealed, the assumption, and how many voters it takes."""
-    gate, promise = planned.proven["floor"], planned.proven["promise"]
-    credited = planned.diversity + planned.radius > 0
-    kept = f"{'the credits of ' if credited else ''}{planned.peers:,} voters"
+    proven, peers, voters = planned["epsilon_proven"], planned["peers"], planned["voters"]
+    kept = f"{'the credits of ' * (planned['diversity'] + planned['radius'] > 0)}{peers:,} voters"
     said = (
         f"A gate that keeps {kept} in play limits what "
-        f"{planned.rounds:,} recommendations reveal about any one of {planned.voters:,} to "
-        f"{gate:.3f} nats, besides the gate's own epsilon and delta. Without a gate it is "
-        f"{promise:.3f} nats if {planned.peers:,} voters agree with the client throughout, which "
-        "cannot be checked; otherwise there is no useful limit."
+        f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "
+        f"{proven['floor']:.3f} nats, besides the gate's own epsilon and delta. Without a gate it "
+        f"is {proven['promise']:.3f} nats if {peers:,} voters agree with the client throughout, "
+        "which cannot be checked; otherwise there is no useful limit."
     )
-    if planned.needed is None:
+    if (needed := planned.get("peers_needed")) is None:
         return said
-    needed = planned.needed
-    wanted = f"For epsilon {needed.epsilon:g}"
-    if needed.floor is None:
-        return f"{said} {wanted} not even all {planned.voters:,} voters are enough."
+    wanted = f"For epsilon {needed['epsilon']:g}"
+    if needed["floor"] is None:
+        return f"{said} {wanted} not even all {voters:,} voters are enough."
     found = (
-        f"{wanted} a gate has to keep {needed.floor:,}, exactly"
-        if needed.exact_floor is not None
-        else f"{wanted} it is known to be enough that a gate keeps {needed.floor:,}"
+        f"{wanted} a gate has to keep {needed['floor']:,}, exactly"
+        if needed["exact_floor"] is not None
+        else f"{wanted} it is known to be enough that a gate keeps {needed['floor']:,}"
     )
-    return f"{said} {found}; the theorem asks for {needed.theorem:,}."
+    return f"{said} {found}; the theorem asks for {needed['theorem']:,}."
 
 
-def _next_plan(planned: Forecast) -> str:
+def _next_plan(planned: Mapping[str, Any]) -> str:
     """First an epsilon, then the peers that it takes, then a plot."""
-    needed, peers, more = planned.needed, planned.peers, " --plot prec.svg"
+    needed, peers, more = planned.get("peers_needed"), planned["peers"], " --plot prec.svg"
     if needed is None:
         more = " --epsilon 1"
-    elif needed.floor is not None and needed.floor != peers:
-        peers, more = needed.floor, ""
-    return (
-        f"tacit plan prec --objects {planned.objects} --rounds {planned.rounds} "
-        f"--diversity {planned.diversity} --radius {planned.radius} --peers {peers} "
-        f"--voters {planned.voters}{more}"
-    )
+    elif needed["floor"] not in (None, peers):
+        peers, more = needed["floor"], ""
+    kept = (f"--{name} {planned[name]}" for name in ("objects", "rounds", "diversity", "radius"))
+    return f"tacit plan prec {' '.join(kept)} --peers {peers} --voters {planned['voters']}{more}"
 
 
 @dataclass(frozen=True)
@@ -190,14 +187,23 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     follows = settings.variant == "published" or settings.peers is not None
     most = len(recorded.rounds) if settings.rounds is None else settings.rounds
     objects = max(2, recorded.objects) if settings.objects is None else settings.objects
-    _check_lengths(recorded, wanted, most, objects)
+    # Before anything is drawn: a replay that stops half way has cost epsilon all the same.
+    if recorded.objects > objects:
+        raise ConfigError(
+            f"A round of the file has {recorded.objects} candidates: --objects is at least that; "
+            f"got {objects}."
+        )
+    for client, served in wanted.items():
+        if len(served) > most:
+            raise ConfigError(
+                f"Client '{client}' is to be served in {len(served)} rounds: --rounds is at least "
+                f"that; got {most}."
+            )
+    sizes = settings.voters, settings.peers, settings.diversity, settings.radius
     made = PRecSettings(
         most,
         objects,
-        settings.voters,
-        settings.peers,
-        settings.diversity,
-        settings.radius,
+        *sizes,
         variant=settings.variant,  # type: ignore[arg-type]  # checked there
         epsilon=1.0 if settings.epsilon is None and not follows else settings.epsilon,
         delta=settings.delta,
@@ -213,21 +219,6 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
                     server.feedback(client, server.recommend(client) in rounds[number])
             advance(1)
     return _shown(server, recorded, wanted)
-
-
-def _check_lengths(recorded: VoteRounds, wanted: Likes, rounds: int, objects: int) -> None:
-    """Before anything is drawn: a replay that stops half way has cost epsilon all the same."""
-    if recorded.objects > objects:
-        raise ConfigError(
-            f"A round of the file has {recorded.objects} candidates: --objects is at least that; "
-            f"got {objects}."
-        )
-    for client, served in wanted.items():
-        if len(served) > rounds:
-            raise ConfigError(
-                f"Client '{client}' is to be served in {len(served)} rounds: --rounds is at least "
-                f"that; got {rounds}."
-            )
 
 
 def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
@@ -258,12 +249,11 @@ def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
     names, plan = [each.name for each in recorded.rounds], server.plan
     clients = [_client(server, client, names) for client in wanted]
     asked = server.settings.to_header()
+    chosen = ("peers", "threshold", "basis")
     data = {
         "settings": asked,
         "candidates_listed": recorded.listed,
-        "plan": None
-        if plan is None
-        else {"peers": plan.peers, "threshold": plan.threshold, "basis": plan.basis},
+        "plan": None if plan is None else {name: getattr(plan, name) for name in chosen},
         "clients": clients,
         "guarantees": [card.to_dict() for card in server.guarantees()],
     }
@@ -300,15 +290,16 @@ def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
 
 def _client(server: Any, client: int | str, names: list[int | str]) -> dict[str, Any]:
     seen = server.transcript(client)
+    given = [
+        {"round": names[entry.round - 1], "candidate": entry.candidate, "liked": entry.liked}
+        for entry in seen.entries
+    ]
     return {
         "client": client,
-        "asked": len(seen.entries),
-        "loss": sum(not entry.liked for entry in seen.entries),
+        "asked": len(given),
+        "loss": sum(not each["liked"] for each in given),
         "gate_closed": None if seen.stopped is None else names[seen.stopped - 1],
-        "recommendations": [
-            {"round": names[entry.round - 1], "candidate": entry.candidate, "liked": entry.liked}
-            for entry in seen.entries
-        ],
+        "recommendations": given,
     }
 
 

@@ -21,20 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit import container
 from tacit.designs.prec import guarantees
-from tacit.designs.prec.client_batches import ClientBatches
-from tacit.designs.prec.client_session import Gate, Run
-from tacit.designs.prec.incoming_votes import Id, candidate_index, plain_id, read_votes
+from tacit.designs.prec.client_batches import ClientBatches, Counts
+from tacit.designs.prec.client_session import Entry, Gate, Run, Transcript
 from tacit.designs.prec.output_distribution import uniform
-from tacit.designs.prec.records import Entry, Transcript
-from tacit.designs.prec.settings import PRecSettings, check_parts
-from tacit.designs.prec.voters import Voters, Votes
+from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.voters import Id, Voters, Votes, candidate_index, plain_id, read_votes
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.running import Running
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-
-Counts = NDArray[np.int64]
+from tacit.writing import write_whole
 
 
 class PRec(Running):
@@ -42,43 +40,43 @@ class PRec(Running):
 
     randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
     is always the system's. number: of a run that is played again, below 2^64, else drawn; only
-    abstainers' votes follow from it. One run exists once: it cannot be copied, a forked process is
-    refused, and after `save` only the file goes on.
+    abstainers' votes follow from it. candidates: of the open round, in the order given. One run
+    exists once: it cannot be copied, a forked process is refused, and after `save` only the file
+    goes on.
     """
 
     def __init__(
         self, settings: PRecSettings, *, randomness: Source, number: int | None = None
     ) -> None:
         super().__init__()
-        check_parts(settings, randomness, number)
+        if not isinstance(settings, PRecSettings):
+            raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
+        if not hasattr(randomness, "words"):
+            raise ConfigError(
+                f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
+            )
+        if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
+            raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
         self.source = randomness
         self.plan = settings.plan if settings.gated else None
         self.number = int(randomness.words(1)[0]) if number is None else number
-        self.round = 0
-        self.begun = 0
+        self.round = self.begun = 0
         self._law = settings.law
         self._voters = Voters(settings.voters)
         self._seats = ClientBatches(diversity=settings.diversity, radius=settings.radius)
         self._runs: dict[Id, Run] = {}
         self._left: set[Id] = set()
-        self._candidates: tuple[Id, ...] = ()
+        self.candidates: tuple[Id, ...] = ()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self._everybody: Counts | None = None  # votes of the open round, if they were counted
         self._handed_over = False
 
     @property
-    def candidates(self) -> tuple[Id, ...]:
-        """Of the open round, in the order given; empty before the first."""
-        return self._candidates
-
-    @property
     def clients(self) -> tuple[Id, ...]:
         """Whose runs have begun and not ended, in that order."""
         return tuple(self._runs)
-
-    # Voters and rounds
 
     def join_voters(self, voters: Any) -> None:
         """They count from the next round on, for clients who join then or later."""
@@ -107,8 +105,6 @@ class PRec(Running):
                 cast[rows] = places
             self._advance(tuple(index.ids.tolist()), cast)
 
-    # Clients
-
     def join(self, client: Any) -> None:
         """Begin a client's run: the plan's epsilon for one more view of the same votes.
 
@@ -134,7 +130,7 @@ class PRec(Running):
             given = run.given(self.round)
             if given is None:
                 run.check_servable(name, self.settings.rounds)
-                given = Entry(self.round, self._candidates[self._choose(run)], None)
+                given = Entry(self.round, self.candidates[self._choose(run)], None)
                 run.entries.append(given)
             return given.candidate
 
@@ -164,8 +160,8 @@ class PRec(Running):
     def record(self, client: Any, candidate: Any, *, stopped: bool = False) -> None:
         """Put in what another curator recommended in this round: nothing is drawn or released.
 
-        stopped: whether the client's gate was shut. For replaying a transcript: the client cannot
-        be served here afterwards, for another gate let their recommendation pass.
+        stopped: whether the client's gate was shut. The client cannot be served here afterwards,
+        for another gate let their recommendation pass.
         """
         with self._alone():
             name, chosen = plain_id(client), plain_id(candidate)
@@ -173,7 +169,7 @@ class PRec(Running):
             run = self._run_of(name)
             if run.given(self.round) is not None:
                 raise ConfigError(f"Client {name!r} has a recommendation of this round already.")
-            if chosen not in self._candidates:
+            if chosen not in self.candidates:
                 raise DataError("no candidate of this round", found=chosen)
             run.replayed = True
             if stopped and run.stopped is None:
@@ -203,21 +199,27 @@ class PRec(Running):
     def survivors(self, client: Any) -> set[Id]:
         """The voters who count for a client in this round."""
         run = self._known(plain_id(client))
-        counting = self._seats.counting(run.seat) if run.joined is not None else self._electorate
+        counting = self._electorate
+        if run.joined is not None:
+            block, place = run.seat
+            counting = self._seats.blocks[block].counting(place)
         return set(self._voters.ids[: len(counting)][counting].tolist())
 
     def votes(self) -> dict[Id, Id]:
         """By voter, what counts as their vote in the open round, also where they abstain."""
         ids = self._voters.ids[: len(self._votes)][self._electorate]
         cast = self._votes[self._electorate]
-        return dict(zip(ids.tolist(), (self._candidates[at] for at in cast), strict=True))
+        return dict(zip(ids.tolist(), (self.candidates[at] for at in cast), strict=True))
 
     def save(self, path: str | Path) -> None:
-        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once."""
+        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once.
+
+        An old file stays until the new one is on disk.
+        """
         from tacit.designs.prec import storing
 
         with self._alone():
-            storing.save(self, path)
+            write_whole(path, storing.pack(self))
             self._handed_over = True
 
     def to_bytes(self) -> bytes:
@@ -238,7 +240,7 @@ class PRec(Running):
         """
         from tacit.designs.prec import storing
 
-        return storing.unpack(cls, data, randomness, settings)
+        return storing.built(cls, container.unpack(data), "this run", randomness, settings)
 
     @classmethod
     def load(cls, path: str | Path, *, randomness: Source) -> PRec:
@@ -249,9 +251,7 @@ class PRec(Running):
         """
         from tacit.designs.prec import storing
 
-        return storing.load(cls, path, randomness)
-
-    # Inside
+        return storing.built(cls, container.read(path), path, randomness)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -284,8 +284,7 @@ class PRec(Running):
                 "have begun; another would cost more than is promised for them together."
             )
         self.begun += 1
-        run = Run(self._seats.take(len(self._votes)), self._gate())
-        self._runs[name] = run
+        self._runs[name] = run = Run(self._seats.take(len(self._votes)), self._gate())
         if self.round:
             self._enrol(run)
 
@@ -296,9 +295,10 @@ class PRec(Running):
 
     def _enrol(self, run: Run) -> None:
         if self._everybody is None:
-            size, voting = len(self._candidates), self._votes[self._electorate]
+            size, voting = len(self.candidates), self._votes[self._electorate]
             self._everybody = np.bincount(voting, minlength=size).astype(np.int64)
-        self._seats.enrol(run.seat, self._electorate, self._everybody)
+        block, place = run.seat
+        self._seats.blocks[block].enrol(place, self._electorate, self._everybody)
         run.joined = self.round
 
     def _known(self, name: Id) -> Run:
@@ -316,18 +316,19 @@ class PRec(Running):
             counts, credit = self._tallies(run)
             if run.passes(self.round, credit // self.settings.credit):
                 return self._law.draw(counts, self.source)
-        place = uniform(len(self._candidates), self.source)
+        place = uniform(len(self.candidates), self.source)
         if run.stopped is None:
             run.stopped = self.round
         return place
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:
+        """Votes that count for the client by candidate, and the credit that is left."""
         self._check_open()
-        return self._seats.counts(run.seat, self._votes, len(self._candidates))
+        return self._seats.counts(run.seat, self._votes, len(self.candidates))
 
     def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
         """By seat, what is charged for the open round: silence is a dislike, a shut gate free."""
-        place = {candidate: at for at, candidate in enumerate(self._candidates)}
+        place = {candidate: at for at, candidate in enumerate(self.candidates)}
         return {
             run.seat: (place[given.candidate], bool(given.liked))
             for run in self._runs.values()
@@ -337,11 +338,12 @@ class PRec(Running):
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
         present = self._voters.present.copy()
         gone = self._electorate & ~present[: len(self._electorate)]
-        self._seats.fit(len(present), present if gone.any() else None)
+        for block in self._seats.blocks:
+            block.fit(len(present), present if gone.any() else None)
         new = len(present) - len(self._votes)
         last = np.append(self._votes, np.zeros(new, dtype=np.uint16))
-        self._seats.turn(last, len(self._candidates), votes, len(candidates), self._answers())
-        self._votes, self._candidates, self._electorate = votes, candidates, present
+        self._seats.advance(last, len(self.candidates), votes, len(candidates), self._answers())
+        self._votes, self.candidates, self._electorate = votes, candidates, present
         self._everybody = None
         self.round += 1
         for run in self._runs.values():

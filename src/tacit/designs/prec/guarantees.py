@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,6 @@ from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
 _PAPER = (
     "Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems (2015)"
 )
-_UNIT = Adjacency("vote history", "add or remove")
 _PROTECTS = "one voter's whole history of votes, present or absent, from clients"
 _NOT_COVERED = (
     "the platform, which sees all votes, and anyone who reads the run's file",
@@ -25,12 +25,29 @@ _NOT_COVERED = (
     "how long a call takes",
     "what other voters' histories say about a voter without the voter's own",
 )
+_NOTHING = Guarantee(
+    name="p-REC without a gate or a promise",
+    sentence="Nobody is protected: this is for comparison and simulation, not for use.",
+    protects="nobody",
+    adjacency=Adjacency("vote history", "add or remove"),
+    against="clients, who see what they are recommended",
+    trust=Trust.PLATFORM,
+    basis=Basis.NONE,
+    epsilon=None,
+    delta=None,
+    lifetime="nothing bounds it",
+    assumptions=(),
+    not_covered=("everything",),
+    sources=(_PAPER,),
+)
 
 
 def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
     """private: whether draws come from the system's generator."""
-    if settings.noiseless or not private:
-        return (_nothing(private),)
+    if not private:
+        return (replace(_NOTHING, name="p-REC with a replayed seed"),)
+    if settings.noiseless:
+        return (_NOTHING,)
     if settings.variant == "published":
         return (_published(settings),)
     sizes = {1: "one client", settings.clients_together: "several clients together"}
@@ -48,36 +65,49 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
     epsilon = float_above(clients * Fraction(plan.epsilon))
     delta = float_above(clients * Fraction(plan.delta))
     bounded = settings.clients if clients == settings.clients else None
-    return Guarantee(
+    who, see = f"{clients} clients together", "see"
+    together = (
+        "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
+        "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
+    )
+    if clients == 1:
+        who, see = "one client", "sees"
+        together = "clients do not share with each other what they were recommended"
+    lifetime = "a run ends after its rounds, and each further client who shares costs as much again"
+    if settings.clients is None:
+        lifetime += "; no bound on the number of clients was set"
+    else:
+        lifetime += f"; {settings.clients} runs are the most, then new clients are refused"
+    exact = plan.basis == "exact"
+    return replace(
+        _NOTHING,
         name=f"p-REC (sound), {view}",
         sentence=(
-            f"Whatever {_who(clients)} {'sees' if clients == 1 else 'see'} in all rounds is "
+            f"Whatever {who} {see} in all rounds is "
             f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
             "of votes. It does not assume that the client has peers."
         ),
         protects=_PROTECTS,
-        adjacency=_UNIT,
         against=(
-            f"{_who(clients)}, who may answer as they like, after all they have seen, and know all "
+            f"{who}, who may answer as they like, after all they have seen, and know all "
             "other votes"
         ),
-        trust=Trust.PLATFORM,
-        basis=Basis.EXACT if plan.basis == "exact" else Basis.PROVED,
+        basis=Basis.EXACT if exact else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
-        lifetime=_lifetime(settings),
+        lifetime=lifetime,
         lifetime_epsilon=epsilon if bounded else None,
         lifetime_delta=delta if bounded else None,
         assumptions=(
             (
                 f"each client's gate costs {plan.gate:.4g}; while it lets pass, at least "
                 f"{plan.peers} survivors hide the voter, and all {settings.rounds} rounds cost "
-                f"{plan.floor:.4g} ({_basis(plan.basis)})"
+                f"{plan.floor:.4g} ({'the exact worst case' if exact else 'a proved bound'})"
             ),
             f"the gate's noise fails with chance {plan.delta:.3g}, summed up exactly",
             f"with and without the voter there are at most {settings.voters} voters",
             "others' votes depend on the voter's only through these clients' recommendations",
-            *_together(clients),
+            together,
             "noise from the operating system's generator",
         ),
         not_covered=_NOT_COVERED,
@@ -90,38 +120,13 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
     )
 
 
-def _who(clients: int) -> str:
-    return "one client" if clients == 1 else f"{clients} clients together"
-
-
-def _basis(basis: str) -> str:
-    return "the exact worst case" if basis == "exact" else "a proved bound"
-
-
-def _together(clients: int) -> tuple[str, ...]:
-    if clients == 1:
-        return ("clients do not share with each other what they were recommended",)
-    return (
-        (
-            "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
-            "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
-        ),
-    )
-
-
-def _lifetime(settings: PRecSettings) -> str:
-    some = "a run ends after its rounds, and each further client who shares costs as much again"
-    if settings.clients is None:
-        return f"{some}; no bound on the number of clients was set"
-    return f"{some}; {settings.clients} runs are the most, then new clients are refused"
-
-
 def _published(settings: PRecSettings) -> Guarantee:
     peers = settings.peers or settings.fewest_peers
     promised = theory.eps_tight(
         settings.objects, settings.rounds, settings.diversity, settings.radius, peers
     )
-    return Guarantee(
+    return replace(
+        _NOTHING,
         name="p-REC (published), one client, if the client has peers",
         sentence=(
             f"If a client has {peers} peers, with and without the voter, what the client sees is "
@@ -130,9 +135,7 @@ def _published(settings: PRecSettings) -> Guarantee:
             "history."
         ),
         protects=f"{_PROTECTS} who keep a promise about other voters",
-        adjacency=_UNIT,
         against="one client whose answers keep the promise, and who knows all other votes",
-        trust=Trust.PLATFORM,
         basis=Basis.CONDITIONAL,
         epsilon=promised,
         delta=0.0,
@@ -159,10 +162,8 @@ def lonely_losses(law: OutputDistribution, rounds: int) -> tuple[float, float]:
     First: all recommendations are the voter's votes. Second: none is.
     """
     with_voter = law.chances(np.array([1] + [0] * (law.objects - 1), dtype=np.int64))
-    return (
-        rounds * math.log(with_voter[0] * law.objects),
-        -rounds * math.log(with_voter[1] * law.objects),
-    )
+    same, other = (math.log(chance * law.objects) for chance in with_voter[:2])
+    return rounds * same, -rounds * other
 
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
@@ -182,23 +183,4 @@ def _claim(settings: PRecSettings, promised: float) -> Claim:
                 f"peers: {few:.4g} and {fewer:.4g}"
             ),
         ),
-    )
-
-
-def _nothing(private: bool) -> Guarantee:
-    reason = "without a gate or a promise" if private else "with a replayed seed"
-    return Guarantee(
-        name=f"p-REC {reason}",
-        sentence="Nobody is protected: this is for comparison and simulation, not for use.",
-        protects="nobody",
-        adjacency=_UNIT,
-        against="clients, who see what they are recommended",
-        trust=Trust.PLATFORM,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
-        lifetime="nothing bounds it",
-        assumptions=(),
-        not_covered=("everything",),
-        sources=(_PAPER,),
     )

@@ -78,7 +78,8 @@ class OutputDistribution:
 
     def draw(self, counts: Counts, source: Source) -> int:
         """The place of one object, with exactly its chance."""
-        if counts.sum() == 0 or _happens(self.gamma, source):
+        gamma = self.gamma
+        if counts.sum() == 0 or uniform(gamma.denominator, source) < gamma.numerator:
             return uniform(len(counts), source)
         leading = self._leading(counts)
         if len(leading) == 1:
@@ -130,10 +131,6 @@ class OutputDistribution:
 def uniform(size: int, source: Source) -> int:
     """A place below `size`, all alike."""
     return int(integers_below(source, size, 1)[0])
-
-
-def _happens(chance: Fraction, source: Source) -> bool:
-    return int(integers_below(source, chance.denominator, 1)[0]) < chance.numerator
 
 
 def _clearly(point: float, borders: Floats) -> int | None:

@@ -1,85 +1,138 @@
-"""How much p-REC tells and how often it errs for given numbers, and how many voters it takes."""
+"""What p-REC reveals at the very most and how often it errs, computed, and the voters it takes.
+
+Two neighbouring patterns are compared by the sum over rounds of ln(p / p'), with and without one
+voter. While they survive, the only thing that matters of the past is how many others survive: an
+adversary who writes all votes and all answers therefore plays a game with one number for a state,
+and a dynamic program finds the adversary's maximum, in either direction. When the voter leaves,
+both patterns go on alike.
+
+floor    any votes and any answers, as long as the pattern with them has at least `peers` survivors:
+         what a gate enforces. No promise.
+promise  the client likes exactly one object a round and `peers` others vote for it in every round.
+
+Rounds with fewer objects are covered: an object without votes does the same, with less of the
+uniform part, and a larger uniform part only brings the two chances closer. So are voters who
+leave: the others may shrink at any time. Values are rounded upwards.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
 
+from tacit.accounting.rounding import above
 from tacit.designs.prec import theory
-from tacit.designs.prec.exact import (
-    EXACT_CREDITED,
-    EXACT_VOTERS,
-    floor_epsilon,
-    peers_needed,
-    promise_epsilon,
-)
 from tacit.errors import ConfigError
 
+Mode = Literal["floor", "promise"]
+MODES: tuple[Mode, ...] = ("promise", "floor")
+Basis = Literal["exact", "bound"]
+EXACT_VOTERS = {2: 6000, 3: 600}
+"""By the number of objects: the most voters of whom every number is tried, in a second or two."""
+EXACT_CREDITED = 40
+"""The same for two objects and diversity + radius = 1, where voters differ by their credits."""
+_ROUNDING = 1e-10
+"""A log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
 UNLIKELY = 0.01
-"""Chance with which `Forecast.likely_loss_bound` may fail."""
-_KEYS = {
-    "lam": "lambda",
-    "proven": "epsilon_proven",
-    "exact": "epsilon_exact",
-    "why_not_exact": "epsilon_exact_reason",
-    "needed": "peers_needed",
-}
+"""Chance with which a plan's `likely_loss_bound` may fail."""
 _NOTHING = 1e-6
 """Nats that no curve shows: with most voters agreeing there is nothing left but rounding."""
 _STEPS, _FEW_STEPS, _MANY_VOTERS = 17, 7, 1000
 
 
-@dataclass(frozen=True)
-class PeersNeeded:
-    """For one epsilon, the gate's own apart. theorem: by the proof's formula.
+def floor_epsilon(
+    *, objects: int, rounds: int, peers: int, voters: int, diversity: int = 0, radius: int = 0
+) -> tuple[float, Basis]:
+    """Nats that a gated run costs at most, its gate apart; no promise about anybody.
 
-    floor: the fewest that are known to be enough under a gate; None where not even all voters are.
-    exact_floor: the same where that is exact, so that one voter fewer would not be enough.
+    peers: the floor. With diversity and radius it is on all credits over what one voter has at the
+    start: the gate keeps them at `peers * theory.credit(diversity, radius)` or above. voters: at
+    most, all whom the client could ever count.
     """
-
-    epsilon: float
-    theorem: int
-    floor: int | None
-    exact_floor: int | None
+    theory.check(objects, rounds, diversity, radius, voters, peers)
+    return _epsilon("floor", objects, rounds, diversity, radius, voters, peers)
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Epsilons in nats, for one voter with all their votes, seen by one client.
+def promise_epsilon(
+    *, objects: int, rounds: int, peers: int, voters: int, diversity: int = 0, radius: int = 0
+) -> tuple[float, Basis]:
+    """Nats that a run without a gate costs at most, if the promise is kept in both patterns."""
+    theory.check(objects, rounds, diversity, radius, voters, peers)
+    return _epsilon("promise", objects, rounds, diversity, radius, voters, peers)
 
-    loss_bound: expected disliked recommendations at most; likely_loss_bound: but for UNLIKELY.
-    loss_lower_bound, epsilon_lower_bound: nobody can go below, with or without privacy, or who
-    keeps the loss bound. proven: the best upper bounds known, without a gate if the promise is
-    kept ("promise") and under a gate, its own epsilon apart ("floor"). exact: those of them that
-    are exact; None, and why_not_exact says why, where none is.
-    """
 
-    objects: int
-    rounds: int
-    diversity: int
-    radius: int
-    peers: int
-    voters: int
-    gamma: float
-    lam: float
-    loss_bound: float
-    likely_loss_bound: float
-    loss_lower_bound: float
-    epsilon_tight: float
-    epsilon_paper: float
-    epsilon_lower_bound: float
-    proven: dict[str, float]
-    exact: dict[str, float | None] | None
-    why_not_exact: str | None
-    needed: PeersNeeded | None
+def peers_needed(
+    epsilon: float,
+    *,
+    objects: int,
+    rounds: int,
+    voters: int,
+    diversity: int = 0,
+    radius: int = 0,
+) -> int | None:
+    """The smallest floor that costs `epsilon` at most; None if not even all voters are enough."""
+    least = 6 * objects
+    theory.check(objects, rounds, diversity, radius, max(voters, least), least)
+    low, high = least, voters
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        plain = {_KEYS.get(key, key): value for key, value in asdict(self).items()}
-        if self.needed is None:
-            del plain["peers_needed"]
-        return plain
+    def enough(peers: int) -> bool:
+        cost, _ = _epsilon("floor", objects, rounds, diversity, radius, voters, peers)
+        return cost <= epsilon
+
+    if high < low or not enough(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
+
+
+@lru_cache(maxsize=512)
+def _epsilon(mode: Mode, m: int, T: int, D: int, R: int, n: int, P: int) -> tuple[float, Basis]:
+    if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
+        return _whole_voters(mode, m, T, n, P)
+    floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
+    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
+        value = _credited(T, R, n, floor)
+        certain = mode == "floor" and _leaking_rounds(4, 3 * n, floor, 3) <= T
+        return value, "exact" if certain else "bound"  # the promise does more than keep the floor
+    chain = theory.eps_chain(m, T, D, R, n, floor, P)
+    formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
+    return above(min(chain, formula), slack=1.0), "bound"
+
+
+def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
+    """Exact up to so many voters; rounds with more survivors than that by the chain bound."""
+    from tacit.engine.prec_chain_compiled import worst
+
+    most = min(n, EXACT_VOTERS[m])
+    least = P if mode == "promise" else P - 1
+    limit = T if _leaking_rounds(2 * m, most, P) > T else 0
+    sums = worst(math.log(T), theory.gamma(m, T, 0), m, least, most - 1, limit, mode == "promise")
+    value = float(sums.max()) + _ROUNDING
+    if most == n:
+        return value, "exact"
+    return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
+
+
+def _credited(T: int, R: int, n: int, floor: int) -> float:
+    from tacit.engine.prec_chain_compiled import worst_with_credits
+
+    sums = worst_with_credits(
+        math.log(theory.ratio(T, R)), theory.gamma(2, T, R), floor, n - 1, R == 0
+    )
+    return float(sums.max()) + _ROUNDING
+
+
+def _leaking_rounds(parts: int, credits_: int, floor: int, each: int = 1) -> int:
+    """Rounds at most that tell anything: each costs a part of all survivors a credit."""
+    rounds, left = 0, credits_
+    while left >= floor:
+        left -= -(-left // (each * parts))
+        rounds += 1
+    return rounds
 
 
 def plan(
@@ -91,54 +144,56 @@ def plan(
     diversity: int = 0,
     radius: int = 0,
     epsilon: float | None = None,
-) -> Forecast:
-    """All that is known before the first vote; with epsilon, also the voters that it takes."""
+) -> dict[str, Any]:
+    """All that is known before the first vote; with epsilon, also the voters that it takes.
+
+    JSON values; epsilons in nats, for one voter with all their votes, seen by one client.
+    loss_bound: expected disliked recommendations at most; likely_loss_bound: but for UNLIKELY.
+    loss_lower_bound, epsilon_lower_bound: nobody can go below, with or without privacy, or who
+    keeps the loss bound. epsilon_proven: the best upper bounds known, without a gate if the promise
+    is kept ("promise") and under a gate, its own epsilon apart ("floor"). epsilon_exact: those of
+    them that are exact; None, and epsilon_exact_reason says why, where none is. peers_needed: see
+    `_needed`.
+    """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
     if epsilon is not None and not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
-    proven, exact, reason = _epsilons(m, T, D, R, n, P)
-    return Forecast(
-        m,
-        T,
-        D,
-        R,
-        P,
-        n,
-        theory.gamma(m, T, R),
-        theory.lam(m, T, R),
-        theory.loss_bound(m, T, R, n, P),
-        theory.likely_loss_bound(m, T, R, n, P, UNLIKELY),
-        theory.loss_lower_bound(m, T, R, n, P),
-        theory.eps_tight(m, T, D, R, P),
-        theory.eps_paper(m, T, D, R, P),
-        theory.eps_lower_bound(m, T, D, R, n, P),
-        proven,
-        exact,
-        reason,
-        None if epsilon is None else _needed(epsilon, m, T, D, R, n),
-    )
+    proven, exact = _epsilons(m, T, D, R, n, P)
+    found: dict[str, Any] = {
+        "objects": m,
+        "rounds": T,
+        "diversity": D,
+        "radius": R,
+        "peers": P,
+        "voters": n,
+        "gamma": theory.gamma(m, T, R),
+        "lambda": theory.lam(m, T, R),
+        "loss_bound": theory.loss_bound(m, T, R, n, P),
+        "likely_loss_bound": theory.likely_loss_bound(m, T, R, n, P, UNLIKELY),
+        "loss_lower_bound": theory.loss_lower_bound(m, T, R, n, P),
+        "epsilon_tight": theory.eps_tight(m, T, D, R, P),
+        "epsilon_paper": theory.eps_paper(m, T, D, R, P),
+        "epsilon_lower_bound": theory.eps_lower_bound(m, T, D, R, n, P),
+        "epsilon_proven": proven,
+        "epsilon_exact": exact if any(exact.values()) else None,
+        "epsilon_exact_reason": None if all(exact.values()) else _why_not(m, D, R),
+    }
+    return found if epsilon is None else found | {"peers_needed": _needed(epsilon, m, T, D, R, n)}
 
 
-def curves(planned: Forecast) -> dict[str, list[tuple[float, float]]]:
+def curves(planned: Mapping[str, Any]) -> dict[str, list[tuple[float, float]]]:
     """Name of a line to its (peers, epsilon) pairs, from the fewest peers to all voters."""
-    m, T, D, R, n = (
-        planned.objects,
-        planned.rounds,
-        planned.diversity,
-        planned.radius,
-        planned.voters,
-    )
+    m, T, D, R, n = (planned[x] for x in ("objects", "rounds", "diversity", "radius", "voters"))
     steps = _STEPS if n <= _MANY_VOTERS else _FEW_STEPS
     ratio = n / (6 * m)
     places = {round(6 * m * ratio ** (step / (steps - 1))) for step in range(steps)}
     lines: dict[str, list[tuple[float, float]]] = {}
-    for P in sorted(places | {planned.peers}):
-        proven, exact, _ = _epsilons(m, T, D, R, n, P)
+    for P in sorted(places | {planned["peers"]}):
+        proven, exact = _epsilons(m, T, D, R, n, P)
         found = {"theorem": theory.eps_tight(m, T, D, R, P)}
         for mode, words in (("floor", "gate"), ("promise", "promise")):
-            certain = exact is not None and exact[mode] is not None
-            found[f"{'exact' if certain else 'bound'}, {words}"] = proven[mode]
+            found[f"{'bound' if exact[mode] is None else 'exact'}, {words}"] = proven[mode]
         found["nobody below"] = theory.eps_lower_bound(m, T, D, R, n, P)
         for name, value in found.items():
             if value > _NOTHING:
@@ -147,28 +202,15 @@ def curves(planned: Forecast) -> dict[str, list[tuple[float, float]]]:
 
 
 def _epsilons(
-    m: int,
-    T: int,
-    D: int,
-    R: int,
-    n: int,
-    P: int,
-) -> tuple[dict[str, float], dict[str, float | None] | None, str | None]:
-    setting = {
-        "objects": m,
-        "rounds": T,
-        "peers": P,
-        "voters": n,
-        "diversity": D,
-        "radius": R,
-    }
-    found = {"promise": promise_epsilon(**setting), "floor": floor_epsilon(**setting)}
-    proven = {mode: value for mode, (value, _) in found.items()}
-    exact = {mode: value if basis == "exact" else None for mode, (value, basis) in found.items()}
-    if None not in exact.values():
-        return proven, exact, None
-    certain = any(value is not None for value in exact.values())
-    return proven, exact if certain else None, _why_not(m, D, R)
+    m: int, T: int, D: int, R: int, n: int, P: int
+) -> tuple[dict[str, float], dict[str, float | None]]:
+    """By mode: the best bound, and the same where it is exact."""
+    proven: dict[str, float] = {}
+    exact: dict[str, float | None] = {}
+    for mode in MODES:
+        value, basis = _epsilon(mode, m, T, D, R, n, P)
+        proven[mode], exact[mode] = value, value if basis == "exact" else None
+    return proven, exact
 
 
 def _why_not(m: int, D: int, R: int) -> str:
@@ -185,18 +227,18 @@ def _why_not(m: int, D: int, R: int) -> str:
     )
 
 
-def _needed(
-    epsilon: float,
-    m: int,
-    T: int,
-    D: int,
-    R: int,
-    n: int,
-) -> PeersNeeded:
+def _needed(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
+    """Voters for one epsilon, the gate's own apart. theorem: by the proof's formula.
+
+    floor: the fewest that are known to be enough under a gate; None where not even all voters are.
+    exact_floor: the same where that is exact, so that one voter fewer would not be enough.
+    """
     theorem = max(6 * m, math.ceil(theory.eps_tight(m, T, D, R, 1) / epsilon))
     floor = peers_needed(epsilon, objects=m, rounds=T, voters=n, diversity=D, radius=R)
-    if floor is None:
-        return PeersNeeded(epsilon, theorem, None, None)
-    _, exact, _ = _epsilons(m, T, D, R, n, floor)
-    certain = exact is not None and exact["floor"] is not None
-    return PeersNeeded(epsilon, theorem, floor, floor if certain else None)
+    certain = floor is not None and _epsilon("floor", m, T, D, R, n, floor)[1] == "exact"
+    return {
+        "epsilon": epsilon,
+        "theorem": theorem,
+        "floor": floor,
+        "exact_floor": floor if certain else None,
+    }

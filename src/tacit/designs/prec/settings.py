@@ -1,4 +1,10 @@
-"""Every choice of a p-REC run, checked once."""
+"""Every choice of a p-REC run, checked once, and how the sound variant divides epsilon.
+
+A part of epsilon is for the gate, a part for what the gate lets pass. The gate keeps at least P
+voters (or P times c credits) in play, but for delta. What the rounds then cost is a number of P, T,
+m and n alone; the rest of epsilon is the gate's, and decides how far above P its threshold lies.
+What is made small here is the threshold: the voters it takes.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +15,13 @@ from numbers import Real
 from operator import index
 from typing import Any, Literal
 
+from tacit.accounting.rounding import sum_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.budget import Plan, plan_for_epsilon, plan_for_peers
+from tacit.designs.prec.client_session import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
+from tacit.designs.prec.planner import floor_epsilon
 from tacit.errors import ConfigError
+from tacit.mechanisms.grid import SMALLEST_EPSILON
 
 Variant = Literal["sound", "published"]
 
@@ -20,6 +29,49 @@ MOST_OBJECTS = 1 << 16
 MOST_VOTERS = (1 << 31) - 1
 MOST_ROUNDS = 1 << 39
 LEAST_EPSILON = 1e-6
+_BOUNDS = {
+    "rounds": (1, MOST_ROUNDS),
+    "objects": (2, MOST_OBJECTS),
+    "voters": (1, MOST_VOTERS),
+    "diversity": (0, MOST_ROUNDS),
+    "radius": (0, MOST_ROUNDS),
+    "peers": (1, MOST_ROUNDS),
+    "clients_together": (1, MOST_ROUNDS),
+    "clients": (1, MOST_ROUNDS),
+}
+_SAFE = 1 - 2**-40
+"""Keeps a difference of floats below the exact one."""
+_TURNS = 3
+_MANY = 12
+_STEP = 1.01
+"""From one number of peers tried to the next: a threshold is at most so much above the best."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one client's run costs, and from what.
+
+    peers: P, the floor; slack: by how much the gate's threshold lies above it. gate, floor: nats of
+    the two parts. basis: "exact" where the floor's part is the exact worst case, else "bound".
+    delta: what the gate's noise really fails with.
+    """
+
+    peers: int
+    slack: int
+    gate: float
+    floor: float
+    basis: str
+    delta: float
+
+    @property
+    def threshold(self) -> int:
+        """Of the gate: about so many voters have to be left."""
+        return self.peers + self.slack
+
+    @property
+    def epsilon(self) -> float:
+        """Nats, of one client's whole run."""
+        return sum_above([self.gate, self.floor])
 
 
 @dataclass(frozen=True)
@@ -59,14 +111,10 @@ class PRecSettings:
 
     def _check_types(self) -> None:
         """Whole numbers become int, other numbers float; what is neither is refused."""
-        least = {"rounds": 1, "objects": 2, "voters": 1, "diversity": 0, "radius": 0}
-        most = {"rounds": MOST_ROUNDS, "objects": MOST_OBJECTS, "voters": MOST_VOTERS}
-        for name in (*least, "peers", "clients_together", "clients"):
+        for name, bounds in _BOUNDS.items():
             value = getattr(self, name)
-            if value is None and name in ("peers", "clients"):
-                continue
-            low, high = least.get(name, 1), most.get(name, MOST_ROUNDS)
-            object.__setattr__(self, name, _whole(name, value, low, high))
+            if value is not None or name not in ("peers", "clients"):
+                object.__setattr__(self, name, _whole(name, value, *bounds))
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if value is None and name == "epsilon":
@@ -108,7 +156,7 @@ class PRecSettings:
     @property
     def credit(self) -> int:
         """What a voter has at the start, c = 2D + 2R + 1."""
-        return 2 * self.diversity + 2 * self.radius + 1
+        return theory.credit(self.diversity, self.radius)
 
     @property
     def fewest_peers(self) -> int:
@@ -129,14 +177,24 @@ class PRecSettings:
         """How the sound variant spends one client's epsilon; ConfigError where it cannot."""
         if not self.gated:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")
-        if self.epsilon is None and self.peers is not None:
-            return plan_for_peers(self, self.peers)
-        return plan_for_epsilon(self)
+        found = _lowest(self) if self.peers is None else _plan(self, self.peers)
+        if found is None:
+            raise ConfigError(
+                f"With {self.peers} peers the rounds alone cost epsilon "
+                f"{_floor(self, self.peers or 0, self.voters)[0]:.4g} for each client, of "
+                f"{_each(self):.4g}. Take more peers, a larger epsilon, or leave peers out."
+            )
+        if found.threshold > self.voters:
+            raise ConfigError(
+                f"The gate would be open from about {found.threshold} voters on, and there are at "
+                f"most {self.voters}: everything would be uniform. Take a larger epsilon or delta, "
+                "fewer rounds or objects, or have more voters."
+            )
+        return found
 
     def to_header(self) -> dict[str, Any]:
         """JSON values; infinity is written as the text "inf"."""
-        values = asdict(self)
-        return values | ({"epsilon": "inf"} if self.noiseless else {})
+        return asdict(self) | ({"epsilon": "inf"} if self.noiseless else {})
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> PRecSettings:
@@ -157,13 +215,61 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
     return number
 
 
-def check_parts(settings: Any, randomness: Any, number: Any) -> None:
-    """What would fail later, and with no sentence."""
-    if not isinstance(settings, PRecSettings):
-        raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
-    if not hasattr(randomness, "words"):
-        raise ConfigError(
-            f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
-        )
-    if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
-        raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
+def _lowest(wanted: PRecSettings) -> Plan:
+    """The plan with the lowest threshold found, for epsilon and delta as given."""
+    law, least = wanted.law, wanted.fewest_peers
+    weight = least * theory.eps_tight(law.objects, law.rounds, wanted.diversity, law.radius, least)
+    peers = _best_peers(wanted, weight)
+    for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
+        few = min(wanted.voters, _MANY * peers)
+        peers = _best_peers(wanted, peers * _floor(wanted, peers, few)[0])
+    while (plan := _plan(wanted, peers)) is None:
+        peers += peers // 8 + 1
+    return plan
+
+
+def _plan(wanted: PRecSettings, peers: int) -> Plan | None:
+    """At these peers: epsilon as given, or else as much for the gate as for the floor.
+
+    None where the rounds alone cost too much.
+    """
+    floor, basis = _floor(wanted, peers, wanted.voters)
+    gate = max(floor, SMALLEST_EPSILON)
+    if wanted.epsilon is not None:
+        each = _each(wanted)
+        gate = (each - floor) * _SAFE - each * (1 - _SAFE)
+        if gate < SMALLEST_EPSILON:
+            return None
+    slack = smallest_slack(gate, wanted.delta / wanted.clients_together * _SAFE)
+    return Plan(peers, slack, gate, floor, basis, failure(gate, slack))
+
+
+def _each(wanted: PRecSettings) -> float:
+    """Nats for one client's run."""
+    return (math.inf if wanted.epsilon is None else wanted.epsilon) / wanted.clients_together
+
+
+def _best_peers(wanted: PRecSettings, weight: float) -> int:
+    """Where P + slack is least, if the floor costs weight / P."""
+    each, delta = _each(wanted), wanted.delta / wanted.clients_together
+    least = max(wanted.fewest_peers, math.ceil(weight / each) + 1)
+    best, peers = (math.inf, least), float(least)
+    while peers < best[0]:
+        whole = math.ceil(peers)
+        gate = each - weight / whole
+        if gate > SMALLEST_EPSILON:
+            best = min(best, (whole + smallest_slack(gate, delta), whole))
+        peers = max(peers + 1, peers * _STEP)
+    return best[1]
+
+
+def _floor(wanted: PRecSettings, peers: int, voters: int) -> tuple[float, str]:
+    """Nats of all rounds that the gate lets pass, and whether that is exact or a bound."""
+    return floor_epsilon(
+        objects=wanted.objects,
+        rounds=wanted.rounds,
+        peers=peers,
+        voters=max(voters, peers),
+        diversity=wanted.diversity,
+        radius=wanted.radius,
+    )

@@ -1,27 +1,27 @@
-"""A run as a file, and back. It holds votes and the gates' noise: as secret as the votes."""
+"""A run as a file and back, or again from its votes and transcripts.
+
+A file holds votes and the gates' noise: it is as secret as the votes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.prec.blocks import Block
-from tacit.designs.prec.client_session import Gate, Run
-from tacit.designs.prec.incoming_votes import Id, candidate_index, column, plain_id
+from tacit.designs.prec.client_batches import Block
+from tacit.designs.prec.client_session import Entry, Gate, Round, Run, Transcript
+from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
 from tacit.engine.votes import Credits
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import DataError, ModelFileError, TacitError
 from tacit.randomness import Source
 from tacit.recommenders.files import ids_from_header, shaped
-from tacit.writing import write_whole
-
-if TYPE_CHECKING:
-    from tacit.designs.prec.curator import PRec
 
 _KIND = "p-rec"
 _PLANES = ("alive", "both", "radius")
@@ -60,29 +60,18 @@ def pack(server: PRec) -> bytes:
     return container.pack(header, arrays)
 
 
-def save(server: PRec, path: str | Path) -> None:
-    """All of it, or nothing: an old file stays until the new one is on disk."""
-    write_whole(path, pack(server))
-
-
-def load(kind: type[PRec], path: str | Path, randomness: Source) -> PRec:
-    """The run that goes on from this file."""
-    return _built(kind, *container.read(path), path, randomness, None)
-
-
-def unpack(kind: type[PRec], data: bytes, randomness: Source, known: PRecSettings) -> PRec:
-    """The same from the bytes of `pack`; known: the settings, which are planned for already."""
-    return _built(kind, *container.unpack(data), "this run", randomness, known)
-
-
-def _built(
+def built(
     kind: type[PRec],
-    header: dict[str, Any],
-    arrays: Arrays,
+    content: tuple[Mapping[str, Any], Arrays],
     path: str | Path,
     randomness: Source,
-    known: PRecSettings | None,
+    known: PRecSettings | None = None,
 ) -> PRec:
+    """The run that goes on from what `container` read at this path.
+
+    known: its settings, if they are known and planned for already.
+    """
+    header, arrays = content
     if header.get("recommender") != _KIND:
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
     try:
@@ -142,7 +131,7 @@ def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> N
         raise ValueError("its votes are no places")
     if rows > len(present) or (rows and not 0 <= votes.min() <= votes.max() < len(candidates)):
         raise ValueError("its votes do not fit its voters and candidates")
-    server._votes, server._candidates = votes.astype(np.uint16), candidates
+    server._votes, server.candidates = votes.astype(np.uint16), candidates
 
 
 def _run(server: PRec, values: list[Any]) -> Run:
@@ -164,7 +153,7 @@ def _run(server: PRec, values: list[Any]) -> Run:
     if len(rounds) > server.settings.rounds or (rounds and rounds[-1] > server.round):
         raise ValueError("a client has more recommendations than there were rounds")
     now = run.given(server.round)
-    if now is not None and now.candidate not in server._candidates:
+    if now is not None and now.candidate not in server.candidates:
         raise ValueError("a client was given no candidate of the round")
     return run
 
@@ -193,3 +182,48 @@ def _whole(value: Any, *, least: int | None = 0) -> int:
     if type(value) is not int or (least is not None and value < least):
         raise ValueError("a number in it is not whole")
     return value
+
+
+def replay(
+    settings: PRecSettings,
+    rounds: Iterable[Round],
+    transcripts: Mapping[Id, Transcript],
+    *,
+    number: int,
+    randomness: Source,
+    left: Collection[Id] = (),
+) -> PRec:
+    """A curator in the state after these rounds, if clients were given and said what is recorded.
+
+    number: of the run (`PRec.number`), from which abstainers' votes follow. left: clients who left;
+    nobody's state depends on them, but their runs count and they cannot begin another. It serves
+    no replayed client.
+    """
+    server = PRec(settings, randomness=randomness, number=number)
+    for client in left:
+        server.join(client)
+        server.leave(client)
+    by_round: dict[int, list[tuple[Id, Entry]]] = {}
+    for client, transcript in transcripts.items():
+        for entry in transcript.entries:
+            by_round.setdefault(entry.round, []).append((client, entry))
+    for at, opened in enumerate(rounds, 1):
+        server.join_voters(opened.joined)
+        server.leave_voters(opened.left)
+        server.open_round(opened.candidates, opened.votes)
+        for client, transcript in transcripts.items():
+            if (transcript.joined or 1) == at:
+                server.join(client)
+        for client, entry in by_round.get(at, []):
+            stop = transcripts[client].stopped
+            server.record(client, entry.candidate, stopped=stop is not None and stop <= at)
+            if entry.liked is not None:
+                server.feedback(client, entry.liked)
+    last = max((told.last for told in transcripts.values()), default=0)
+    if last > server.round:
+        raise DataError(
+            "a transcript goes on after the rounds that were given",
+            found=f"round {last}",
+            expected=f"at most {server.round}",
+        )
+    return server

@@ -254,25 +254,6 @@ def eps_lower_bound(m: int, T: int, D: int, R: int, n: int, P: int) -> float:
     return max(eps_lower_8(T, n, P, L), eps_lower_15(T, D, R, n, P, L))
 
 
-# The gate
-
-
-def gate_delta(slack: float, eps: float) -> float:
-    """* Chance that Lap(2 / eps) - Lap(2 / eps) exceeds `slack`: e^(-s/b) (2 + s/b) / 4."""
-    s = slack * eps / 2
-    return math.exp(-s) * (2 + s) / 4
-
-
-def gate_slack(delta: float, eps: float) -> float:
-    """* How far above the floor the gate has to stop, so that it fails with chance delta."""
-    low, high = 0.0, 1.0
-    while gate_delta(high, eps) > delta:
-        low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if gate_delta(middle, eps) > delta else (low, middle)
-    return high
-
-
 def _check_whole(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     for name, value, least in (
         ("objects", m, 2),

@@ -22,27 +22,23 @@ What runs on a device needs the standard library alone; the other names load on 
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tacit.designs.sketches.device import Device, Limits, Refused, explain, new_secret
 from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, Report
 
 if TYPE_CHECKING:
-    from tacit.designs.sketches.campaigns import new_campaign
+    from tacit.designs.sketches.campaigns import cards, new_campaign
     from tacit.designs.sketches.clustering import Clustering, pair_clusters, publish, score_clusters
-    from tacit.designs.sketches.guarantees import cards
-    from tacit.designs.sketches.manipulation import inspect, manipulation
+    from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.planner import Plan, plan
     from tacit.designs.sketches.server import Receipt, Server, item_counts, pair_counts
 
 _HOMES = {
-    "campaigns": ("new_campaign",),
+    "campaigns": ("cards", "new_campaign"),
     "clustering": ("Clustering", "pair_clusters", "publish", "score_clusters"),
-    "guarantees": ("cards",),
-    "manipulation": ("inspect", "manipulation"),
+    "fake_devices": ("inspect", "manipulation"),
     "planner": ("Plan", "plan"),
     "server": ("Receipt", "Server", "item_counts", "pair_counts"),
 }
@@ -79,15 +75,3 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-class _Package(ModuleType):
-    """Importing the file `manipulation` would put it where the function of that name belongs."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "manipulation" and isinstance(value, ModuleType):
-            value = value.manipulation
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,12 +1,11 @@
-"""What `tacit plan|simulate|evaluate sketches` ask, do and show."""
+"""What `tacit plan sketches` asks, does and shows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from tacit.errors import ConfigError
 from tacit.evaluation.result import Result, Table
 
 if TYPE_CHECKING:
-    from tacit.designs.sketches.experiment.scaling import Scaling
     from tacit.designs.sketches.planner import Plan
+    from tacit.evaluation.page import Needs
 
 CLUSTERS = "How many item clusters there are."
 LIKES = (
@@ -25,7 +24,11 @@ LIKES = (
     "as 0.9,0.2/0.3,0.8; all equally large. Left out, an example of the library."
 )
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
-_SEEDS, _GROWN = 5, 20
+NOBODY_BELOW = "nobody below"
+"""Whatever the learner, adaptive ones too."""
+FIXED_QUESTIONS = "nobody below, fixed questions"
+"""Learners whose questions do not depend on earlier answers, as those of all methods here."""
+_STEPS = 13  # of a line that is drawn
 
 
 def world(likes: str | None, clusters: int) -> Blocks:
@@ -72,17 +75,9 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     from tacit.designs.sketches import planner
 
     blocks = world(settings.likes, settings.clusters)
-    planned = planner.plan(
-        items=settings.items,
-        rated=settings.rated,
-        epsilon=settings.epsilon,
-        clusters=settings.clusters,
-        eta=settings.eta,
-        unit=settings.unit,
-        blocks=blocks,
-    )
+    asked = {name: value for name, value in vars(settings).items() if name not in ("likes", "plot")}
+    planned = planner.plan(**asked, blocks=blocks)
     if settings.plot is not None:
-        from tacit.designs.sketches.experiment.needs import needs
         from tacit.evaluation.plots import people_needed
         from tacit.writing import write_whole
 
@@ -142,190 +137,45 @@ def at_least(bound: float) -> str:
     return f"{math.ceil(bound):,}"
 
 
-@dataclass(frozen=True)
-class SimulateSettings:
-    """Of `tacit simulate sketches`."""
+def needs(planned: Plan, blocks: Blocks | None = None) -> tuple[Needs, ...]:
+    """How people needed move with each of epsilon, rated and items, the others as planned."""
+    from tacit.designs.sketches.messages import MOST
+    from tacit.designs.sketches.planner import LEAST_EPSILON, MOST_EPSILON
 
-    items: tuple[int, ...] = option("Items; several numbers with commas.", default=(60,))
-    rated: tuple[int, ...] = option(
-        "Items that a person rated; several with commas.", default=(20,)
-    )
-    epsilon: tuple[float, ...] = option(
-        "Epsilon of a report; several with commas; inf: no noise.", default=(1.0,)
-    )
-    method: tuple[str, ...] = option(
-        "maxsense, multi-maxsense or pairwise-preference; several with commas.",
-        default=("maxsense",),
-    )
-    people: tuple[int, ...] | None = option(
-        "Numbers of people, with commas; not with --scaling.", default=None
-    )
-    scaling: bool = option(
-        "Grow the population until all labels are right, at each of several --items, --rated or "
-        "--epsilon, and fit the slope; with two of --method and one setting, compare them.",
-        default=False,
-    )
-    clusters: int = option(CLUSTERS, default=2, least=2)
-    likes: str | None = option(LIKES, default=None)
-    unit: str = option(UNIT, default="user")
-    theta: float | None = option("By default as planned.", default=None)
-    questions: int | None = option("By default as planned.", default=None)
-    seeds: int | None = option(
-        "How many populations: 5, or 20 with --scaling, if left out.", default=None, least=1
-    )
-
-    def __post_init__(self) -> None:
-        planned = (self.theta, self.questions, self.people) == (None, None, None)
-        if self.scaling and not (planned and self.unit == "user"):
-            raise ConfigError(
-                "--scaling finds the people needed, with the plan's theta and questions for the "
-                "unit user: leave out --people, --theta, --questions and --unit."
-            )
-        if not self.scaling and self.people is None:
-            raise ConfigError(
-                "Say how many people with --people, such as 1000,10000. "
-                "tacit plan sketches  says how many it takes."
-            )
-
-    @property
-    def values(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]:
-        """Of items, rated and epsilon."""
-        return self.items, self.rated, self.epsilon
-
-
-def simulate(settings: SimulateSettings, run: Run) -> Result:
-    """Learn item clusters from simulated reports.
-
-    They are compared with the true ones.
-
-    accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
-    """
-    blocks = world(settings.likes, settings.clusters)
-    if settings.scaling:
-        return _scaled(settings, blocks, run)
-    from tacit.designs.sketches.experiment import simulation
-
-    tasks = list(product(settings.method, *settings.values, range(settings.seeds or _SEEDS)))
-    rows: list[dict[str, Any]] = []
-    with run.progress("Simulating", len(tasks)) as advance:
-        for name, items, rated, epsilon, seed in tasks:
-            found = simulation.simulate(
-                name,
-                items=items,
-                rated=rated,
-                epsilon=epsilon,
-                users=settings.people or (),
-                seed=seed,
-                blocks=blocks,
-                unit=settings.unit,
-                theta=settings.theta,
-                questions=settings.questions,
-            )
-            rows += [row.to_dict() for row in found]
-            advance(1)
-    return Result(
-        {"rows": rows},
-        (_means(rows), "Means over seeds; --json prints every one."),
-        "tacit plan sketches  says how many people it takes.",
+    epsilon, rated, items = planned.epsilon, planned.rated, planned.items
+    fewest = max(rated, planned.clusters, 2)
+    ends = max(LEAST_EPSILON, epsilon / 10), min(MOST_EPSILON, epsilon * 10)
+    return (
+        _needs("epsilon", np.clip(np.geomspace(*ends, _STEPS), *ends), planned, blocks),
+        _needs("rated", _whole(max(1, rated / 10), min(items, rated * 10)), planned, blocks),
+        _needs("items", _whole(max(fewest, items / 10), min(MOST, items * 10)), planned, blocks),
     )
 
 
-def _means(rows: list[dict[str, Any]]) -> Table:
-    columns = ("method", "items", "rated", "epsilon", "users")
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
-    cells = [
-        (
-            *key[:3],
-            "inf" if key[3] is None else f"{key[3]:g}",
-            f"{key[4]:,}",
-            sum(row["accuracy"] for row in found) / len(found),
-            sum(row["ari"] for row in found) / len(found),
-        )
-        for key, found in groups.items()
-    ]
-    return Table("", (*columns[:4], "people", "labels right", "adjusted Rand"), cells)
+def _whole(low: float, high: float) -> tuple[int, ...]:
+    return tuple(sorted({round(value) for value in np.geomspace(low, high, _STEPS)}))
 
 
-def _scaled(settings: SimulateSettings, blocks: Blocks, run: Run) -> Result:
-    from tacit.designs.sketches.experiment.scaling import VARIED, scaling
+def _needs(
+    varied: str, values: tuple[int, ...] | np.ndarray, planned: Plan, blocks: Blocks | None
+) -> Needs:
+    from tacit.designs.sketches.planner import plan as planned_for
+    from tacit.evaluation.page import Needs
 
-    values = dict(zip(VARIED, settings.values, strict=True))
-    several = [name for name in VARIED if len(values[name]) > 1]
-    seeds = settings.seeds or _GROWN
-    if not several and len(settings.method) == 2:
-        return _compared(settings, seeds, blocks, run)
-    if len(several) != 1:
-        raise ConfigError(
-            "--scaling takes several values of exactly one of --items, --rated and --epsilon, "
-            "such as --rated 10,20,40; or one of each, and two of --method."
-        )
-    varied = several[0]
-    kept: dict[str, Any] = {name: values[name][0] for name in VARIED if name != varied}
-    found: list[Scaling] = []
-    with run.progress("Growing populations", len(settings.method)) as advance:
-        for name in settings.method:
-            found.append(scaling(name, varied, values[varied], **kept, seeds=seeds, blocks=blocks))
-            advance(1)
-    data: dict[str, Any] = {
-        "rows": [row.to_dict() for one in found for row in one.rows],
-        "scaling": [one.to_dict() for one in found],
-    }
-    shown: list[Table | str] = []
-    for one in data["scaling"]:
-        shown.append(f"{one['method']}:")
-        shown.append(_needs(one["varied"], [(f"{need['value']:g}", need) for need in one["needs"]]))
-        shown.append(
-            f"Slope {one['slope']:.2f} (95 %: {one['low']:.2f} to {one['high']:.2f}): people "
-            f"grow as {one['varied']} to this power. By the formula "
-            f"{one['formula_slope']:.2f}; the mean population {one['mean_slope']:.2f}."
-        )
-    return Result(data, shown, _DRAWN)
-
-
-_DRAWN = "tacit plan sketches --plot out.svg  draws what theory says."
-
-
-def _compared(settings: SimulateSettings, seeds: int, blocks: Blocks, run: Run) -> Result:
-    from tacit.designs.sketches.experiment.scaling import compare
-
-    (items,), (rated,), (epsilon,) = settings.values
-    one, other = settings.method
-    with run.progress("Growing populations", 1) as advance:
-        made = compare(
-            (one, other), items=items, rated=rated, epsilon=epsilon, seeds=seeds, blocks=blocks
-        )
-        advance(1)
-    found = made.to_dict()
-    rows = [row.to_dict() for row in made.rows]
-    said = (
-        f"{other} needs {found['ratio']:.2f} times the people of {one} (95 %: "
-        f"{found['low']:.2f} to {found['high']:.2f}). By the formula "
-        f"{found['formula_ratio']:.2f}."
-    )
-    table = _needs("method", [(need["method"], need) for need in found["needs"]])
-    data = {"rows": rows, "scaling": [], "comparison": found}
-    return Result(data, (table, said), _DRAWN)
-
-
-def _needs(named: str, needs: list[tuple[str, dict[str, Any]]]) -> Table:
-    return Table(
-        "people until all labels are right, in nine of ten populations",
-        (named, "people", "95 %", "by the formula", "mean", "never"),
-        [
-            (
-                name,
-                f"{need['users']:,.0f}",
-                f"{need['low']:,.0f} to {need['high']:,.0f}",
-                f"{need['users_clt']:,.0f}",
-                f"{need['mean']:,.0f}",
-                need["unreached"],
-            )
-            for name, need in needs
-        ],
-    )
+    lines: dict[str, list[tuple[float, float]]] = {}
+    kept = {name: getattr(planned, name) for name in ("items", "rated", "epsilon", "eta", "unit")}
+    for value in values:
+        setting = kept | {varied: value if varied != "epsilon" else float(value)}
+        found = planned_for(**setting, clusters=planned.clusters, blocks=blocks)
+        needed = {method.method: method.users_clt for method in found.methods}
+        if bounds := found.lower_bounds:
+            needed[NOBODY_BELOW] = anybody = max(bounds["ldp"], bounds["adaptive"])
+            needed[FIXED_QUESTIONS] = max(anybody, bounds["scarce"])
+        for name, users in needed.items():
+            if math.isfinite(users) and users > 0:
+                lines.setdefault(name, []).append((float(value), users))
+    at = float(kept[varied])
+    return Needs(varied, at, {name: tuple(points) for name, points in sorted(lines.items())})
 
 
 PLAN = Command(PlanSettings, plan)
-SIMULATE = Command(SimulateSettings, simulate)

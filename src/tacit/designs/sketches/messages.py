@@ -46,6 +46,17 @@ _MAGIC = b"tcit"
 _KIND_CAMPAIGN, _KIND_REPORT, _KIND_CLUSTERS = 1, 2, 3
 REPORT_BYTES, RATED_REPORT_BYTES = _REPORT.size, _REPORT.size + _PAIR.size
 _EXACT = Context(prec=60)
+_NUMBERS = {
+    "items": (2, MOST),
+    "rated": (1, MOST),
+    "theta": (0, MOST),
+    "questions": (1, MOST_QUESTIONS),
+    "epsilon": (1, NO_NOISE),
+    "liked_from": (-MOST, MOST),
+    "truth": (WHOLE // 2, WHOLE),
+    "closes": (0, WHOLE),
+}
+"""Of a campaign: the least and the most of each, in the order of its bytes."""
 
 ItemId = int | str
 
@@ -106,16 +117,7 @@ class Campaign:
 
     def __post_init__(self) -> None:
         require(self.method in METHODS and self.unit in UNITS, "a campaign names method and unit")
-        for name, least, most in (
-            ("items", 2, MOST),
-            ("rated", 1, MOST),
-            ("theta", 0, MOST),
-            ("questions", 1, MOST_QUESTIONS),
-            ("epsilon", 1, NO_NOISE),
-            ("liked_from", -MOST, MOST),
-            ("truth", WHOLE // 2, WHOLE),
-            ("closes", 0, WHOLE),
-        ):
+        for name, (least, most) in _NUMBERS.items():
             require(is_integer(getattr(self, name), least, most), f"{name} is out of bounds")
         require(self.rated <= self.items, "nobody rates more items than there are")
         require(type(self.seed) is bytes and len(self.seed) == 16, "a seed has 16 bytes")
@@ -137,18 +139,18 @@ class Campaign:
 
     @cached_property
     def modulus(self) -> int:
-        """The smallest prime that is at least `items`: places on the wheel of sensed sets."""
-        candidate = self.items
-        while not _is_prime(candidate):
-            candidate += 1
-        return candidate
+        """Places on the wheel of sensed sets: the smallest prime that is at least `items`."""
+        return wheel_size(self.items)
 
     @cached_property
     def set_size(self) -> int:
-        """Places in a sensed set: theta * modulus / rated, rounded, at least 1; 0 for pairs."""
-        if not self.senses:
-            return 0
-        return max(1, (self.modulus * self.theta + self.rated * MICRO // 2) // (self.rated * MICRO))
+        """Places in a sensed set; 0 for pairs."""
+        return set_size(self.modulus, self.theta, self.rated) if self.senses else 0
+
+    @property
+    def asked_share(self) -> float:
+        """Chance that an item lies in one of a ticket's sets."""
+        return self.questions * self.set_size / self.modulus
 
     @property
     def exposed_bits(self) -> int:
@@ -174,23 +176,9 @@ class Campaign:
         return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
 
     def encode(self) -> bytes:
-        return _CAMPAIGN.pack(
-            _MAGIC,
-            VERSION,
-            _KIND_CAMPAIGN,
-            METHODS.index(self.method),
-            UNITS.index(self.unit),
-            self.items,
-            self.rated,
-            self.theta,
-            self.questions,
-            self.epsilon,
-            self.liked_from,
-            self.truth,
-            self.closes,
-            self.seed,
-            self.catalogue,
-        )
+        head = _MAGIC, VERSION, _KIND_CAMPAIGN, METHODS.index(self.method), UNITS.index(self.unit)
+        numbers = (getattr(self, name) for name in _NUMBERS)
+        return _CAMPAIGN.pack(*head, *numbers, self.seed, self.catalogue)
 
     @classmethod
     def decode(cls, data: bytes) -> Campaign:
@@ -310,10 +298,13 @@ def is_integer(value: object, lowest: int, highest: int) -> bool:
     return type(value) is int and lowest <= value <= highest
 
 
-def _is_prime(number: int) -> bool:
-    divisor = 2
-    while divisor * divisor <= number:
-        if number % divisor == 0:
-            return False
-        divisor += 1
-    return number > 1
+def wheel_size(items: int) -> int:
+    """The smallest prime that is at least `items`."""
+    while any(items % divisor == 0 for divisor in range(2, math.isqrt(items) + 1)):
+        items += 1
+    return items
+
+
+def set_size(modulus: int, theta: int, rated: int) -> int:
+    """Places in a sensed set: theta (millionths) * modulus / rated, rounded, at least 1."""
+    return max(1, (modulus * theta + rated * MICRO // 2) // (rated * MICRO))

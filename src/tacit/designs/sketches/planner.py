@@ -17,9 +17,9 @@ from tacit.designs.sketches.messages import (
     MOST_QUESTIONS,
     NO_NOISE,
     UNITS,
-    WHOLE,
-    Campaign,
     exposed_bits,
+    set_size,
+    wheel_size,
 )
 from tacit.errors import ConfigError
 
@@ -28,6 +28,7 @@ THETAS = np.geomspace(0.02, 8, 121)
 moved to what a set of whole items comes to, so that what is planned can be asked."""
 LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
 """Campaigns state epsilon in millionths below 2^31."""
+_wheel = lru_cache(maxsize=64)(wheel_size)
 BOUNDS = ("ldp", "scarce", "adaptive")
 
 
@@ -99,41 +100,28 @@ def plan(
     number by default. blocks: who likes what; by default an assumed world,
     `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
     """
-    _check(items, rated, epsilon, eta, unit, questions)
     world = example(clusters) if blocks is None else blocks
+    asked = _Asked(items, rated, epsilon, eta, unit, world)
+    if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
+        raise ConfigError(f"Questions are 1 to {MOST_QUESTIONS}; got {questions}.")
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
-    methods = (
-        _sensing("maxsense", 1, items, rated, epsilon, eta, unit, world),
-        _multi(items, rated, epsilon, eta, unit, questions, world),
-        MethodPlan(
-            "pairwise-preference",
-            None,
-            1,
-            theory.pairwise_users(
-                items, rated, epsilon, world.people, world.items, world.likes, eta
-            ),
-            None,
-        ),
-    )
-    return Plan(
-        items,
-        rated,
-        epsilon,
-        clusters,
-        eta,
-        unit,
-        _lower_bounds(items, rated, epsilon, eta) if unit == "user" else {},
-        tuple(sorted(methods, key=lambda method: (method.users_clt, method.questions))),
-    )
-
-
-def _lower_bounds(items: int, rated: int, epsilon: float, eta: float) -> dict[str, float]:
-    return {
-        "ldp": theory.ldp_bound(items, epsilon, eta),
-        "scarce": theory.scarce_bound(items, rated, epsilon, eta),
-        "adaptive": theory.adaptive_bound(items, rated, epsilon, eta),
-    }
+    bounds = {}
+    if unit == "user":
+        bounds = {
+            "ldp": theory.ldp_bound(items, epsilon, eta),
+            "scarce": theory.scarce_bound(items, rated, epsilon, eta),
+            "adaptive": theory.adaptive_bound(items, rated, epsilon, eta),
+        }
+    kinds = world.people, world.items, world.likes
+    pairs = theory.pairwise_users(items, rated, epsilon, *kinds, eta)
+    methods = [
+        _sensing("maxsense", 1, asked),
+        _multi(questions, asked),
+        MethodPlan("pairwise-preference", None, 1, pairs, None),
+    ]
+    methods.sort(key=lambda method: (method.users_clt, method.questions))
+    return Plan(items, rated, epsilon, clusters, eta, unit, bounds, tuple(methods))
 
 
 def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
@@ -141,27 +129,43 @@ def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
     return epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
 
 
-def _sensing(
-    method: str,
-    questions: int,
-    items: int,
-    rated: int,
-    epsilon: float,
-    eta: float,
-    unit: str,
-    world: Blocks,
-) -> MethodPlan:
-    """With the theta that needs the fewest people for this number of questions."""
-    eps = bit_epsilon(epsilon, questions, unit, rated)
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    items: int
+    rated: int
+    epsilon: float
+    eta: float
+    unit: str
+    world: Blocks
 
-    def users(formula: str, theta: float) -> float:
-        D = theory.separation(theta, world.people, world.items, world.likes)  # noqa: N806
-        if formula == "theorem":
+    def __post_init__(self) -> None:
+        items, rated, epsilon = self.items, self.rated, self.epsilon
+        if not 2 <= items <= MOST or not 1 <= rated <= items:
+            raise ConfigError(
+                f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and "
+                f"{rated}."
+            )
+        if not (math.isfinite(epsilon) and epsilon > 0):
+            raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
+        if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+            raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
+        if not 0 < self.eta < 0.5:
+            raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {self.eta}.")
+        if self.unit not in UNITS:
+            raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {self.unit!r}.")
+
+
+def _sensing(method: str, questions: int, asked: _Asked) -> MethodPlan:
+    """With the theta that needs the fewest people for this number of questions."""
+    items, rated, eta, world = asked.items, asked.rated, asked.eta, asked.world
+    eps = bit_epsilon(asked.epsilon, questions, asked.unit, rated)
+    kinds = world.people, world.items, world.likes
+
+    def users(theta: float, *, proved: bool = False) -> float:
+        D = theory.separation(theta, *kinds)  # noqa: N806
+        if proved:
             return theory.theorem_5_1(items, rated, eps, theta, D, eta, questions)
-        chances = theory.maxsense_chances(
-            items, rated, eps, theta, world.people, world.items, world.likes
-        )
-        share = float(world.items @ chances)
+        share = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *kinds))
         return theory.clt_users(items, rated, eps, theta, D, share, eta, questions)
 
     modulus = _wheel(items)
@@ -170,82 +174,29 @@ def _sensing(
     possible = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
     if not possible:
         return MethodPlan(method, float(THETAS[0]), questions, math.inf, math.inf)
-    theta = min(possible, key=lambda value: users("clt", value))
+    theta = min(possible, key=users)
     written = _written(theta, round(theta * modulus / rated), items, rated)
-    return MethodPlan(method, written, questions, users("clt", theta), users("theorem", theta))
+    return MethodPlan(method, written, questions, users(theta), users(theta, proved=True))
 
 
 def _written(theta: float, size: int, items: int, rated: int) -> float:
     """With as few decimals, at most 6, as leave a campaign's sets of this size."""
     for decimals in range(1, 6):
         short = round(theta, decimals)
-        if short > 0 and _campaign(items, rated, short).set_size == size:
+        if short > 0 and set_size(_wheel(items), round(short * MICRO), rated) == size:
             return short
     return round(theta, 6)
 
 
-@lru_cache(maxsize=64)
-def _wheel(items: int) -> int:
-    """Places that a campaign's sets are drawn from."""
-    return _campaign(items, 1, 1 / MICRO).modulus
-
-
-def _campaign(items: int, rated: int, theta: float) -> Campaign:
-    """One question with such sets; the rest of it does not matter for their size."""
-    return Campaign(
-        method="multi-maxsense",
-        unit="user",
-        items=items,
-        rated=rated,
-        theta=round(theta * MICRO),
-        questions=1,
-        epsilon=NO_NOISE,
-        liked_from=0,
-        truth=WHOLE,
-        closes=0,
-        seed=bytes(16),
-        catalogue=bytes(32),
-    )
-
-
-def _multi(
-    items: int,
-    rated: int,
-    epsilon: float,
-    eta: float,
-    unit: str,
-    questions: int | None,
-    world: Blocks,
-) -> MethodPlan:
+def _multi(questions: int | None, asked: _Asked) -> MethodPlan:
     """Questions by what each is worth when all share epsilon, or more where they need not share."""
     tried = {
         number
         for number in (2, 4, 8, 16, MOST_QUESTIONS)
-        if exposed_bits("multi-maxsense", unit, number, rated) < number
+        if exposed_bits("multi-maxsense", asked.unit, number, asked.rated) < number
     }
-    shared = theory.best_questions(epsilon, MOST_QUESTIONS) if unit == "user" else 1
-    numbers = {1, shared, *tried} if questions is None else {questions}
-    plans = [
-        _sensing("multi-maxsense", number, items, rated, epsilon, eta, unit, world)
-        for number in sorted(numbers)
-    ]
+    user = asked.unit == "user"
+    shared = theory.best_questions(asked.epsilon, MOST_QUESTIONS) if user else 1
+    numbers = sorted({1, shared, *tried} if questions is None else {questions})
+    plans = [_sensing("multi-maxsense", number, asked) for number in numbers]
     return min(plans, key=lambda found: found.users_clt)
-
-
-def _check(
-    items: int, rated: int, epsilon: float, eta: float, unit: str, questions: int | None
-) -> None:
-    if not 2 <= items <= MOST or not 1 <= rated <= items:
-        raise ConfigError(
-            f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
-        )
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
-    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
-    if not 0 < eta < 0.5:
-        raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
-    if unit not in UNITS:
-        raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
-    if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
-        raise ConfigError(f"Questions are 1 to {MOST_QUESTIONS}; got {questions}.")

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.sketches.checkpoint import check_arrays, check_header
+from tacit.designs.sketches.counting import Seen, check_arrays, check_header
 from tacit.designs.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
-from tacit.designs.sketches.seen import Seen
 from tacit.errors import ConfigError, ModelFileError
 
 Floats = NDArray[np.float64]
@@ -57,9 +56,8 @@ class Server:
 
     shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
     that no two of them count one person twice. keep_tickets: False where the caller that hands
-    reports over
-    has made sure that they are distinct; memory then does not grow at all. After a checkpoint only
-    what came later may then be sent again; `reports` says how many had come.
+    reports over has made sure that they are distinct; memory then does not grow at all. After a
+    checkpoint only what came later may then be sent again; `reports` says how many had come.
     """
 
     def __init__(

@@ -38,21 +38,14 @@ def rho(eps: float) -> float:
     return math.tanh(eps / 2)
 
 
-def unbiased(share: float, eps: float) -> float:
-    """The share of true ones that a share of released ones stands for, without bias."""
-    return (share - truth(-eps)) / rho(eps)
-
-
 # What one report can tell
 
 
-def information(eps: float) -> float:
-    """Lemma 3.1: a report under eps-local privacy tells at most eps nats about its person."""
-    return eps
-
-
 def sharper_information(eps: float) -> float:
-    """* The same for every eps: eps tanh(eps / 2), which is at most eps^2 / 2."""
+    """* What a report under eps-local privacy tells about its person: eps tanh(eps / 2) at most.
+
+    Below the eps nats of Lemma 3.1, and at most eps^2 / 2.
+    """
     return eps * math.tanh(eps / 2)
 
 
@@ -64,57 +57,20 @@ def label_information(N: int, w: int, eps: float) -> float:
     return w / N * math.sinh(min(eps, _LARGEST) / 2) ** 2
 
 
-def one_item_information(N: int) -> float:
-    """Theorem 4.3: one bit without noise about one rated item tells at most 1 / N nats."""
-    return 1 / N
-
-
-def fano(told: float, log_hypotheses: float) -> float:
-    """Equation (2): chance of error, at least, after `told` bits about 2^log_hypotheses cases."""
-    return max(0.0, 1 - (told + 1) / log_hypotheses)
-
-
-def disjoint(N: int, w: int) -> float:
-    """Lemma 4.7, exactly: chance that two random sets of w items have none in common.
-
-    1 - (1 + o(1)) w^2 / N when w^2 = o(N).
-    """
-    if 2 * w > N:
-        return 0.0
-    return math.exp(2 * math.lgamma(N - w + 1) - math.lgamma(N + 1) - math.lgamma(N - 2 * w + 1))
-
-
-def binary_entropy(delta: float) -> float:
-    """Bits of a coin with chance delta."""
-    if delta in (0, 1):
-        return 0.0
-    return -(delta * math.log2(delta) + (1 - delta) * math.log2(1 - delta))
-
-
 # Fewest people, whatever one does
 
 
-def unknown_bits(N: int, eta: float, delta: float = 0.0) -> float:
-    """Bits that have to be learned: (1 - eta) N (1 - h2(delta)) - 1, at least 0.
+def unknown_bits(N: int, eta: float) -> float:
+    """Bits that have to be learned: (1 - eta) N - 1, at least 0."""
+    return max(0.0, (1 - eta) * N - 1)
 
-    delta: share of wrong labels that is tolerated, below 1/2 (A.1 to A.5).
+
+def ldp_bound(N: int, eps: float, eta: float) -> float:
+    """* Fewest people for any learner, adaptive ones too: order N / eps^2.
+
+    Theorem 3.3, which has eps in the place of the information, sharpened.
     """
-    return max(0.0, (1 - eta) * N * (1 - binary_entropy(delta)) - 1)
-
-
-def theorem_3_3(N: int, eps: float, eta: float, delta: float = 0.0) -> float:
-    """Fewest people for any learner, adaptive ones too: N ln 2 / eps in the order of N / eps."""
-    return unknown_bits(N, eta, delta) * LN2 / information(eps)
-
-
-def ldp_bound(N: int, eps: float, eta: float, delta: float = 0.0) -> float:
-    """* Theorem 3.3 with the sharper information; the stronger of the two at every eps."""
-    return unknown_bits(N, eta, delta) * LN2 / sharper_information(eps)
-
-
-def theorem_4_3(N: int, eta: float) -> float:
-    """Fewest people when each rated one item and tells one bit, even without noise: order N^2."""
-    return unknown_bits(N, eta) * LN2 / one_item_information(N)
+    return unknown_bits(N, eta) * LN2 / sharper_information(eps)
 
 
 def scarce_bound(N: int, w: int, eps: float, eta: float) -> float:
@@ -123,30 +79,6 @@ def scarce_bound(N: int, w: int, eps: float, eta: float) -> float:
     Implies Theorems 4.8 and 4.10 for private learners, at any w and eps.
     """
     return unknown_bits(N, eta) * LN2 / label_information(N, w, eps)
-
-
-def theorem_4_8_order(N: int, w: int) -> float:
-    """N^2 / w^2: one bit each without noise, w = o(N). The paper's constant is lost."""
-    return (N / w) ** 2
-
-
-def theorem_4_10_order(N: int, w: int) -> float:
-    """N^2 / w: eps below ln 2, w = o(N^(1/3)). `scarce_bound` is the same with a constant."""
-    return N**2 / w
-
-
-def adaptive_information(k: int, N: int, c: float) -> float:
-    """Lemma 6.4: what k adaptive questions about one rated item each tell: e^(c k / N) - 1."""
-    return math.expm1(c * k / N)
-
-
-def theorem_6_1(N: int, bits: float, c: float) -> float:
-    """Fewest people of one rated item for an adaptive learner of so many bits.
-
-    (N / c) ln(1 + bits ln 2): N log N for bits = N^g with any g > 0. c depends on eps and is
-    not in the surviving text.
-    """
-    return N / c * math.log1p(bits * LN2)
 
 
 def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
@@ -175,29 +107,6 @@ def both_liked(alpha: Floats, b: Floats) -> Floats:
 def pair_chances(N: int, w: int, eps: float, alpha: Floats, b: Floats) -> Floats:
     """(L, L) P(S = 1 | clusters of the two items), ratings private."""
     return truth(-eps) + rho(eps) * both_rated(N, w) * both_liked(alpha, b)
-
-
-def non_degenerate(chances: Floats, beta: Floats, tolerance: float = 1e-9) -> bool:
-    """Condition of Theorem 3.5 on Bt = P(S = 1 | l, l') beta_l'.
-
-    Eigenvalues of distinct absolute value, none 0, and rows of eigenvectors that differ pairwise.
-    """
-    root = np.sqrt(beta)
-    values, vectors = np.linalg.eigh(root[:, None] * chances * root[None, :])
-    sizes = np.sort(np.abs(values))
-    rows = vectors / root[:, None]
-    gaps = np.abs(rows[:, None, :] - rows[None, :, :]).max(axis=-1)[~np.eye(len(beta), dtype=bool)]
-    return bool(
-        sizes[0] > tolerance and np.all(np.diff(sizes) > tolerance) and np.all(gaps > tolerance)
-    )
-
-
-def theorem_3_5(N: int, w: int, eps: float, C: float) -> float:
-    """C N ln N / (rho c)^2 people are enough for Pairwise-Preference. The paper's C is not given.
-
-    * The dependence on eps and w is derived here.
-    """
-    return C * N * math.log(N) / (rho(eps) * both_rated(N, w)) ** 2
 
 
 def pairwise_users(
@@ -273,11 +182,6 @@ def clt_users(
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 8 * s * (1 - s) * N**2 * math.log(N / eta) / strength
-
-
-def best_theta_one_class(bbar: float) -> float:
-    """* 1 / (2 bbar): the best theta for a small eps and one class of people."""
-    return 1 / (2 * bbar)
 
 
 def signal(questions: int, eps: float) -> float:

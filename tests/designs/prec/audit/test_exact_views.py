@@ -10,7 +10,6 @@ import pytest
 
 from tacit.auditing.exact import gate
 from tacit.designs.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
-from tacit.designs.prec.audit import literal
 from tacit.designs.prec.audit.exact import (
     PEERS,
     Computed,
@@ -26,9 +25,16 @@ from tacit.designs.prec.audit.exact import (
     views_without_gate,
     worst_streams,
 )
-from tacit.designs.prec.audit.losses import beyond, loss_at, together, walked_pair
-from tacit.designs.prec.audit.patterns import followed
-from tacit.designs.prec.audit.walk import all_paths, views, walked
+from tacit.designs.prec.audit.patterns import chances, followed, game, staged
+from tacit.designs.prec.audit.walk import (
+    all_paths,
+    beyond,
+    loss_at,
+    together,
+    views,
+    walked,
+    walked_pair,
+)
 from tacit.randomness import secure
 
 
@@ -64,8 +70,8 @@ def test_verdicts():
 @pytest.mark.long
 def test_the_worst_stream_of_a_thousand_rounds(side, known):
     """P = 50 and n = 300: the game's value is reached by the shipped curator to the last digits."""
-    value, plays = literal.game(1000, 50, 300, side)
-    votes = literal.staged(plays, 300)
+    value, plays = game(1000, 50, 300, side)
+    votes = staged(plays, 300)
     wanted = PRecSettings(1000, 2, 300, peers=50, epsilon=2.0)
     assert value == pytest.approx(known, abs=1e-4)
     told = walked_pair(PRec, wanted, votes, [(0,) * votes.rounds]).rounds
@@ -97,7 +103,7 @@ def test_gates_are_read_as_the_mechanisms_are():
     wanted = settings_for(3.0)
     votes = followed(np.zeros((6, wanted.plan.threshold), dtype=np.int64))
     walk = walked(PRec, wanted, votes, [(0,) * 6])[0]
-    shut, never = walk.passing
+    *shut, never = walk.answers
     scale = 2 / wanted.plan.gate
     counts = [-wanted.plan.threshold] * 6
     known = gate(counts, -wanted.plan.threshold, scale, scale)
@@ -138,9 +144,9 @@ def test_the_literal_algorithm_by_hand():
     """Two of three votes, m = 2, T = 9: shares 2/3 and 1/3, lambda 4 ln 9, gamma 2/26."""
     first, second = (9 ** (4 * share) - 9 for share in (2 / 3, 1 / 3))
     expected = 1 / 26 + 12 / 13 * first / (first + second)
-    assert literal.chances([2, 1], 2, 9)[0] == pytest.approx(expected)
-    assert literal.chances([3, 1], 2, 9)[1] == pytest.approx(1 / 26)  # 1/4 is at rho
-    assert literal.chances([0, 0], 2, 9) == [0.5, 0.5]
+    assert chances([2, 1], 2, 9)[0] == pytest.approx(expected)
+    assert chances([3, 1], 2, 9)[1] == pytest.approx(1 / 26)  # 1/4 is at rho
+    assert chances([0, 0], 2, 9) == [0.5, 0.5]
 
 
 def test_peers_are_the_fewest():

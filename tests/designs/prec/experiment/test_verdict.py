@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tacit.designs.prec.experiment.methods import Budget
+from tacit.designs.prec.experiment.report import verdict
 from tacit.designs.prec.experiment.simulation import Point, Setting, play
-from tacit.designs.prec.experiment.verdict import verdict
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.evaluation.result import Interval
 

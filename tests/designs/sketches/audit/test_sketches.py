@@ -12,6 +12,7 @@ from tacit.auditing.bugs import examine
 from tacit.designs.sketches.audit import bench as sketches_bench
 from tacit.designs.sketches.audit.bench import BENCH, random_pairs, rated_pair, sensing
 from tacit.designs.sketches.audit.exact import (
+    BUGS,
     WORLDS,
     distribution,
     neighbours,
@@ -19,7 +20,6 @@ from tacit.designs.sketches.audit.exact import (
     telling,
     worst,
 )
-from tacit.designs.sketches.audit.faults import BUGS
 from tacit.designs.sketches.messages import UNITS
 
 SAMPLES = 2_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.designs.sketches.experiment.needs import FIXED_QUESTIONS, NOBODY_BELOW, needs
+from tacit.designs.sketches.commands import FIXED_QUESTIONS, NOBODY_BELOW, needs
 from tacit.designs.sketches.planner import plan
 
 

@@ -12,8 +12,12 @@ from scipy import sparse
 from tacit.data.synthetic import generate
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
-from tacit.designs.sketches.experiment.on_device import lists_at_home
-from tacit.designs.sketches.experiment.populations import drawn, hit_chances, reported
+from tacit.designs.sketches.experiment.populations import (
+    drawn,
+    hit_chances,
+    lists_at_home,
+    reported,
+)
 from tacit.designs.sketches.experiment.ratings import evaluate_ratings
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
 from tacit.errors import ConfigError, DataError
@@ -103,23 +107,25 @@ def curve():
 
 def test_every_setting_has_a_row(curve):
     """Each crowd, the planner's own, endless reports, and the methods in the clear, by seed."""
-    crowds = {(row.epsilon, row.users) for row in curve.rows if row.method == "multi-maxsense"}
-    planned = round(curve.needed[0].users_clt)
+    crowds = {
+        (row["epsilon"], row["users"]) for row in curve["rows"] if row["method"] == "multi-maxsense"
+    }
+    planned = round(curve["needed"][0]["users_clt"])
     assert crowds == {
         *((1.0, users) for users in (50, planned, 10**9, math.inf)),
         *((math.inf, users) for users in (50, 10**9, math.inf)),
     }
-    clear = {row.method for row in curve.rows if row.epsilon is None}
+    clear = {row["method"] for row in curve["rows"] if row["epsilon"] is None}
     assert clear == {"spectral-coclustering", "popularity", "item-knn"}
-    assert {row.seed for row in curve.rows} == {0, 1}
-    json.dumps(curve.points()[0] | {"users": None}, allow_nan=False)
+    assert {row["seed"] for row in curve["rows"]} == {0, 1}
+    json.dumps(curve["points"][0] | {"users": None}, allow_nan=False)
 
 
 def test_many_people_come_near_endless_reports(curve):
     """A thousand million people at epsilon 1 are as good as endless reports; fifty are not."""
     ndcg = {
         (point["epsilon"], point["users"]): point["ndcg_at_10"][0]
-        for point in curve.points()
+        for point in curve["points"]
         if point["method"] == "multi-maxsense"
     }
     endless = ndcg[1.0, math.inf]
@@ -129,12 +135,12 @@ def test_many_people_come_near_endless_reports(curve):
 
 def test_the_sentence_is_honest(curve):
     """It names the bound, the plan, how many there are, and what was measured."""
-    (need,) = curve.needed
-    (sentence,) = curve.sentences()
-    assert f"{math.ceil(need.lower_bound):,}" in sentence
+    (need,) = curve["needed"]
+    (sentence,) = curve["sentences"]
+    assert f"{math.ceil(need['lower_bound']):,}" in sentence
     assert "These ratings have 150." in sentence
-    assert need.users_near is not None
-    assert f"{need.users_near:,.0f}" in sentence
+    assert need["users_near"] is not None
+    assert f"{need['users_near']:,.0f}" in sentence
 
 
 @pytest.mark.parametrize("wrong", [{"users": []}, {"users": [0]}, {"epsilons": []}, {"seeds": []}])
@@ -158,9 +164,9 @@ def test_on_movielens(ml_100k):
     from tacit.data import load
 
     curve = evaluate_ratings(load(ml_100k), users=[943, 10**8], epsilons=[1.0], seeds=[0])
-    ndcg = {(row.method, row.users): row.ndcg_at_10 for row in curve.rows}
+    ndcg = {(row["method"], row["users"]): row["ndcg_at_10"] for row in curve["rows"]}
     endless = ndcg["multi-maxsense", math.inf]
     assert ndcg["multi-maxsense", 943] < 0.3 * endless
     assert ndcg["multi-maxsense", 10**8] > 0.95 * endless
     assert ndcg["item-knn", None] > 1.5 * endless
-    assert curve.needed[0].users_clt > 1e9
+    assert curve["needed"][0]["users_clt"] > 1e9

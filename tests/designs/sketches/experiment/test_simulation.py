@@ -11,8 +11,8 @@ import pytest
 from tacit.data.synthetic_blocks import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.experiment.simulation import simulate
+from tacit.designs.sketches.model import answer
 from tacit.designs.sketches.planner import plan
-from tacit.designs.sketches.population import answer
 from tacit.designs.sketches.server import Server, item_counts
 from tacit.designs.sketches.theory import maxsense_chances
 from tacit.errors import ConfigError

@@ -22,9 +22,8 @@ from tacit.auditing.empirical import Feature
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import exact, faults
 from tacit.designs.prec.audit.exact import PEERS
-from tacit.designs.prec.audit.losses import loss_at, walked_pair
 from tacit.designs.prec.audit.patterns import Pattern, followed, halved
-from tacit.designs.prec.audit.walk import Path, all_paths, sampled, views, walked
+from tacit.designs.prec.audit.walk import Path, loss_at, sampled, views, walked_pair
 from tacit.designs.prec.guarantees import lonely_losses
 from tacit.designs.prec.theory import eps_tight
 
@@ -98,15 +97,8 @@ class Sampled:
             features=ways,
         )
         ideal = best_ideal(self.chances, count, alpha / len(ways), self.delta)
-        return Checked(
-            self.name,
-            self.exact,
-            None,
-            found.lower_bound,
-            ideal,
-            count,
-            most=self.exact,
-        )
+        bound = found.lower_bound
+        return Checked(self.name, self.exact, None, bound, ideal, count, most=self.exact)
 
 
 def published() -> Line:
@@ -146,14 +138,7 @@ def audit() -> Bench:
         BENCH,
         faults.BUGS,
         SAMPLES,
-        (
-            Study(
-                "computed",
-                _COLUMNS,
-                lambda variant, short: len(_checks(variant, short)),
-                _computed,
-            ),
-        ),
+        (Study("computed", _COLUMNS, lambda *asked: len(_checks(*asked)), _computed),),
         "The paper's claim is refuted where its promise is broken, and holds where it is kept. "
         "That no violation of the sound variant was found is no proof.",
         "tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300  says what it costs.",
@@ -195,8 +180,7 @@ def _agreeing(
     votes = followed(np.repeat(own[:, None], voters, axis=1))
     pair = walked_pair(PRec, wanted, votes, [_hers(votes)])
     stops: list[dict[Hashable, float]] = [
-        dict(enumerate([*shut, never]))
-        for shut, never in (walks[0].passing for walks in (pair.beside, pair.without))
+        dict(enumerate(walks[0].answers)) for walks in (pair.beside, pair.without)
     ]
     exact = loss_at(stops[0], stops[1], wanted.plan.delta)
     return Sampled(name, wanted, votes, exact, (stops[0], stops[1]), wanted.plan.delta, share, bulk)
@@ -206,12 +190,11 @@ def _splitting(name: str, wanted: PRecSettings, *, share: int) -> Sampled:
     """As many as the gate asks for, in halves from the first round on; they are followed."""
     rounds = wanted.rounds
     votes = halved(wanted.plan.threshold + 2, rounds)
-    pair = [
-        dict(views(walked(PRec, wanted, side, all_paths(side)))) for side in (votes, votes.without)
-    ]
-    exact = loss_at(dict(pair[0]), dict(pair[1]), wanted.plan.delta)
+    pair = walked_pair(PRec, wanted, votes)
+    exact = loss_at(*pair.views(), wanted.plan.delta)
     coded: list[dict[Hashable, float]] = [
-        {code(outputs, rounds): chance for (outputs, _), chance in seen.items()} for seen in pair
+        {code(outputs, rounds): chance for (outputs, _), chance in views(walks).items()}
+        for walks in (pair.beside, pair.without)
     ]
     return Sampled(name, wanted, votes, exact, (coded[0], coded[1]), wanted.plan.delta, share)
 

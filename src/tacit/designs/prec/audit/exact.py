@@ -15,21 +15,33 @@ from scipy import stats
 
 from tacit.auditing.claims import exceeds
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit import literal
-from tacit.designs.prec.audit.losses import Pair, beyond, rounds_told, together, walked_pair
 from tacit.designs.prec.audit.patterns import (
     Pattern,
     dropped,
+    game,
     halved,
     hostile,
     lively,
+    path_chances,
     pattern,
     promised,
     rarely_voting,
     refilled,
+    staged,
 )
-from tacit.designs.prec.audit.walk import Path, all_paths, sampled, views, walked
-from tacit.designs.prec.exact import floor_epsilon, promise_epsilon
+from tacit.designs.prec.audit.walk import (
+    Pair,
+    Path,
+    all_paths,
+    beyond,
+    rounds_told,
+    sampled,
+    together,
+    views,
+    walked,
+    walked_pair,
+)
+from tacit.designs.prec.planner import floor_epsilon, promise_epsilon
 
 PEERS = 12
 """The fewest that two objects allow."""
@@ -107,8 +119,8 @@ def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> li
     wanted = PRecSettings(rounds, 2, voters, peers=peers, epsilon=floor + 2.0)
     reached = 0.0
     for side in (1, -1):
-        value, plays = literal.game(rounds, peers, voters, side)
-        votes = literal.staged(plays, voters)
+        value, plays = game(rounds, peers, voters, side)
+        votes = staged(plays, voters)
         told = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
         reached = max(reached, told if exceeds(value, told) else min(told, value))
     name = f"worst, T={rounds} P={peers} n={voters}: rounds"
@@ -122,21 +134,15 @@ def as_printed(kind: type[PRec]) -> list[Computed]:
     for objects, diversity, radius in ((2, 0, 0), (3, 0, 0), (2, 1, 0), (3, 0, 1), (2, 1, 1)):
         rng = np.random.default_rng(7 + objects + 10 * diversity + 100 * radius)
         rounds, far = {2: 5, 3: 3}[objects], 0.0
-        wanted = PRecSettings(
-            max(rounds, 8 * (radius + 1)),
-            objects,
-            20,
-            diversity=diversity,
-            radius=radius,
-            epsilon=math.inf,
-        )
+        most = max(rounds, 8 * (radius + 1))
+        wanted = PRecSettings(most, objects, 20, None, diversity, radius, epsilon=math.inf)
         for _ in range(6):
             voters = int(rng.integers(1, 9))
             cast = rng.integers(0, objects, (rounds, voters))
             votes = pattern(cast, rng.integers(0, 2, (rounds, objects)))
             paths = all_paths(votes)
             for walk, path in zip(walked(kind, wanted, votes, paths), paths, strict=True):
-                printed = literal.path_chances(votes, path, wanted.rounds, diversity, radius)
+                printed = path_chances(votes, path, wanted.rounds, diversity, radius)
                 for event, chance in zip(walk.drawn, printed, strict=True):
                     far = max(far, abs(math.log(event.chance / chance)))
         name = f"as printed, m={objects} D={diversity} R={radius}"
@@ -153,12 +159,7 @@ def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> l
         Computed(f"{name}: delta in all", instances, _delta(found, wanted), plan.delta),
         Computed(f"{name}: gate", instances, max(one.gate for one in found), plan.gate),
         Computed(f"{name}: rounds", instances, max(one.rounds for one in found), plan.floor),
-        Computed(
-            f"{name}: below P",
-            instances,
-            max(one.unguarded for one in found),
-            plan.delta,
-        ),
+        Computed(f"{name}: below P", instances, max(one.unguarded for one in found), plan.delta),
     ]
 
 
@@ -207,8 +208,8 @@ def colluding_clients(kind: type[PRec]) -> list[Computed]:
     for pair in pairs:
         beside, without = (together(one, 2) for one in pair.views())
         twice = max(twice, beyond(beside, without, 2 * wanted.plan.epsilon))
-    value, plays = literal.game(100, PEERS, 60, 1)
-    votes = literal.staged(plays, 60)
+    value, plays = game(100, PEERS, 60, 1)
+    votes = staged(plays, 60)
     long = PRecSettings(100, 2, 60, peers=PEERS, epsilon=value + 3.0, delta=1e-3)
     path: list[Path] = [(0,) * votes.rounds] * 2
     pair = walked_pair(kind, long, votes, path)
@@ -243,7 +244,7 @@ def _delta(pairs: list[Pair], wanted: PRecSettings) -> float:
 def _log_ratio(pair: Pair, client: int) -> float:
     """Of all that one client sees on their path, if their gate never shuts."""
     walks = pair.beside[client], pair.without[client]
-    gates = math.log(walks[0].passing[1] / walks[1].passing[1])
+    gates = math.log(walks[0].answers[-1] / walks[1].answers[-1])
     return gates + rounds_told(*walks, pair.peers)[-1]
 
 

@@ -20,48 +20,40 @@ from tacit.designs.prec.audit.exact import (
     hostile_views,
     worst_streams,
 )
+from tacit.designs.prec.client_batches import Counts
 from tacit.designs.prec.client_session import Gate, Run
-from tacit.designs.prec.incoming_votes import Id
 from tacit.designs.prec.output_distribution import uniform
-from tacit.designs.prec.voters import Votes
+from tacit.designs.prec.voters import Id, Votes
 from tacit.mechanisms.threshold import ThresholdGate
-from tacit.randomness import Source, secure
-
-Counts = NDArray[np.int64]
+from tacit.randomness import secure
 
 
 class _ExactCounts(ThresholdGate):
+    """The gate's noise is on its threshold only."""
+
     @property
     def count_scale(self) -> float:
         return 0.0
 
 
 class _HalfNoise(ThresholdGate):
+    """Both of the gate's noises have half their scale."""
+
     def _scale(self, factor: int) -> float:
         return super()._scale(factor) / 2
 
 
-class NoNoiseOnCounts(PRec):
-    """The gate's noise is on its threshold only."""
+def _gated(kind: type[ThresholdGate] = ThresholdGate, *, slack: bool = True) -> type[PRec]:
+    """With gates of another kind, or that stand at P itself."""
 
-    def _gate(self) -> Gate | None:
-        return _gate_of(_ExactCounts, self)
+    class Gated(PRec):
+        def _gate(self) -> Gate | None:
+            if (plan := self.plan) is None:
+                return None
+            threshold = plan.threshold if slack else plan.peers
+            return Gate(kind(plan.gate, threshold, monotonic=True, stops="below"))
 
-
-class HalfNoise(PRec):
-    """Both of the gate's noises have half their scale."""
-
-    def _gate(self) -> Gate | None:
-        return _gate_of(_HalfNoise, self)
-
-
-class SlackForgotten(PRec):
-    """The gate stands at P itself."""
-
-    def _gate(self) -> Gate | None:
-        if self.plan is None:
-            return None
-        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.peers)
+    return Gated
 
 
 class GateAfterDraw(PRec):
@@ -69,7 +61,7 @@ class GateAfterDraw(PRec):
 
     def _choose(self, run: Run) -> int:
         if run.stopped is not None:
-            return uniform(len(self._candidates), self.source)
+            return uniform(len(self.candidates), self.source)
         counts, credit = self._tallies(run)
         place = self._law.draw(counts, self.source)
         if run.gate is not None and run.gate.stops_at(credit // self.settings.credit):
@@ -93,9 +85,9 @@ class DrawnAgain(PRec):
         run.check_servable(client, self.settings.rounds)
         place = self._choose(run)
         if run.given(self.round) is None:
-            self.record(client, self._candidates[place])
+            self.record(client, self.candidates[place])
             run.replayed = False
-        return self._candidates[place]
+        return self.candidates[place]
 
 
 class SilenceIsFree(PRec):
@@ -136,12 +128,14 @@ class ChargedTwice(PRec):
     """Each answer takes two credits."""
 
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
-        size = len(self._candidates)
-        self._seats.turn(self._votes, size, self._votes, size, self._answers())
+        size = len(self.candidates)
+        self._seats.advance(self._votes, size, self._votes, size, self._answers())
         super()._advance(candidates, votes)
 
 
 class _NoCut(OutputDistribution):
+    """phi is e^(lambda x) for every share, also below rho."""
+
     def chances(self, counts: Counts) -> NDArray[np.float64]:
         raised = np.exp(self.rate * (counts - counts.max()) / max(1, counts.sum()))
         gamma = float(self.gamma)
@@ -149,14 +143,11 @@ class _NoCut(OutputDistribution):
 
 
 class NoCut(PRec):
-    """phi is e^(lambda x) for every share, also below rho."""
+    """Its law is `_NoCut`."""
 
-    def __init__(
-        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
-    ) -> None:
-        super().__init__(settings, randomness=randomness, number=number)
-        law = settings.law
-        self._law = _NoCut(law.rounds, law.objects, law.radius)
+    def __init__(self, settings: PRecSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
+        self._law = _NoCut(settings.rounds, settings.objects, settings.radius)
 
 
 class _ShortWords:
@@ -169,18 +160,9 @@ class _ShortWords:
 class ShortWords(PRec):
     """Random words have their first bit at 0, so that no draw ends in the upper half."""
 
-    def __init__(
-        self, settings: PRecSettings, *, randomness: Source, number: int | None = None
-    ) -> None:
-        super().__init__(settings, randomness=randomness, number=number)
+    def __init__(self, settings: PRecSettings, **given: Any) -> None:
+        super().__init__(settings, **given)
         self.source = _ShortWords()
-
-
-def _gate_of(kind: type[ThresholdGate], server: PRec) -> Gate | None:
-    plan = server.plan
-    if plan is None:
-        return None
-    return Gate(kind(plan.gate, plan.threshold, monotonic=True, stops="below"))
 
 
 @dataclass(frozen=True)
@@ -204,9 +186,9 @@ _NARROW = partial(hostile_views, gate=3.0, instances=6)
 _WIDE = partial(hostile_views, gate=0.3, instances=4)
 
 BUGS = (
-    Curated("gate's noise on its threshold only", NoNoiseOnCounts, _NARROW),
-    Curated("half the gate's noise", HalfNoise, _NARROW),
-    Curated("slack forgotten", SlackForgotten, _WIDE),
+    Curated("gate's noise on its threshold only", _gated(_ExactCounts), _NARROW),
+    Curated("half the gate's noise", _gated(_HalfNoise), _NARROW),
+    Curated("slack forgotten", _gated(slack=False), _WIDE),
     Curated("gate asked after the draw", GateAfterDraw, _NARROW),
     Curated("a fresh gate before every round", FreshGates, _NARROW),
     Curated("drawn again when asked again", DrawnAgain, worst_streams),

@@ -5,16 +5,22 @@ is the curator as it runs. Heard are the chances that the law would have drawn w
 the gate was asked about, and the scales of the noises that were drawn for it. From that follows
 the exact chance of every view. A block of clients walks at once, each on a path of their own. Not
 for several threads at once: methods are replaced for the whole process.
+
+Two walks on neighbouring patterns show what a client can tell apart, in all and part by part of the
+proof: the gate's answers cost its epsilon; while P survivors are left, the rounds cost the floor's;
+and a round with fewer is drawn by the law with a chance of delta at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import accumulate, product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +33,11 @@ from tacit.randomness import Source, secure
 
 Path = tuple[int, ...]
 Floats = NDArray[np.float64]
+Views = Mapping[Hashable, float]
 _REACH = 60  # scales, beyond which less than 1e-25 of a noise is left
 _ASKED = 2  # times in a round, the second of which must draw nothing
 _CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
+_HALVINGS = 60
 _NUMBER = 1  # of the run, so that abstainers' votes are the same for neighbours
 
 
@@ -63,8 +71,8 @@ class Walk:
         return [event for event in self.events if isinstance(event, Drawn)]
 
     @cached_property
-    def passing(self) -> tuple[list[float], float]:
-        """Chances that the gate shuts at each question in turn, and at none of them.
+    def answers(self) -> list[float]:
+        """Chances that the gate shuts at each question in turn, and last, at none of them.
 
         It shuts at a count if noise less count comes to the noisy negative threshold: `GateRun`.
         """
@@ -77,7 +85,7 @@ class Walk:
             least = asked.count - gate.gate.threshold + noise
             shut.append(before * float((left * _at_least(least, asked.scale)).sum()))
             left = left * _at_least(1 - least, asked.scale)  # the noise is symmetric
-        return shut, before * float(left.sum())
+        return [*shut, before * float(left.sum())]
 
 
 class _Steering:
@@ -90,11 +98,6 @@ class _Steering:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        kept: list[tuple[type, str, Any]] = [
-            (GateRun, "__init__", GateRun.__init__),
-            (GateRun, "stops_at", GateRun.stops_at),
-            (OutputDistribution, "draw", OutputDistribution.draw),
-        ]
         make, ask = GateRun.__init__, GateRun.stops_at
 
         def made(gate: GateRun, *given: Any) -> None:
@@ -112,15 +115,13 @@ class _Steering:
             self.walk.events.append(Drawn(self.output, chance, self.survivors))
             return self.output
 
-        stand_ins = (made, stops_at, draw)
-        with tapped() as self._heard:
-            for (kind, name, _), stand_in in zip(kept, stand_ins, strict=True):
-                setattr(kind, name, stand_in)
-            try:
-                yield
-            finally:
-                for kind, name, shipped in kept:
-                    setattr(kind, name, shipped)
+        with (
+            tapped() as self._heard,
+            patch.object(GateRun, "__init__", made),
+            patch.object(GateRun, "stops_at", stops_at),
+            patch.object(OutputDistribution, "draw", draw),
+        ):
+            yield
 
     def _noise(self, step: Any) -> float:
         """The scale of the one noise that a step draws; 0 if it draws none."""
@@ -162,24 +163,22 @@ def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
     """Chance of every (outputs until the gate shut, questions that it let pass)."""
     found: dict[tuple[Path, int], float] = {}
     for walk in walks:
-        shut, never = walk.passing
         outputs: Path = ()
         chance, asked = 1.0, 0
         for event in walk.events:
             if isinstance(event, Question):
-                found[outputs, asked] = chance * shut[asked]
+                found[outputs, asked] = chance * walk.answers[asked]
                 asked += 1
             else:
                 outputs, chance = (*outputs, event.output), chance * event.chance
-        found[outputs, asked] = chance * never
+        found[outputs, asked] = chance * walk.answers[-1]
     return found
 
 
 def sampled(
     kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int, *, bulk: bool = True
 ) -> NDArray[np.int64]:
-    """(runs, rounds + 1): what each client was given, and last, the rounds until their "
-    "gate shut."""
+    """(runs, rounds + 1): what each client was given; last, the rounds until their gate shut."""
     with tapped(Bulk().answer) if bulk else nullcontext():
         parts = [
             _served(kind, settings, votes, min(_CLIENTS, runs - begun))
@@ -205,6 +204,130 @@ def _served(
         if (stopped := server.transcript(client).stopped) is not None:
             seen[client, -1] = stopped - 1
     return seen
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same paths with them and without them. peers: P, of the proof."""
+
+    beside: list[Walk]
+    without: list[Walk]
+    peers: int
+
+    @property
+    def rounds(self) -> float:
+        """The largest sum of ln(p / p'), either way, over rounds with P survivors."""
+        return max(abs(told) for both in self._both() for told in rounds_told(*both, self.peers))
+
+    @property
+    def gate(self) -> float:
+        """The largest log-ratio of the gate's answers along one path; infinite without noise."""
+        return max(
+            apart(p, q)
+            for one, other in self._both()
+            for p, q in zip(one.answers, other.answers, strict=True)
+        )
+
+    @property
+    def unguarded(self) -> float:
+        """Chance that the law draws with fewer than P survivors, in the worse pattern, if all paths
+        were walked."""
+        firsts = [
+            next((at for at, event in enumerate(walk.events) if self._few(event)), None)
+            for walk in self.beside
+        ]
+        return max(
+            sum(dict(_reached(walks, firsts)).values()) for walks in (self.beside, self.without)
+        )
+
+    def _few(self, event: Question | Drawn) -> bool:
+        """Whether the law draws with too few survivors."""
+        return isinstance(event, Drawn) and event.survivors < self.peers
+
+    def views(self) -> tuple[Views, Views]:
+        """Chances of everything that a client can see, if all paths were walked."""
+        return dict(views(self.beside)), dict(views(self.without))
+
+    def _both(self) -> list[tuple[Walk, Walk]]:
+        return list(zip(self.beside, self.without, strict=True))
+
+
+def walked_pair(
+    kind: type[PRec],
+    settings: PRecSettings,
+    votes: Pattern,
+    paths: Sequence[Path] | None = None,
+    *,
+    peers: int | None = None,
+) -> Pair:
+    """Both neighbours along these paths; by default, all. peers: where the plan has none."""
+    chosen = all_paths(votes) if paths is None else paths
+    walks = [walked(kind, settings, side, chosen) for side in (votes, votes.without)]
+    return Pair(walks[0], walks[1], settings.plan.peers if peers is None else peers)
+
+
+def rounds_told(beside: Walk, without: Walk, peers: int) -> list[float]:
+    """The sum of ln(p / p') after each round, until fewer than P survive."""
+    told = []
+    for one, other in zip(beside.drawn, without.drawn, strict=True):
+        if one.survivors < peers:
+            break
+        told.append(math.log(one.chance / other.chance))
+    return list(accumulate(told, initial=0.0))
+
+
+def apart(p: float, q: float) -> float:
+    """|ln(p / q)|; infinite if only one of them is 0."""
+    if p == q:
+        return 0.0
+    return math.inf if 0 in (p, q) else abs(math.log(p / q))
+
+
+def beyond(first: Views, second: Views, epsilon: float) -> float:
+    """The least delta at which epsilon holds for these two, in both directions."""
+    factor = math.exp(epsilon)
+    return max(
+        sum(max(0.0, chance - factor * other.get(seen, 0.0)) for seen, chance in one.items())
+        for one, other in ((first, second), (second, first))
+    )
+
+
+def loss_at(first: Views, second: Views, delta: float) -> float:
+    """The least epsilon that holds for these two at delta, from above."""
+    low, high = 0.0, 1.0
+    while beyond(first, second, high) > delta:
+        low, high = high, 2 * high
+        if high > 2**8:
+            return math.inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(first, second, middle) > delta else (low, middle)
+    return high
+
+
+def together(one: Views, clients: int) -> Views:
+    """What several clients see who are served on the same votes: each draws for themselves."""
+    joint: dict[Hashable, float] = {(): 1.0}
+    for _ in range(clients):
+        joint = {
+            (before, seen): chance * more
+            for before, chance in joint.items()
+            for seen, more in one.items()
+        }
+    return joint
+
+
+def _reached(walks: Sequence[Walk], firsts: Sequence[int | None]) -> list[tuple[Path, float]]:
+    """(outputs before, chance) of those events; paths with the same beginning share theirs."""
+    found = []
+    for walk, place in zip(walks, firsts, strict=True):
+        if place is None:
+            continue
+        drawn = [event for event in walk.events[:place] if isinstance(event, Drawn)]
+        let_pass = sum(walk.answers[place - len(drawn) :])
+        chance = math.prod(event.chance for event in drawn) * let_pass
+        found.append((tuple(event.output for event in drawn), chance))
+    return found
 
 
 def _laplace(scale: float) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -93,21 +93,19 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         rows = simulated(made, methods, seeds, workers=settings.workers, progress=advance)
     found = points(rows)
     if settings.report is not None:
-        from tacit.designs.prec.experiment.report import write_report
+        from tacit.designs.prec.experiment.report import render
+        from tacit.evaluation.page import write_page
 
         made_with = generated(seed=settings.seed, command=run.command, seeds=settings.seeds)
-        write_report(base, found, made_with, settings.report)
+        write_page(render(base, found, made_with), settings.report)
     moved = [name for name in VARIED if len(_values(found, name)) > 1]
     some = found[0].row
-    shown = (
-        _moved(found, moved) if moved else _methods(found),
-        _LEGEND,
-    )
+    shown = (_moved(found, moved) if moved else _methods(found), _LEGEND)
     after = (
         f"tacit plan prec --objects {some.objects} --rounds {some.rounds} "
         f"--peers {some.peers} --voters {some.voters}  says what theory promises."
     )
-    return Result({"rows": [row.to_dict() for row in rows]}, shown, after)
+    return Result({"rows": [asdict(row) for row in rows]}, shown, after)
 
 
 def _methods(found: Sequence[Point]) -> Table:
@@ -206,7 +204,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         rows = evaluate_stream(ratings, **asked, workers=settings.workers, progress=advance)
     found = stream_points(rows)
     data = {
-        "rows": [row.to_dict() for row in rows],
+        "rows": [asdict(row) for row in rows],
         "points": [
             {"method": row.method, "radius": row.radius, "loss": list(loss), "stopped": stopped}
             for row, loss, stopped in found

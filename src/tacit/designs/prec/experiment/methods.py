@@ -7,17 +7,16 @@ exponential         the exponential mechanism on all votes of each round, for th
                     e^(epsilon_0 count), and T rounds cost T epsilon_0^2 / 8 of zCDP at most
 majority            what most voters vote for
 weighted-majority   the same with weights: voters that p-REC would charge have theirs halved; no
-privacy uniform             any object; looks at no vote
+                    privacy
+uniform             any object; looks at no vote
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +32,7 @@ from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
 
 ABSTAINS = -1
-METHODS = (
-    "p-rec",
-    "p-rec-no-gate",
-    "exponential",
-    "majority",
-    "weighted-majority",
-    "uniform",
-)
+METHODS = ("p-rec", "p-rec-no-gate", "exponential", "majority", "weighted-majority", "uniform")
 PRIVATE = ("p-rec", "exponential")
 
 
@@ -54,19 +46,59 @@ class Budget:
     together: int = 1
 
 
-class Player(Protocol):
-    """One method in one run. Clients are 0, 1, ...; votes (voters,), ABSTAINS for no vote."""
+class Player:
+    """One method in one run. Clients are 0, 1, ...; votes (voters,), ABSTAINS for no vote.
+
+    Learns nothing and never stops, unless it says so.
+    """
+
+    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
+        self.game, self.budget, self.seed = game, budget, seed
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         """An object for each client who asks in this round."""
+        raise NotImplementedError
 
     def learn(
         self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
     ) -> None:
         """What they said of it, in the same order."""
 
-    def stopped(self, client: int) -> int | None:
+    def stopped(self, client: int) -> int | None:  # most never stop
         """The round, from 1, from which a client was given any object."""
+        return None
+
+    def _counts(self, votes: Votes) -> NDArray[np.int64]:
+        return np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
+
+
+class Ours(Player):
+    """p-REC as it is shipped."""
+
+    def __init__(self, settings: PRecSettings, game: Game, budget: Budget, seed: int) -> None:
+        super().__init__(game, budget, seed)
+        self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
+        self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
+        self._server.join_voters(self._voters)
+        for client in range(budget.clients):
+            self._server.join(client)
+
+    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+        cast = self._voters, votes
+        if (votes == ABSTAINS).any():
+            voting = votes != ABSTAINS
+            cast = self._voters[voting], votes[voting]
+        self._server.open_round(self._candidates, cast)
+        return [int(self._server.recommend(client)) for client in asking]
+
+    def learn(
+        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
+    ) -> None:
+        for client, likes in zip(asking, liked, strict=True):
+            self._server.feedback(client, likes)
+
+    def stopped(self, client: int) -> int | None:
+        return self._server.transcript(client).stopped
 
 
 def player(method: str, game: Game, budget: Budget, seed: int) -> Player:
@@ -96,84 +128,25 @@ def sound_settings(game: Game, budget: Budget) -> PRecSettings | None:
 
 
 def _settings(game: Game, epsilon: float, delta: float, together: int) -> PRecSettings:
-    return PRecSettings(
-        game.rounds,
-        game.objects,
-        game.voters,
-        diversity=game.diversity,
-        radius=game.radius,
-        epsilon=epsilon,
-        delta=delta,
-        clients_together=together,
-    )
+    sizes = asdict(game) | {"peers": None}
+    return PRecSettings(**sizes, epsilon=epsilon, delta=delta, clients_together=together)
 
 
 @lru_cache(maxsize=256)
 def per_round(epsilon: float, delta: float, rounds: int) -> float:
     """Epsilon of one choice of so many, by the accountant that leaves most."""
-
     if math.isinf(epsilon):
         return epsilon
 
     def choices(noise: float) -> Event:
         return repeat(Exponential(1 / noise), rounds)
 
-    best = smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
-    return 1 / min(
-        best, smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=BasicAccountant)
-    )
+    asked = {"epsilon": epsilon, "delta": delta}
+    accountants = ZCDPAccountant, BasicAccountant
+    return 1 / min(smallest_noise(choices, **asked, accountant=each) for each in accountants)
 
 
-class Ours:
-    """p-REC as it is shipped."""
-
-    def __init__(self, settings: PRecSettings, game: Game, budget: Budget, seed: int) -> None:
-        self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
-        self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
-        self._server.join_voters(self._voters)
-        for client in range(budget.clients):
-            self._server.join(client)
-
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        cast = self._voters, votes
-        if (votes == ABSTAINS).any():
-            voting = votes != ABSTAINS
-            cast = self._voters[voting], votes[voting]
-        self._server.open_round(self._candidates, cast)
-        return [int(self._server.recommend(client)) for client in asking]
-
-    def learn(
-        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
-    ) -> None:
-        for client, likes in zip(asking, liked, strict=True):
-            self._server.feedback(client, likes)
-
-    def stopped(self, client: int) -> int | None:
-        return self._server.transcript(client).stopped
-
-
-class _Yardstick(ABC):
-    """Learns nothing and never stops, unless it says so."""
-
-    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
-        self.game, self.budget, self.seed = game, budget, seed
-
-    @abstractmethod
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]: ...
-
-    def learn(
-        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
-    ) -> None:
-        return
-
-    def stopped(self, client: int) -> int | None:
-        return None
-
-    def _counts(self, votes: Votes) -> NDArray[np.int64]:
-        return np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
-
-
-class Raw(_Yardstick):
+class Raw(Player):
     def __init__(self, game: Game, budget: Budget, seed: int) -> None:
         super().__init__(game, budget, seed)
         choices = game.rounds * budget.together
@@ -186,12 +159,12 @@ class Raw(_Yardstick):
         return [int(chosen) for chosen in self._draw(rows, self._source)]
 
 
-class Majority(_Yardstick):
+class Majority(Player):
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         return [int(self._counts(votes).argmax())] * len(asking)
 
 
-class WeightedMajority(_Yardstick):
+class WeightedMajority(Player):
     def __init__(self, game: Game, budget: Budget, seed: int) -> None:
         super().__init__(game, budget, seed)
         self._weights = np.ones((budget.clients, game.voters))
@@ -214,7 +187,7 @@ class WeightedMajority(_Yardstick):
             mine /= mine.max()
 
 
-class Uniform(_Yardstick):
+class Uniform(Player):
     """shut: whether it stands for a gate that would never open."""
 
     def __init__(self, game: Game, budget: Budget, seed: int, *, shut: bool = False) -> None:
@@ -229,7 +202,7 @@ class Uniform(_Yardstick):
         return 1 if self._shut else None
 
 
-_OTHERS: dict[str, type[_Yardstick]] = {
+_OTHERS: dict[str, type[Player]] = {
     "exponential": Raw,
     "majority": Majority,
     "weighted-majority": WeightedMajority,

@@ -4,69 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tacit.designs.prec.experiment.methods import METHODS
 from tacit.designs.prec.experiment.simulation import VARIED, Point, Setting
-from tacit.designs.prec.experiment.verdict import verdict
-from tacit.evaluation.page import fill, flat, write_page
-from tacit.evaluation.result import Interval
+from tacit.designs.prec.experiment.worlds import WORLDS
+from tacit.evaluation.page import fill, flat
+from tacit.evaluation.result import Interval, Verdict
 
-NAMES = {
-    "p-rec": "p-REC with its gate",
-    "p-rec-no-gate": "p-REC without a gate",
-    "exponential": "exponential mechanism, round by round",
-    "majority": "majority of all votes",
-    "weighted-majority": "weighted majority",
-    "uniform": "any object",
+SHOWN: dict[str, tuple[str, str, tuple[int, ...]]] = {
+    "p-rec": ("p-REC with its gate", "var(--sound)", ()),
+    "p-rec-no-gate": ("p-REC without a gate", "var(--nx)", (6, 4)),
+    "exponential": ("exponential mechanism, round by round", "var(--printed)", ()),
+    "majority": ("majority of all votes", "var(--b1)", (2, 3)),
+    "weighted-majority": ("weighted majority", "var(--b2)", (8, 3, 2, 3)),
+    "uniform": ("any object", "var(--b3)", (3, 3)),
+    "bound": ("bound on p-REC’s expectation", "var(--ink)", (1, 4)),
 }
-STROKES: dict[str, tuple[str, tuple[int, ...]]] = {
-    "p-rec": ("var(--sound)", ()),
-    "p-rec-no-gate": ("var(--nx)", (6, 4)),
-    "exponential": ("var(--printed)", ()),
-    "majority": ("var(--b1)", (2, 3)),
-    "weighted-majority": ("var(--b2)", (8, 3, 2, 3)),
-    "uniform": ("var(--b3)", (3, 3)),
-    "bound": ("var(--ink)", (1, 4)),
-}
-BOUND = "bound on p-REC’s expectation"
+"""Title, colour and dashes of each line."""
 AXES = {
     "rounds": "rounds, T",
     "peers": "peers of the client, P",
     "voters": "voters, n",
     "epsilon": "epsilon, nats for one voter’s whole history",
 }
-WORLDS = {
-    "planted": "Peers vote for what the client likes, everybody else at random.",
-    "opposed": "All but the peers vote for one object that the client dislikes.",
-    "adaptive": "An adversary who knows the state spends voters where they cost most.",
-    "search": "In each phase one of m camps is the client’s (Theorem 6).",
-    "stubborn": "Peers always vote for the first object (Theorem 6).",
-    "one-round": "Two camps of peers differ in one round (Lemma 8).",
-    "both-ways": "One camp chooses freely where the client likes both (Theorem 15).",
-    "sybils": "An army agrees with the client and betrays them, half of it at a time.",
-    "victim": "The client has no peers and likes exactly what one voter votes for: what the "
-    "client is given is what they learn of the voter.",
-}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that moves. lines: a method's name, its budget, its losses by column."""
+    """One thing that moves. lines: a method's name, its losses by column."""
 
     title: str
     drawn: str
     columns: tuple[str, ...]
     lines: tuple[tuple[str, tuple[Interval | None, ...]], ...]
     bounds: tuple[float | None, ...]
-
-
-def write_report(
-    base: Setting, points: Sequence[Point], manifest: Mapping[str, Any], path: str | Path
-) -> None:
-    """Render the page and write it."""
-    write_page(render(base, points, manifest), path)
 
 
 def render(base: Setting, points: Sequence[Point], manifest: Mapping[str, Any]) -> str:
@@ -78,28 +50,24 @@ def render(base: Setting, points: Sequence[Point], manifest: Mapping[str, Any]) 
         __package__,
         {
             "base": base,
-            "world": WORLDS[base.world],
+            "world": " ".join((WORLDS[base.world].__doc__ or "").partition("\n\n")[0].split()),
             "verdict": verdict(standing),
-            "standing": [(NAMES[point.row.method], point) for point in standing],
+            "standing": [(SHOWN[point.row.method][0], point) for point in standing],
             "figures": [
                 figure
                 for name in VARIED
                 if (figure := _figure(name, base, points, known)) is not None
             ],
             "key": [
-                (NAMES.get(name, BOUND), *_stroke(name))
-                for name in [*known, *(["bound"] if bounded else [])]
+                (title, colour, " ".join(map(str, dash)))
+                for name, (title, colour, dash) in SHOWN.items()
+                if name in known or (name == "bound" and bounded)
             ],
             "manifest": list(flat(manifest)),
             "date": manifest.get("date"),
         },
         {},
     )
-
-
-def _stroke(name: str) -> tuple[str, str]:
-    colour, dash = STROKES[name]
-    return colour, " ".join(map(str, dash))
 
 
 def _place(point: Point, name: str) -> float | None:
@@ -131,8 +99,7 @@ def _figure(
     }
     lines = [
         Curve(
-            NAMES[method],
-            *STROKES[method],
+            *SHOWN[method],
             tuple((x, *point.loss) for x, point in sorted(found.items(), key=_by_place)),
         )
         for method, found in by_method.items()
@@ -142,20 +109,16 @@ def _figure(
     bounds = {_place(p, name): p.row.loss_bound for p in judged}
     if bounds:
         level = tuple((x, b, b, b) for x, b in sorted(bounds.items(), key=_by_place) if b)
-        lines.append(Curve(BOUND, *STROKES["bound"], level))
+        lines.append(Curve(*SHOWN["bound"], level))
     return Figure(
         title=f"Disliked recommendations by {name}",
         drawn=curves(
-            lines,
-            x_title=AXES[name],
-            y_title="disliked recommendations",
-            log=True,
-            many=True,
+            lines, x_title=AXES[name], y_title="disliked recommendations", log=True, many=True
         ),
         columns=tuple(f"{x:g}" for x in columns),
         lines=tuple(
             (
-                NAMES[method],
+                SHOWN[method][0],
                 tuple(
                     point.loss if (point := found.get(x, found.get(None))) else None
                     for x in columns
@@ -169,3 +132,51 @@ def _figure(
 
 def _by_place(entry: tuple[float | None, Any]) -> float:
     return -1.0 if entry[0] is None else entry[0]
+
+
+def verdict(standing: Sequence[Point]) -> Verdict:
+    """Of one setting, every method in it: p-REC against the exponential mechanism."""
+    by_method = {point.row.method: point for point in standing}
+    ours, other = by_method.get("p-rec"), by_method.get("exponential")
+    if ours is None:
+        best = min(standing, key=lambda point: point.loss.mean)
+        said = f"{best.loss.mean:.1f} of {best.row.rounds:,} recommendations were disliked"
+        return Verdict("none", f"{best.row.method} errs least", f"{said}. No gate hides the votes.")
+    lost = f"{ours.loss.mean:.1f} of {ours.row.rounds:,} recommendations were disliked"
+    if ours.row.world == "victim":
+        return _of_the_victim(ours, by_method.get("p-rec-no-gate"))
+    if ours.stopped > 0.5:
+        gate = ours.row.threshold
+        what = f"from about {gate:,} survivors on" if gate else "for more voters than there are"
+        return Verdict(
+            "worse",
+            "Too few voters agree with the client",
+            f"The gate is open {what}. In {ours.stopped:.0%} of the runs it shut, and what came "
+            f"then was any object: {lost}.",
+        )
+    said = f"With its gate {lost}"
+    if (bound := ours.row.loss_bound) is not None:
+        side = "within" if ours.loss.mean <= bound else "above"
+        said += f", {side} the bound of {bound:.1f}"
+    if other is None:
+        return Verdict("none", "p-REC by itself", f"{said}.")
+    against = f"{said}; with the exponential mechanism, at equal epsilon and delta, "
+    against += f"it was {other.loss.mean:.1f}."
+    if ours.loss.high < other.loss.low:
+        return Verdict("hidden", "p-REC errs less than the exponential mechanism", against)
+    if other.loss.high < ours.loss.low:
+        return Verdict("worse", "The exponential mechanism errs less", against)
+    return Verdict("weakened", "The two are not told apart", against)
+
+
+def _of_the_victim(ours: Point, bare: Point | None) -> Verdict:
+    """The client guesses one voter's votes: the client likes what the voter voted for."""
+    share = 1 - ours.joint_loss.mean / ours.row.rounds
+    said = f"With the gate {share:.0%} of what the client is given is their victim’s vote"
+    if bare is not None:
+        read = 1 - bare.joint_loss.mean / bare.row.rounds
+        said += f"; without it {read:.0%}"
+    by_chance = 1 / ours.row.objects
+    state = "hidden" if share < by_chance + 0.05 else "open"
+    head = "The victim’s votes stay hidden" if state == "hidden" else "The victim’s votes are read"
+    return Verdict(state, head, f"{said}; a guess would be right in {by_chance:.0%}.")

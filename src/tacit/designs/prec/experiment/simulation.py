@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tacit.design import Tour
 from tacit.designs.prec import theory
 from tacit.designs.prec.client_session import failure
 from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, Budget, player, sound_settings
@@ -22,6 +23,10 @@ from tacit.randomness import simulation
 VARIED = ("rounds", "peers", "voters", "epsilon")
 PROMISED = ("planted", "opposed", "adaptive", "search", "stubborn", "both-ways", "sybils")
 """Worlds in which P voters are peers, so that the bound on the loss holds."""
+UNCREDITED = ("adaptive", "search", "one-round", "sybils", "opposed", "victim")
+"""Worlds for diversity 0 and radius 0."""
+_TOURED = Game(rounds=300, objects=2, voters=600, peers=300)
+_SPENT = Budget(1.0, 1e-6)
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,6 @@ class PRecRow:
     stopped: int | None
     threshold: int | None
     loss_bound: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,7 @@ def _check(setting: Setting, method: str) -> None:
         raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
     if setting.world not in WORLDS:
         raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {setting.world!r}.")
-    if setting.world in ("adaptive", "search", "one-round", "sybils", "opposed", "victim") and (
-        setting.game.diversity or setting.game.radius
-    ):
+    if setting.world in UNCREDITED and (setting.game.diversity or setting.game.radius):
         raise ConfigError(f"The world '{setting.world}' is for diversity 0 and radius 0.")
     budget = setting.budget
     if not 1 <= budget.together <= budget.clients:
@@ -179,14 +179,14 @@ def runs(settings: Sequence[Setting], methods: Sequence[str], seeds: int) -> int
     return seeds * len({_key(setting, method, 0) for setting in settings for method in methods})
 
 
+def _play(_: None, *run: Any) -> PRecRow:
+    return play(*run)
+
+
 def _key(setting: Setting, method: str, seed: int) -> tuple[Setting, str, int]:
     if method in PRIVATE:
         return setting, method, seed
     return setting.moved("epsilon", 1.0), method, seed
-
-
-def _play(_: None, setting: Setting, method: str, seed: int) -> PRecRow:
-    return play(setting, method, seed)
 
 
 @dataclass(frozen=True)
@@ -206,16 +206,43 @@ def points(rows: Iterable[PRecRow]) -> list[Point]:
     for row in rows:
         plain = replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None)
         groups.setdefault(plain, []).append(row)
-    return [
-        Point(
-            key,
-            _interval(group, lambda row: row.loss),
-            _interval(group, lambda row: row.joint_loss),
-            sum(row.stopped is not None for row in group) / len(group),
-        )
-        for key, group in groups.items()
-    ]
+    found = []
+    for key, group in groups.items():
+        bounds = 0.0, float(key.rounds)
+        losses = mean_interval([row.loss for row in group], bounds=bounds)
+        joint = mean_interval([row.joint_loss for row in group], bounds=bounds)
+        stopped = sum(row.stopped is not None for row in group) / len(group)
+        found.append(Point(key, losses, joint, stopped))
+    return found
 
 
-def _interval(rows: Sequence[PRecRow], figure: Callable[[PRecRow], float]) -> Interval:
-    return mean_interval([figure(row) for row in rows], bounds=(0.0, float(rows[0].rounds)))
+def tour() -> Tour:
+    """A client with many peers, and a client who hunts one voter."""
+    game, seed = _TOURED, 1
+    rows = {
+        name: play(Setting("planted", game, _SPENT), name, seed)
+        for name in ("p-rec", "exponential", "uniform")
+    }
+    kind = {name: row.loss for name, row in rows.items()}
+    hunted = {
+        name: game.rounds - play(Setting("victim", game, _SPENT), name, seed).loss
+        for name in ("p-rec-no-gate", "p-rec")
+    }
+    threshold = rows["p-rec"].threshold
+    return Tour(
+        asked=f"{game.voters} generated voters vote on two objects in {game.rounds} rounds; "
+        f"{game.peers} of them like what the client likes. The client asks for one object in each "
+        "round.",
+        left="To the client: one recommendation a round, drawn from the votes of the voters who "
+        "agreed with the client so far. The platform sees all votes and must be trusted.",
+        learned="A client who likes exactly what one voter votes for learns that vote in "
+        f"{hunted['p-rec-no-gate']:.0f} of {game.rounds} rounds by the paper's algorithm. The "
+        f"private gate stops that: {hunted['p-rec']:.0f} rounds, where guessing gives "
+        f"{game.rounds // 2}.",
+        cost=f"Epsilon {_SPENT.epsilon:g}, delta {_SPENT.delta:g}, for a voter's whole history "
+        f"and one client. The client with {game.peers} peers disliked {kind['p-rec']:.0f} of "
+        f"{game.rounds} recommendations, with any object {kind['uniform']:.0f}. With fewer than "
+        f"{threshold} peers the gate shuts, and lists are any object.",
+        read_on="docs/prec.md",
+        figures={"disliked": kind, "votes_learned": hunted, "threshold": threshold},
+    )

@@ -13,8 +13,7 @@ Peers     are not planted: whether there are any is what is found out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +67,6 @@ class StreamRow:
     abstained: float
     stopped: float
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def stream(
     ratings: Ratings, *, objects: int, per_item: int, liked_from: float, clients: int, seed: int
@@ -95,11 +91,8 @@ def stream(
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.choice(able, clients, replace=False))
     others = np.delete(np.arange(ratings.n_users), chosen)
-    return Stream(
-        _votes(stars[others], rng).T,
-        likes[chosen].transpose(1, 0, 2),
-        asks[chosen].T,
-    )
+    votes = _votes(stars[others], rng)
+    return Stream(votes.T, likes[chosen].transpose(1, 0, 2), asks[chosen].T)
 
 
 def _places(ratings: Ratings, objects: int, per_item: int) -> NDArray[np.int64]:
@@ -148,15 +141,9 @@ def evaluate_stream(
         raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {min(unknown)!r}.")
     budget = Budget(epsilon, delta, clients)
     tasks = []
+    asked = {"objects": objects, "clients": clients, "per_item": per_item}
     for seed in seeds:
-        made = stream(
-            ratings,
-            objects=objects,
-            per_item=per_item,
-            liked_from=liked_from,
-            clients=clients,
-            seed=seed,
-        )
+        made = stream(ratings, **asked, liked_from=liked_from, seed=seed)
         rounds, voters = made.votes.shape
         game = Game(rounds, objects, voters, voters, diversity)
         for method in methods:

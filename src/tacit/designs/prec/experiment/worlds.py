@@ -1,17 +1,8 @@
 """Who votes for what, and what the client likes: worlds that a p-REC run is tried in.
 
-Each is a generator. It yields a round, the votes (voters,) and what the client likes (objects,),
-and is sent what they were recommended; several clients have one taste, and the first one's counts.
-
-planted     peers vote for what they like, all others at random
-opposed     all others vote for one object that they dislike
-adaptive    who knows the state: as many who still count as is worth most vote for a disliked object
-search      Theorem 6: in each phase one of m camps is theirs, until only the peers are left
-stubborn    Theorem 6: peers always vote for the first object, which they like after R random rounds
-one-round   Lemma 8: two camps of peers who differ in one round alone
-both-ways   Theorem 15: one camp, free to choose where they like both, or errs within the radius
-sybils      an army that votes as they like; then half of it, and again half, betrays them
-victim      nobody is their peer: they like exactly what one voter votes for
+Each is a generator, whose docstring begins with what the report says of it. It yields a round, the
+votes (voters,) and what the client likes (objects,), and is sent what they were recommended;
+several clients have one taste, and the first one's counts.
 
 The paper leaves the first part of Theorem 6 to an earlier one; `search` is a construction with its
 bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
@@ -74,13 +65,16 @@ class Game:
 
 
 def planted(game: Game, rng: np.random.Generator) -> Play:
-    """Each peer errs in R rounds of their own; in D rounds two objects are liked."""
+    """Peers vote for what the client likes, everybody else at random.
+
+    Each peer errs in R rounds of their own; in D rounds two objects are liked.
+    """
     twice = _some(game.rounds, game.diversity, rng)
     wrong = np.zeros((game.rounds, game.peers), dtype=bool)
     for peer in range(game.peers):
         wrong[_places(game.rounds, game.radius, rng), peer] = True
     for number in range(game.rounds):
-        votes, likes = _chance(game, rng), _liked(game, 1 + int(twice[number]), rng)
+        votes, likes = _chance(game, rng), _some(game.objects, 1 + int(twice[number]), rng)
         votes[: game.peers] = rng.choice(np.flatnonzero(likes), game.peers)
         erring = np.flatnonzero(wrong[number])
         if not likes.all():
@@ -89,23 +83,25 @@ def planted(game: Game, rng: np.random.Generator) -> Play:
 
 
 def opposed(game: Game, rng: np.random.Generator) -> Play:
+    """All but the peers vote for one object that the client dislikes."""
     for _ in range(game.rounds):
-        likes = _liked(game, 1, rng)
+        likes = _some(game.objects, 1, rng)
         votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
         votes[: game.peers] = np.flatnonzero(likes)[0]
         yield votes, likes
 
 
 def adaptive(game: Game, rng: np.random.Generator) -> Play:
-    """A share of the survivors votes for a disliked object, all others for what they like.
+    """An adversary who knows the state spends voters where they cost most.
 
-    The share is the one that costs most in expectation for what it uses up. When too few are left
-    to spend, all agree with them. For D = R = 0.
+    A share of the survivors votes for a disliked object, all others for what they like. The share
+    is the one that costs most in expectation for what it uses up. When too few are left to spend,
+    all agree with them. For D = R = 0.
     """
     share = _dearest_share(OutputDistribution(game.rounds, game.objects), game.voters)
     alive = np.ones(game.voters, dtype=bool)
     for _ in range(game.rounds):
-        likes = _liked(game, 1, rng)
+        likes = _some(game.objects, 1, rng)
         liked, other = np.flatnonzero(likes)[0], rng.choice(np.flatnonzero(~likes))
         spent = math.ceil(share * alive.sum())
         votes = np.full(game.voters, liked)
@@ -116,6 +112,10 @@ def adaptive(game: Game, rng: np.random.Generator) -> Play:
 
 
 def search(game: Game, rng: np.random.Generator) -> Play:
+    """In each phase one of m camps is the client’s (Theorem 6).
+
+    Until only the peers are left.
+    """
     left = np.arange(game.voters)
     for number in range(game.rounds):
         if number % (game.objects - 1) == 0:
@@ -132,16 +132,24 @@ def search(game: Game, rng: np.random.Generator) -> Play:
 
 
 def stubborn(game: Game, rng: np.random.Generator) -> Play:
+    """Peers always vote for the first object (Theorem 6).
+
+    They like it after R random rounds.
+    """
     for number in range(game.rounds):
         votes = _chance(game, rng)
         votes[: game.peers] = 0
-        yield votes, _liked(game, 1, rng) if number < game.radius else np.arange(game.objects) == 0
+        yield (
+            votes,
+            _some(game.objects, 1, rng) if number < game.radius else np.arange(game.objects) == 0,
+        )
 
 
 def one_round(game: Game, rng: np.random.Generator) -> Play:
+    """Two camps of peers differ in one round (Lemma 8)."""
     differ, mine = rng.integers(game.rounds), rng.permutation(game.voters)[: game.voters // 2]
     for number in range(game.rounds):
-        likes = _liked(game, 1, rng)
+        likes = _some(game.objects, 1, rng)
         votes = np.full(game.voters, np.flatnonzero(likes)[0])
         if number == differ:
             votes[mine] = rng.choice(np.flatnonzero(~likes))
@@ -149,7 +157,11 @@ def one_round(game: Game, rng: np.random.Generator) -> Play:
 
 
 def both_ways(game: Game, rng: np.random.Generator) -> Play:
-    """One of the two patterns of each configuration, with the objects two at a time."""
+    """One camp chooses freely where the client likes both (Theorem 15).
+
+    Or errs within the radius: one of the two patterns of each configuration, with the objects two
+    at a time.
+    """
     free = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
     other, used = bool(rng.integers(2)), 0
     for number in range(game.rounds):
@@ -163,19 +175,24 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
 
 
 def sybils(game: Game, rng: np.random.Generator) -> Play:
-    """All who are not peers belong to the army. Half of it at a time has betrayed them "
-    "from then on."""
+    """An army agrees with the client and betrays them, half of it at a time.
+
+    All who are not peers are the army. Who has betrayed them does so from then on.
+    """
     loyal = game.voters
     for number in range(game.rounds):
         if number and loyal > game.peers:
             loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL)))
-        likes = _liked(game, 1, rng)
+        likes = _some(game.objects, 1, rng)
         votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
         votes[:loyal] = np.flatnonzero(likes)[0]
         yield votes, likes
 
 
 def victim(game: Game, rng: np.random.Generator) -> Play:
+    """The client has no peers and likes exactly what one voter votes for: what the client is
+    given is what they learn of the voter.
+    """
     for _ in range(game.rounds):
         votes = _chance(game, rng)
         yield votes, np.arange(game.objects) == votes[0]
@@ -212,10 +229,6 @@ def _dearest_share(law: OutputDistribution, voters: int) -> float:
 
 def _chance(game: Game, rng: np.random.Generator) -> Votes:
     return rng.integers(0, game.objects, game.voters)
-
-
-def _liked(game: Game, number: int, rng: np.random.Generator) -> Likes:
-    return _some(game.objects, number, rng)
 
 
 def _some(size: int, number: int, rng: np.random.Generator) -> Likes:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.prec.serve.rounds import ServedRounds
 from tacit.ledger import KeyReused, canonical
-from tacit.service.access import Asking, Here, IdempotencyKey, Operation, allow
+from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, kept, named
 from tacit.service.deployment import Service
-from tacit.service.idempotency import Step, salting, step, unsalted
+from tacit.service.idempotency import Step, salting, step
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.problems import Problem
 from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
-Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 Candidate = (
     Annotated[int, Field(ge=-(2**53), le=2**53)]
     | Annotated[str, Field(min_length=1, max_length=64, pattern=PRINTABLE)]
@@ -94,12 +94,8 @@ class Heard(BaseModel):
 @router.get("", **allow(Role.ANONYMOUS))
 def rounds(service: Here) -> dict[str, list[dict[str, Any]]]:
     """Which rounds there are, how far they are, and what they promise to voters."""
-    return {
-        "rounds": [
-            served.described(unsalted(service.ledger.state(f"{served.tenant}/{served.state}")))
-            for served in service.deployment.all(ServedRounds).values()
-        ]
-    }
+    served = service.deployment.all(ServedRounds).values()
+    return {"rounds": [one.described(kept(service, one.state)) for one in served]}
 
 
 @router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=Announced)
@@ -108,15 +104,8 @@ def announce(
 ) -> Response:
     """Announce the next round's candidates. The run begins with the first, and is paid for then."""
     served = _begun(service, name)
-    return _step(
-        service,
-        caller,
-        served,
-        "announce",
-        key,
-        body,
-        lambda _, kept: served.steps.announce(body.candidates, kept),
-    )
+    take = partial(served.steps.announce, body.candidates)
+    return _step(service, caller, served, "announce", key, body, take)
 
 
 @router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
@@ -125,45 +114,24 @@ def open_round(
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
     served = _begun(service, name)
-    return _step(
-        service,
-        caller,
-        served,
-        "open",
-        key,
-        body,
-        lambda source, kept: served.steps.open(body.candidates, body.votes, source, kept),
-    )
+    take = partial(served.steps.open, body.candidates, body.votes)
+    return _step(service, caller, served, "open", key, body, take)
 
 
 @router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=Voted)
 def votes(service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Vote) -> Response:
     """Vote on the announced candidates; until the round opens, the last vote stands."""
-    served = _named(service, name)
-    return _step(
-        service,
-        caller,
-        served,
-        "votes",
-        key,
-        body,
-        lambda _, kept: served.steps.vote(caller.name, body.candidate, kept),
-    )
+    served = named(service, ServedRounds, name)
+    take = partial(served.steps.vote, caller.name, body.candidate)
+    return _step(service, caller, served, "votes", key, body, take)
 
 
 @router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=Recommended)
 def recommendations(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Response:
     """This round's candidate for the person who asks: the same until the next round opens."""
-    served = _named(service, name)
-    return _step(
-        service,
-        caller,
-        served,
-        "recommendations",
-        key,
-        None,
-        lambda source, kept: served.steps.recommend(caller.name, source, kept),
-    )
+    served = named(service, ServedRounds, name)
+    take = partial(served.steps.recommend, caller.name)
+    return _step(service, caller, served, "recommendations", key, None, take)
 
 
 @router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=Heard)
@@ -171,16 +139,9 @@ def feedback(
     service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Feedback
 ) -> Response:
     """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
-    served = _named(service, name)
-    return _step(
-        service,
-        caller,
-        served,
-        "feedback",
-        key,
-        body,
-        lambda source, kept: served.steps.feedback(caller.name, body.liked, source, kept),
-    )
+    served = named(service, ServedRounds, name)
+    take = partial(served.steps.feedback, caller.name, body.liked)
+    return _step(service, caller, served, "feedback", key, body, take)
 
 
 def _step(
@@ -199,7 +160,7 @@ def _step(
 
 
 def _begun(service: Service, name: str) -> ServedRounds:
-    served = _named(service, name)
+    served = named(service, ServedRounds, name)
     try:
         served.begin(service)
     except KeyReused:
@@ -207,10 +168,3 @@ def _begun(service: Service, name: str) -> ServedRounds:
             409, "The run of this name began with other settings. Name the new one anew."
         ) from None
     return served
-
-
-def _named(service: Service, name: str) -> ServedRounds:
-    found = service.deployment.all(ServedRounds).get(name)
-    if found is None:
-        raise Problem(404, "There is nothing at this address.")
-    return found

@@ -13,15 +13,19 @@ Keeps      the run in the ledger, in one transaction with each answer. If that i
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from tacit.designs.prec import PRec, PRecSettings, cards
-from tacit.designs.prec.client_batches import ClientBatches
 from tacit.designs.prec.serve.steps import NUMBER_BYTES, GivenRounds, RoundsState, RoundSteps, among
+from tacit.engine.votes import CLIENTS, no_credits
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
 from tacit.privacy import Guarantee
@@ -36,8 +40,20 @@ LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
 _NAMES = 150
 """Bytes of a voter's name, number and vote, about."""
-_SETTINGS = ("rounds", "objects", "voters", "peers", "diversity", "radius")
-_BUDGET = ("epsilon", "delta", "clients_together", "clients")
+_KNOWN = {one.name for one in fields(PRecSettings)} | {"votes"}
+ROUNDS, OBJECTS, PEOPLE = 12, 3, 1000
+_DEMO = f"""[rounds.films]
+rounds = {ROUNDS}
+objects = {OBJECTS}
+voters = {PEOPLE}
+clients = 20
+clients_together = 20
+epsilon = 20
+delta = 1e-5
+diversity = 2
+radius = 2
+votes = "films.votes.json"
+"""
 
 
 @dataclass(frozen=True)
@@ -54,8 +70,7 @@ class ServedRounds:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
-        unknown = set(section.values) - {*_SETTINGS, *_BUDGET, "votes", "variant"}
-        if unknown:
+        if unknown := set(section.values) - _KNOWN:
             raise ConfigError(f"{FILE}: {section.name} has no setting {min(unknown)!r}.")
         try:
             settings = PRecSettings(**{k: v for k, v in section.values.items() if k != "votes"})
@@ -126,42 +141,31 @@ class ServedRounds:
             return
         try:
             now = RoundsState.decode(found)
-        except ModelFileError as error:
-            raise self._no_way_on(error) from None
-        if others := now.other_settings(self.settings):
-            raise ConfigError(
-                f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), and "
-                "what was promised to its voters is for the whole run. Put them back, or name the "
-                "new run anew: it has a budget of its own."
-            )
-        try:
+            if others := now.other_settings(self.settings):
+                raise ConfigError(
+                    f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), "
+                    "and what was promised to its voters is for the whole run. Put them back, or "
+                    "name the new run anew: it has a budget of its own."
+                )
             PRec.from_bytes(now.run, settings=self.settings, randomness=secure())
         except ModelFileError as error:
-            raise self._no_way_on(error) from None
+            raise ConfigError(
+                f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
+            ) from None
 
     def described(self, kept: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
         now = None if kept is None else RoundsState.decode(kept)
-        asked = self.settings
+        shown = ("rounds", "objects", "voters", "diversity", "radius", "clients")
         return {
             "name": self.name,
-            "rounds": asked.rounds,
-            "objects": asked.objects,
-            "voters": asked.voters,
-            "diversity": asked.diversity,
-            "radius": asked.radius,
-            "clients": asked.clients,
+            **{name: getattr(self.settings, name) for name in shown},
             "round": 0 if now is None else now.number,
             "candidates": [] if now is None else list(now.candidates),
             "announced": [] if now is None else list(now.announced),
             "guarantee": self.guarantees()[0].sentence,
             "together": self.guarantees()[-1].sentence,
         }
-
-    def _no_way_on(self, error: ModelFileError) -> ConfigError:
-        return ConfigError(
-            f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
-        )
 
     def _without(self, user: str) -> Callable[[Source, bytes | None], bytes | None]:
         def without(source: Source, kept: bytes | None) -> bytes | None:
@@ -208,15 +212,13 @@ def _check(name: str, settings: PRecSettings) -> None:
             f"{FILE}: {name}.clients is missing or too large. It is how many people are ever "
             "served, and the budget is for all of them together."
         )
-    blocks = math.ceil(settings.clients / 64)
-    row = ClientBatches(diversity=settings.diversity, radius=settings.radius)
-    row.take(1)
-    credit = row.blocks[0].credit
-    planes = credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes
-    if settings.voters * (blocks * planes + _NAMES) > LARGEST_STATE:
+    row = no_credits(1, diversity=settings.diversity, radius=settings.radius)
+    planes = row.alive.nbytes + row.both.nbytes + row.radius.nbytes
+    each = math.ceil(settings.clients / CLIENTS) * planes + _NAMES
+    if settings.voters * each > LARGEST_STATE:
         raise ConfigError(
-            f"{FILE}: {name} keeps {blocks * planes + _NAMES} bytes for each of {settings.voters} "
-            f"voters, and at most {LARGEST_STATE} in all are served: take fewer voters or clients."
+            f"{FILE}: {name} keeps {each} bytes for each of {settings.voters} voters, and at most "
+            f"{LARGEST_STATE} in all are served: take fewer voters or clients."
         )
 
 
@@ -239,3 +241,24 @@ def _given(section: Section, settings: PRecSettings) -> GivenRounds:
             'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
         )
     return given
+
+
+def make_demo(folder: Path) -> str:
+    """Write the votes of rounds about the generated films, and give their section.
+
+    Each of the generated people votes for the film they like best. One that they did not rate
+    counts as most people like it.
+    """
+    from tacit.service.demo_data import ITEMS, population
+
+    matrix = population().matrix.toarray()  # 0 where a film was not rated
+    means = matrix.sum(axis=0) / np.maximum(np.count_nonzero(matrix, axis=0), 1)
+    stars = np.where(matrix > 0, matrix, means)
+    films = np.random.default_rng(1).permutation(ITEMS)[: ROUNDS * OBJECTS]
+    rounds = []
+    for candidates in films.reshape(ROUNDS, OBJECTS):
+        best = candidates[stars[:, candidates].argmax(axis=1)] + 1
+        votes = {f"generated-{person}": film for person, film in enumerate(best.tolist(), 1)}
+        rounds.append({"candidates": (candidates + 1).tolist(), "votes": votes})
+    (folder / "films.votes.json").write_text(json.dumps(rounds))
+    return _DEMO

@@ -1,12 +1,9 @@
-"""What is kept of a run between requests: the vote under way, who takes part, and the run itself.
+"""What is kept of a run between requests, and its steps: each gives an answer and what to keep.
 
-As secret as the votes: it holds them, and the gates' noise.
-
-The run knows a voter by a number, from which their vote follows where they abstain. The proof needs
-that nobody else changes it, so it is a keyed function of their name: HMAC-SHA256 under a key of 256
-bits, drawn when the run begins, cut to 128 bits.
-
-The steps of a run of p-REC: each takes what was kept, and gives an answer and what to keep.
+Kept are the vote under way, who takes part, and the run itself. As secret as the votes: it holds
+them, and the gates' noise. The run knows a voter by a number, from which their vote follows where
+they abstain. The proof needs that nobody else changes it, so it is a keyed function of their name:
+HMAC-SHA256 under a key of 256 bits, drawn when the run begins, cut to 128 bits.
 
 A round has two parts. While its candidates are announced people vote, and may change their votes;
 once it is open its votes are fixed, since the proof is about one vote of each person.
@@ -100,11 +97,6 @@ class RoundsState:
         return {name: number_of(self.key, name) for name in names}
 
 
-def new_key(source: Source) -> bytes:
-    """Of a run's numbers."""
-    return source.words(_KEY_WORDS).tobytes()
-
-
 def number_of(key: bytes, name: str) -> str:
     """A voter's number in the run of this key, in hexadecimal digits."""
     return hmac.digest(key, b"voter " + name.encode(), "sha256")[:NUMBER_BYTES].hex()
@@ -134,9 +126,9 @@ class RoundSteps:
     def begin(self, source: Source) -> bytes:
         """What is kept of a run in which nothing happened."""
         run = PRec(self.settings, randomness=source).to_bytes()
-        return RoundsState(run, new_key(source)).encode()
+        return RoundsState(run, source.words(_KEY_WORDS).tobytes()).encode()
 
-    def announce(self, candidates: Sequence[Id], kept: bytes | None) -> Step:
+    def announce(self, candidates: Sequence[Id], _: Source, kept: bytes | None) -> Step:
         """Begin the vote on the next round's candidates."""
         if kept is None:
             return _NOT_OPEN, None
@@ -148,12 +140,9 @@ class RoundSteps:
         answer = reply({"round": now.number + 1, "announced": list(named)})
         return answer, replace(now, announced=named).encode()
 
-    def vote(self, voter: str, candidate: Id, kept: bytes | None) -> Step:
+    def vote(self, voter: str, candidate: Id, _: Source, kept: bytes | None) -> Step:
         """A person's vote of the announced round; it stands until they change it or it opens."""
-        if kept is None:
-            return _NO_VOTE, None
-        now = RoundsState.decode(kept)
-        if not now.announced:
+        if kept is None or not (now := RoundsState.decode(kept)).announced:
             return _NO_VOTE, None
         if voter in now.gone:
             return refusal(409, "You had yourself forgotten here, and vote here no more."), None
@@ -207,10 +196,7 @@ class RoundSteps:
 
     def recommend(self, client: str, source: Source, kept: bytes | None) -> Step:
         """This round's candidate for a client; a new client's run begins."""
-        if kept is None:
-            return _NOT_OPEN, None
-        now = RoundsState.decode(kept)
-        if now.number == 0:
+        if kept is None or (now := RoundsState.decode(kept)).number == 0:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
@@ -223,10 +209,7 @@ class RoundSteps:
 
     def feedback(self, client: str, liked: bool, source: Source, kept: bytes | None) -> Step:
         """What a client says of this round's recommendation, once."""
-        if kept is None:
-            return _NOT_OPEN, None
-        now = RoundsState.decode(kept)
-        if now.number == 0:
+        if kept is None or (now := RoundsState.decode(kept)).number == 0:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.bench import Chances, Pair, Subject, lines
 from tacit.auditing.claims import Bench
-from tacit.designs.sketches.audit import faults
-from tacit.designs.sketches.audit.exact import ANY, small, worst
+from tacit.designs.sketches.audit.exact import ANY, BUGS, small, worst
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
 from tacit.designs.sketches.messages import WHOLE, Campaign, ItemId
@@ -37,15 +36,9 @@ _NOT_ASKED = -1
 
 def sensing(questions: int, epsilon: float, unit: str) -> Subject:
     """MaxSense where there is one question, and Multi-MaxSense."""
-    campaign = new_campaign(
-        range(_ITEMS),
-        rated=_ITEMS,
-        theta=_THETA / questions,
-        questions=questions,
-        epsilon=epsilon,
-        unit=unit,
-        seed=bytes(16),
-    )
+    asked: dict[str, Any] = {"questions": questions, "epsilon": epsilon, "unit": unit}
+    theta, seed = _THETA / questions, bytes(16)
+    campaign = new_campaign(range(_ITEMS), rated=_ITEMS, theta=theta, seed=seed, **asked)
     loss = max(worst(small(unit, questions, rated, epsilon), unit) for rated in _RATED)
     make = {"user": _whole, "rating": _one_more, "moved rating": _moved}[unit]
     name = "maxsense" if questions == 1 else f"multi-maxsense, {questions} questions"
@@ -101,7 +94,7 @@ def _whole(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
 
 def _one_more(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
     """One item's like: seen in the answer about the set that holds the item, if there is one."""
-    truth, asked = campaign.truth / WHOLE, _asked(campaign)
+    truth, asked = campaign.truth / WHOLE, campaign.asked_share
     seen: tuple[Chances, Chances] = (
         {1: asked * truth, 0: asked * (1 - truth)},
         {1: asked * (1 - truth), 0: asked * truth},
@@ -128,11 +121,6 @@ def _moved(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
     chances: tuple[Chances, Chances] = ({2: likely, 1: rare}, {2: rare, 1: likely})
     about = partial(_answers, campaign, (0, 1))
     return (_pair("one like, elsewhere", campaign, first, second, loss, chances, 1, about),)
-
-
-def _asked(campaign: Campaign) -> float:
-    """Chance that an item is in one of the sets."""
-    return campaign.questions * campaign.set_size / campaign.modulus
 
 
 def _answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int) -> int:
@@ -172,7 +160,7 @@ def audit() -> Bench:
     """Every unit and method, through the code of the device."""
     return Bench(
         {"": lines(BENCH)},
-        faults.BUGS,
+        BUGS,
         SAMPLES,
         after="tacit guarantee sketches --epsilon 1  reads what a report promises.",
     )

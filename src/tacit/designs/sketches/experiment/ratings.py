@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,24 @@ from scipy import sparse
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.clustering import Clustering, publish, score_clusters
-from tacit.designs.sketches.experiment.on_device import lists_at_home
-from tacit.designs.sketches.experiment.populations import drawn, hit_chances, reported
-from tacit.designs.sketches.kmeans import kmeans_line
+from tacit.designs.sketches.clustering import Clustering, kmeans_line, publish, score_clusters
+from tacit.designs.sketches.experiment.populations import (
+    SKETCHES,
+    advised,
+    campaign_of,
+    drawn,
+    hit_chances,
+    likes_of,
+    lists_at_home,
+    reported,
+)
 from tacit.designs.sketches.messages import Campaign
-from tacit.designs.sketches.planner import MethodPlan, Plan, plan
+from tacit.designs.sketches.planner import Plan, plan
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.parallel import Progress
 from tacit.evaluation.result import mean_interval
 
-SKETCHES = "multi-maxsense"
 IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
 REPORTED = 20_000
 """Populations up to this size send reports; larger ones are drawn item by item."""
@@ -41,73 +46,7 @@ _NEAR = 0.95
 _MOST = 10**15  # people in a population: counts are 64-bit integers
 
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class RatingsRow:
-    """One way to learn, judged by the devices' lists.
-
-    epsilon: of one report; inf without noise; None for methods in the clear. users: in the
-    population; inf: an infinite population; None in the clear. recall_at_10: see `ranking`.
-    """
-
-    method: str
-    epsilon: float | None
-    users: float | None
-    seed: int
-    ndcg_at_10: float
-    recall_at_10: float
-
-
-@dataclass(frozen=True)
-class People:
-    """How many people an epsilon needs on this catalogue.
-
-    lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
-    formula, all labels right in its assumed world. users_near: the smallest measured population
-    from which on NDCG@10 stays within 5 % of an infinite population; None if none.
-    """
-
-    epsilon: float
-    lower_bound: float
-    users_clt: float
-    users_near: float | None
-
-
-@dataclass(frozen=True)
-class RatingsCurve:
-    """rated: w of the campaigns. items, people: of the ratings. seeds: of the splits."""
-
-    items: int
-    people: int
-    rated: int
-    clusters: int
-    seeds: tuple[int, ...]
-    rows: tuple[RatingsRow, ...]
-    needed: tuple[People, ...]
-
-    def points(self) -> list[dict[str, Any]]:
-        """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
-        groups: dict[tuple[Any, ...], list[RatingsRow]] = {}
-        for row in self.rows:
-            groups.setdefault((row.method, row.epsilon, row.users), []).append(row)
-        found = []
-        for (method, epsilon, users), rows in groups.items():
-            point: dict[str, Any] = {"method": method, "epsilon": epsilon, "users": users}
-            for name in ("ndcg_at_10", "recall_at_10"):
-                point[name] = list(
-                    mean_interval([getattr(row, name) for row in rows], bounds=(0.0, 1.0))
-                )
-            found.append(point)
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Rows, points, needs and sentences."""
-        return asdict(self) | {"points": self.points(), "sentences": self.sentences()}
-
-    def sentences(self) -> list[str]:
-        """How many real people it takes, in words."""
-        return [_sentence(need, self.items, self.rated, self.people) for need in self.needed]
+Row = dict[str, Any]
 
 
 def evaluate_ratings(
@@ -120,12 +59,16 @@ def evaluate_ratings(
     liked_from: float = 4.0,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     progress: Progress = lambda _: None,
-) -> RatingsCurve:
+) -> dict[str, Any]:
     """The curve over populations and epsilons, and the methods without privacy, on the same splits.
 
     rated: w, a public guess of how many items a person has rated; a device uses at most so many of
     its likes. theta and the number of questions are the planner's for it. epsilons: above 0, or
     inf. users: sizes of populations; the planner's own number of people is added for each epsilon.
+
+    Given back: items and people of the ratings, the settings; rows, each one way to learn, judged
+    by the devices' lists, with epsilon (inf without noise) and users (inf for an infinite
+    population), both None in the clear; needed, see `_needed`; points, see `_points`; sentences.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST:
         raise ConfigError(
@@ -137,22 +80,31 @@ def evaluate_ratings(
         )
         for epsilon in epsilons
     }
-    rows: list[RatingsRow] = []
+    rows: list[Row] = []
     for seed in seeds:
         trial = _Trial(ratings, liked_from, seed)
         rows += _in_the_clear(trial, clusters, seed)
         progress(1)
         for epsilon in epsilons:
             campaign = campaign_of(trial.catalogue, plans[epsilon], epsilon, liked_from, seed)
-            for size in _sizes(users, plans[epsilon], epsilon):
+            own = advised(plans[epsilon]).users_clt
+            reached = math.isfinite(epsilon) and own < _MOST
+            for size in sorted({*users, *([round(own)] if reached else [])}):
                 rows.append(_sketched(trial, campaign, clusters, epsilon, size, seed))
                 progress(1)
-            rows.append(_limit(trial, campaign, clusters, epsilon, seed))
+            rows.append(_sketched(trial, campaign, clusters, epsilon, math.inf, seed))
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
-    needed = tuple(_needed(epsilon, plans[epsilon], rows) for epsilon in finite)
-    return RatingsCurve(
-        ratings.n_items, ratings.n_users, rated, clusters, tuple(seeds), tuple(rows), needed
-    )
+    needed = [_needed(epsilon, plans[epsilon], rows) for epsilon in finite]
+    sizes = {"items": ratings.n_items, "people": ratings.n_users, "rated": rated}
+    return {
+        **sizes,
+        "clusters": clusters,
+        "seeds": list(seeds),
+        "rows": rows,
+        "needed": needed,
+        "points": _points(rows),
+        "sentences": [_sentence(need, **sizes) for need in needed],
+    }
 
 
 def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
@@ -160,10 +112,20 @@ def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
     return seeds * (1 + len(epsilons) * (len(set(users)) + 1))
 
 
-def _sizes(users: Sequence[int], planned: Plan, epsilon: float) -> list[int]:
-    own = _own(planned).users_clt
-    reached = math.isfinite(epsilon) and own < _MOST
-    return sorted({*users, *([round(own)] if reached else [])})
+def _points(rows: Sequence[Row]) -> list[Row]:
+    """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["method"], row["epsilon"], row["users"]), []).append(row)
+
+    def mean(name: str, rows: list[Row]) -> list[float]:
+        return list(mean_interval([row[name] for row in rows], bounds=(0.0, 1.0)))
+
+    return [
+        dict(zip(("method", "epsilon", "users"), key, strict=True))
+        | {name: mean(name, found) for name in ("ndcg_at_10", "recall_at_10")}
+        for key, found in groups.items()
+    ]
 
 
 class _Trial:
@@ -184,9 +146,16 @@ class _Trial:
 
     def row(
         self, lists: Ints, method: str, seed: int, epsilon: float | None, users: float | None
-    ) -> RatingsRow:
+    ) -> Row:
         found = ranking_metrics(lists, self.held)
-        return RatingsRow(method, epsilon, users, seed, found.ndcg, found.recall)
+        return {
+            "method": method,
+            "epsilon": epsilon,
+            "users": users,
+            "seed": seed,
+            "ndcg_at_10": found.ndcg,
+            "recall_at_10": found.recall,
+        }
 
     def at_home(self, campaign: Campaign, clustering: Clustering) -> Ints:
         return lists_at_home(publish(campaign, clustering), self.seen, self.likes, n=_N)
@@ -202,50 +171,22 @@ class _Trial:
         return lists
 
 
-def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """1 where a rating is a like; no other entry."""
-    kept = matrix.copy()
-    kept.data = (kept.data >= liked_from).astype(float)
-    kept.eliminate_zeros()
-    return kept
-
-
-def campaign_of(
-    items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
-) -> Campaign:
-    """As the planner advises for a catalogue."""
-    own = _own(advice)
-    return new_campaign(
-        items,
-        rated=advice.rated,
-        epsilon=epsilon,
-        theta=own.theta or 1.0,
-        questions=own.questions,
-        liked_from=liked_from,
-        seed=np.random.default_rng((seed, 3)).bytes(16),
-    )
-
-
 def _sketched(
-    trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, users: int, seed: int
-) -> RatingsRow:
-    counted = reported if users <= REPORTED else drawn
-    counts = counted(campaign, trial.likes, users=users, seed=seed)
-    found = score_clusters(counts, clusters, resamples=1, seed=seed)
+    trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, users: float, seed: int
+) -> Row:
+    """users: inf for the chances themselves, to the digits that are published."""
+    if math.isinf(users):
+        chances = hit_chances(campaign, trial.likes)
+        labels = kmeans_line(chances, clusters)
+        found = Clustering(labels, chances, np.ones(len(labels)))
+    else:
+        counted = reported if users <= REPORTED else drawn
+        counts = counted(campaign, trial.likes, users=int(users), seed=seed)
+        found = score_clusters(counts, clusters, resamples=1, seed=seed)
     return trial.row(trial.at_home(campaign, found), SKETCHES, seed, epsilon, users)
 
 
-def _limit(
-    trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, seed: int
-) -> RatingsRow:
-    """An infinite population: the chances themselves, to the digits that are published."""
-    chances = hit_chances(campaign, trial.likes)
-    labels = kmeans_line(chances, clusters)
-    found = Clustering(labels, chances, np.ones(len(labels)))
-    return trial.row(trial.at_home(campaign, found), SKETCHES, seed, epsilon, math.inf)
-
-
-def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[RatingsRow]:
+def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[Row]:
     from tacit.evaluation.metrics import spectral_coclusters
 
     liked = np.asarray(trial.likes.sum(axis=0)).ravel()
@@ -275,35 +216,43 @@ def _similar(likes: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(np.where((both >= least) & (both > 0), both, 0.0).T)
 
 
-def _needed(epsilon: float, planned: Plan, rows: Sequence[RatingsRow]) -> People:
+def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> dict[str, Any]:
+    """How many people an epsilon needs on this catalogue.
+
+    lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
+    formula, all labels right in its assumed world. users_near: the smallest measured population
+    from which on NDCG@10 stays within 5 % of an infinite population; None if none.
+    """
     means: dict[float, list[float]] = {}
     for row in rows:
-        if row.epsilon == epsilon and row.users is not None:
-            means.setdefault(row.users, []).append(row.ndcg_at_10)
+        if row["epsilon"] == epsilon and row["users"] is not None:
+            means.setdefault(row["users"], []).append(row["ndcg_at_10"])
     infinite = float(np.mean(means.pop(math.inf)))
     near = None
     for users in sorted(means, reverse=True):
         if float(np.mean(means[users])) < _NEAR * infinite:
             break
         near = users
-    return People(epsilon, max(planned.lower_bounds.values()), _own(planned).users_clt, near)
+    return {
+        "epsilon": epsilon,
+        "lower_bound": max(planned.lower_bounds.values()),
+        "users_clt": advised(planned).users_clt,
+        "users_near": near,
+    }
 
 
-def _own(planned: Plan) -> MethodPlan:
-    return next(method for method in planned.methods if method.method == SKETCHES)
-
-
-def _sentence(need: People, items: int, rated: int, people: int) -> str:
+def _sentence(need: dict[str, Any], items: int, people: int, rated: int) -> str:
+    users, least = need["users_near"], math.ceil(need["lower_bound"])
+    planned = float(f"{need['users_clt']:.2g}")
     near = (
         "With no population that was tried did its lists come within 5 % of an infinite one."
-        if need.users_near is None
+        if users is None
         else "Its lists come within 5 % of those of an infinite population from "
-        f"{need.users_near:,.0f} people of this kind on."
+        f"{users:,.0f} people of this kind on."
     )
     return (
-        f"At epsilon {need.epsilon:g}, nobody can put all of {items:,} items into their clusters "
-        f"with fewer than {math.ceil(need.lower_bound):,} people, of whom each rated {rated}, and "
-        f"questions fixed beforehand; the planner says about "
-        f"{float(f'{need.users_clt:.2g}'):,.0f} for this design. These ratings have {people:,}. "
-        f"{near}"
+        f"At epsilon {need['epsilon']:g}, nobody can put all of {items:,} items into their "
+        f"clusters with fewer than {least:,} people, of whom each rated {rated}, and "
+        f"questions fixed beforehand; the planner says about {planned:,.0f} for this design. "
+        f"These ratings have {people:,}. {near}"
     )

@@ -2,21 +2,18 @@
 
 Runs at    the recommender, which nobody has to trust.
 Sees       reports of randomised bits, and whose key they came with. Never a rating.
-Keeps      counts by item or pair. For each person who reported: that they did, the second, and a
-           keyed hash of their report; the report itself is added to the counts and gone.
+Keeps      counts by item or pair: how often each was asked about and answered 1, in the same room
+           however many reports came; the state before is written over in the transaction that
+           answers. For each person who reported: that they did, the second, and a keyed hash of
+           their report; the report itself is added to the counts and gone.
 Charges    the person's own budget, with what their report costs for everything they rated. Their
-device
-           spent that whether or not anybody writes it down: the ledger is the one place where the
-           sum over all campaigns is kept, and where it ends.
-
-The counts of a campaign as a kept state, and what they tell.
-
-Counts take the same room however many reports came, and no report is in them: the state before is
-written over in the transaction that answers. Only how often each place was asked about and said 1.
+           device spent that whether or not anybody writes it down: the ledger is the one place
+           where the sum over all campaigns is kept, and where it ends.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Iterator
@@ -38,16 +35,17 @@ from tacit.designs.sketches import (
     Server,
     cards,
     item_counts,
-    pair_clusters,
+    new_campaign,
     pair_counts,
     publish,
-    score_clusters,
 )
 from tacit.designs.sketches.campaigns import NEVER
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
+from tacit.designs.sketches.model import cluster
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
+from tacit.randomness import secure
 from tacit.service import strict_json
 from tacit.service.deployment import Section
 from tacit.service.idempotency import Reply, refusal, reply
@@ -57,7 +55,11 @@ from tacit.service.settings import FILE
 LARGEST_STATE = 2 * 2**20
 """Bytes of counts: they are written with every report."""
 _UNREAD = Problem(422, "This is not a report for this campaign. Fetch the campaign again.")
-_NO_MORE = "This campaign takes no more reports."
+_OPEN, _CLOSED = b"o", b"c"
+_COUNT = np.dtype("<i8")
+_DEMO_PEOPLE, _DEMO_RATED, _DEMO_LIKED = 20_000, 30, 4.0
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -79,23 +81,17 @@ class ServedCampaign:
         """From `campaign`, a campaign's bytes, and `items`, its ids as JSON. There may be a
         `lifetime`, and `counts`: a checkpoint of reports that came from elsewhere before.
         """
-        campaign = _campaign(section.name, section.file("campaign"))
-        items = _items(section.name, section.file("items"), campaign)
-        served = cls(
-            section.tenant,
-            section.name,
-            campaign,
-            items,
-            section.number("lifetime", Limits.lifetime),
-            _earlier(section, campaign),
-        )
+        campaign = _campaign(section)
+        items, earlier = _items(section, campaign), _earlier(section, campaign)
+        lifetime = section.number("lifetime", Limits.lifetime)
+        served = cls(section.tenant, section.name, campaign, items, lifetime, earlier)
         if served.cost.amount > served.cap.amount:
             raise ConfigError(
                 f"{FILE}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
                 f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
                 "report."
             )
-        served._warm()
+        served.take(Report(campaign.id, 1, 0).encode(), None)  # compiles what counts
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
@@ -104,8 +100,9 @@ class ServedCampaign:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card for each unit, the campaign's own first."""
-        by_unit = dict(zip(UNITS, cards(self.campaign), strict=True))
-        return (by_unit.pop(self.campaign.unit), *by_unit.values())
+        by_unit = self._cards
+        own = self.campaign.unit
+        return (by_unit[own], *(card for unit, card in by_unit.items() if unit != own))
 
     def released(self) -> str:
         """What nobody can take back."""
@@ -123,11 +120,15 @@ class ServedCampaign:
     @cached_property
     def cost(self) -> Cost:
         """Of one report, for everything a person rated, whatever unit the campaign states."""
-        everything = dict(zip(UNITS, cards(self.campaign), strict=True))["user"].epsilon
+        everything = self._cards["user"].epsilon
         assert everything is not None
         stated = Fraction(self.campaign.epsilon, MICRO)
         exact = stated if self.campaign.unit == "user" else Fraction(everything)
         return Cost.pure(max(stated, exact))
+
+    @cached_property
+    def _cards(self) -> dict[str, Guarantee]:
+        return dict(zip(UNITS, cards(self.campaign), strict=True))
 
     @cached_property
     def cap(self) -> Cap:
@@ -142,13 +143,11 @@ class ServedCampaign:
     def described(self, kept: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values."""
         asks, now = self.campaign, self.counts(kept)
+        shown = ("method", "unit", "items", "questions")
         return {
             "name": self.name,
             "id": asks.id.hex(),
-            "method": asks.method,
-            "unit": asks.unit,
-            "items": asks.items,
-            "questions": asks.questions,
+            **{name: getattr(asks, name) for name in shown},
             "epsilon": asks.epsilon / MICRO,
             "liked_from": asks.liked_from / 1000,
             "until": self.until,
@@ -167,13 +166,8 @@ class ServedCampaign:
             report = Report.decode(data)
         except MessageError:
             raise _UNREAD from None
-        asked = self.campaign
-        if (
-            report.campaign != asked.id
-            or report.ticket == 0
-            or report.bits >> asked.questions
-            or report.pair is not None
-        ):
+        fits = report.campaign == self.campaign.id and report.ticket > 0 and report.pair is None
+        if not fits or report.bits >> self.campaign.questions:
             raise _UNREAD
 
     def charge(self, user: str) -> Charge:
@@ -184,10 +178,10 @@ class ServedCampaign:
 
     def take(self, report: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
         """Count a report that was checked. The clock refuses late ones and does nothing else."""
-        after = self.counts(kept).with_report(report, int(time.time()))
-        if after is None:
-            return refusal(409, _NO_MORE), None
-        return reply({"counted": True}), after.encode()
+        now = self.counts(kept)
+        if now.closed or not now.counts.fold_each([report], now=int(time.time())).accepted:
+            return refusal(409, "This campaign takes no more reports."), None
+        return reply({"counted": True}), now.encode()
 
     def close(self, kept: bytes | None) -> tuple[Reply, bytes | None]:
         """Take no more reports; closed again, the same."""
@@ -199,17 +193,16 @@ class ServedCampaign:
         """Put the clusters of a closed campaign beside its counts, unless they are there."""
         now = self.counts(kept)
         clusters = now.clusters or made
-        answer = {"reports": now.counts.reports, **described_clusters(clusters)}
+        labels = np.frombuffer(Clusters.decode(clusters).labels, dtype=np.uint8)
+        sizes = np.bincount(labels).tolist()  # by label, how many items
+        answer = {"reports": now.counts.reports, "clusters": len(sizes), "sizes": sizes}
         return reply(answer), CampaignCounts(now.counts, True, clusters).encode()
 
-    def _warm(self) -> None:
-        """Compile what counts, before anybody waits for it."""
-        self.take(Report(self.campaign.id, 1, 0).encode(), None)
 
-
-def _campaign(name: str, path: Path) -> Campaign:
+def _campaign(section: Section) -> Campaign:
+    name = section.name
     try:
-        campaign = Campaign.decode(path.read_bytes())
+        campaign = Campaign.decode(section.file("campaign").read_bytes())
     except MessageError as error:
         raise ConfigError(f"{FILE}: {name}.campaign is no campaign: {error}.") from None
     if campaign.epsilon == NO_NOISE:
@@ -231,9 +224,10 @@ def _campaign(name: str, path: Path) -> Campaign:
     return campaign
 
 
-def _items(name: str, path: Path, campaign: Campaign) -> tuple[ItemId, ...]:
+def _items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
+    name = section.name
     try:
-        items = strict_json.parse(path.read_bytes())
+        items = strict_json.parse(section.file("items").read_bytes())
     except strict_json.Refused as error:
         raise ConfigError(f"{FILE}: {name}.items is not read: {error}.") from None
     known = isinstance(items, list) and all(type(item) in (int, str) for item in items)
@@ -248,19 +242,13 @@ def _items(name: str, path: Path, campaign: Campaign) -> tuple[ItemId, ...]:
 def _earlier(section: Section, campaign: Campaign) -> bytes | None:
     if "counts" not in section.values:
         return None
-    path = section.file("counts")
     try:
-        counts = Server.load(path)
+        counts = Server.load(section.file("counts"))
     except ModelFileError as error:
         raise ConfigError(f"{FILE}: {section.name}.counts is no checkpoint. {error}") from None
     if counts.campaign != campaign:
         raise ConfigError(f"{FILE}: {section.name}.counts are of another campaign.")
     return CampaignCounts(counts).encode()
-
-
-Ints = NDArray[np.int64]
-_OPEN, _CLOSED = b"o", b"c"
-_COUNT = np.dtype("<i8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,27 +277,22 @@ class CampaignCounts:
         numbers = b"".join(array.astype(_COUNT).tobytes() for array in arrays)
         return (_CLOSED if self.closed else _OPEN) + numbers + self.clusters
 
-    def with_report(self, report: bytes, now: int) -> Self | None:
-        """With one more report, which these counts become part of; None if it comes too late."""
-        if self.closed or not self.counts.fold_each([report], now=now).accepted:
-            return None
-        return self
-
     def clustered(self) -> bytes:
         """Clusters of the items as these counts have them: the same every time."""
-        campaign = self.counts.campaign
-        if campaign.senses:
-            found = score_clusters(item_counts(self.counts), resamples=1)
-        else:
-            found = pair_clusters(pair_counts(self.counts), resamples=1)
-        return publish(campaign, found).encode()
+        return publish(self.counts.campaign, cluster(self.counts)).encode()
 
     def told(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
         """For analysts. estimate: unbiased share of true yes among questions about an item; error:
         its standard deviation by the noise and by chance. None where nobody was asked.
         """
-        asked, ones = self._by_item()
-        truth = self.counts.campaign.truth / WHOLE
+        campaign = self.counts.campaign
+        if campaign.senses:
+            found = item_counts(self.counts)
+            asked, ones = found.asked, found.ones
+        else:
+            pairs = pair_counts(self.counts)
+            asked, ones = (_of_either(each, pairs.items) for each in (pairs.asked, pairs.ones))
+        truth = campaign.truth / WHOLE
         signal = 2 * truth - 1
         rows = []
         for item, total, yes in zip(items, asked.tolist(), ones.tolist(), strict=True):
@@ -319,22 +302,42 @@ class CampaignCounts:
             rows.append({"item": item, "asked": total, "estimate": estimate, "error": error})
         return {"reports": self.counts.reports, "closed": self.closed, "items": rows}
 
-    def _by_item(self) -> tuple[Ints, Ints]:
-        """(items,) each: asked, and answered 1; a pair counts for both of its items."""
-        if self.counts.campaign.senses:
-            counts = item_counts(self.counts)
-            return counts.asked, counts.ones
-        pairs = pair_counts(self.counts)
-        return _of_either(pairs.asked, pairs.items), _of_either(pairs.ones, pairs.items)
-
 
 def _of_either(pairs: Ints, items: int) -> Ints:
+    """(items,) from a number by pair: a pair counts for both of its items."""
     first, second = np.triu_indices(items, 1)
     both = np.bincount(first, pairs, items) + np.bincount(second, pairs, items)
     return both.astype(np.int64)
 
 
-def described_clusters(data: bytes) -> dict[str, Any]:
-    """How many clusters, and how many items are in each, by label."""
-    sizes = np.bincount(np.frombuffer(Clusters.decode(data).labels, dtype=np.uint8)).tolist()
-    return {"clusters": len(sizes), "sizes": sizes}
+def make_demo(folder: Path) -> str:
+    """Write a campaign about the generated films, its catalogue and the counts so far.
+
+    Twenty thousand people reported. They are copies of the generated people, who are too few for a
+    campaign that trusts nobody: each bit tells little. What they said is as noisy as what any
+    device says.
+    """
+    from tacit.designs.sketches.model import answer
+    from tacit.service.demo_data import population
+
+    people = population()
+    items = people.item_ids.tolist()
+    campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
+    ratings = people.matrix.tocsr()
+    liked = [
+        ratings.indices[start:end][ratings.data[start:end] >= _DEMO_LIKED]
+        for start, end in zip(ratings.indptr, ratings.indptr[1:], strict=False)
+    ]
+    drawn = np.random.default_rng(3).integers(0, len(liked), _DEMO_PEOPLE)
+    copies = [liked[one] for one in drawn]
+    starts = np.cumsum([0, *map(len, copies)])
+    counts = Server(campaign, keep_tickets=False)
+    counts.fold(answer(campaign, starts, np.concatenate(copies).astype(np.int64), secure()), now=0)
+    (folder / "taste.campaign").write_bytes(campaign.encode())
+    (folder / "taste.items.json").write_text(json.dumps(items))
+    counts.save(folder / "taste.counts")
+    return """[campaigns.taste]
+campaign = "taste.campaign"
+items = "taste.items.json"
+counts = "taste.counts"
+"""

@@ -57,7 +57,7 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     truth, items = campaign.truth / WHOLE, len(counts.asked)
     # Three tests that can be set off in the mean by chance, shared among all items.
     each = false_alarm / (3 * items)
-    often = binom.isf(each, server.reports, _asked_chance(campaign))
+    often = binom.isf(each, server.reports, campaign.asked_share)
     ones = binom.isf(each, np.maximum(counts.asked, 1), truth)
     most = int(binom.isf(false_alarm, campaign.questions, truth))
     beyond = binom.sf(most, campaign.questions, truth)
@@ -101,7 +101,7 @@ def manipulation(
     if not campaign.senses:
         raise ConfigError("This bound is for campaigns that sense sets.")
     truth = campaign.truth / WHOLE
-    asked = _asked_chance(campaign)
+    asked = campaign.asked_share
     honest = (1 - fakes) * people * asked
     threshold = norm.isf(false_alarm / (3 * campaign.items))
     # Beyond the mean by as much as chance could be, in both directions.
@@ -117,8 +117,3 @@ def manipulation(
         unnoticed=moved(min(fakes * people, fakes * people * asked + room)),
         gap=(2 * truth - 1) * campaign.rated / campaign.items,
     )
-
-
-def _asked_chance(campaign: Campaign) -> float:
-    """That an item lies in one of a ticket's sets."""
-    return campaign.questions * campaign.set_size / campaign.modulus
