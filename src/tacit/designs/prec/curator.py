@@ -40,9 +40,8 @@ class PRec(Running):
 
     randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
     is always the system's. number: of a run that is played again, below 2^64, else drawn; only
-    abstainers' votes follow from it. candidates: of the open round, in the order given. One run
-    exists once: it cannot be copied, a forked process is refused, and after `save` only the file
-    goes on.
+    abstainers' votes follow from it. candidates: of the open round. One run exists once: it cannot
+    be copied, a forked process is refused, and after `save` only the file goes on.
     """
 
     def __init__(

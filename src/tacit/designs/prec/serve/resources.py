@@ -24,36 +24,35 @@ Candidate = (
 )
 Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=1000)]
 Voter = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-_STRICT = ConfigDict(extra="forbid", strict=True)
 
 
-class Announcement(BaseModel):
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Announcement(_Strict):
     """Candidates of the next round, on which people vote until it is opened."""
 
-    model_config = _STRICT
     candidates: Candidates
 
 
-class Opening(BaseModel):
+class Opening(_Strict):
     """candidates: null for the announced ones, or else the next that came with the deployment.
     votes: of voters who vote elsewhere; a person's own vote goes first."""
 
-    model_config = _STRICT
     candidates: Candidates | None = None
     votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
 
 
-class Vote(BaseModel):
+class Vote(_Strict):
     """One of the announced candidates."""
 
-    model_config = _STRICT
     candidate: Candidate
 
 
-class Feedback(BaseModel):
+class Feedback(_Strict):
     """What is said of this round's recommendation, once."""
 
-    model_config = _STRICT
     liked: bool
 
 
