@@ -1,15 +1,11 @@
 """The readable engine: NumPy and SciPy on one machine, and the measure of all others.
 
-Layered path aggregation, readable: what every faster engine must equal to the last bit.
-
-Along a path agreements, weighted similarities and shares are gathered from its start to its end.
-Paths that end with the same edge are added one by one, in the order of their edges (first stage
-first); the sums of the last edges, times their shares, are added in the order of those edges.
-
-Predictions and lists from item neighbours, readable: what faster engines must equal.
-
-A sum over a person's rated items adds their terms one by one, in the order of the items. Scores are
-then compared as they are: equal ones are ranked by the smaller item number.
+Every faster engine must equal it to the last bit. Along a path agreements, weighted similarities
+and shares are gathered from its start to its end. Paths that end with the same edge are added one
+by one, in the order of their edges (first stage first); the sums of the last edges, times their
+shares, are added in the order of those edges. A sum over a person's rated items adds their terms
+one by one, in the order of the items. Scores are then compared as they are: equal ones are ranked
+by the smaller item number.
 """
 
 from __future__ import annotations
@@ -54,12 +50,39 @@ class LocalEngine:
         return item_item.neighbours(table, of, among, k, significance, counts, self.cells)
 
     def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
-        return paths(stages, starts, self.cells)
+        check(stages, starts)
+        last = stages[-1]
+        sums = np.zeros((2, len(starts), last.width))
+        sources = np.repeat(np.arange(len(last.offsets) - 1), np.diff(last.offsets))
+        height = max(1, self.cells // max(1, len(last.targets)))
+        for begin in range(0, len(starts), height):
+            part = starts[begin : begin + height].astype(np.int64)
+            rows = np.arange(len(part))
+            by_edge = np.zeros((len(part), len(last.targets)))
+            by_place = np.zeros((len(part), len(last.offsets) - 1))
+            zeros, ones = np.zeros(len(part)), np.ones(len(part))
+            _walk(Walks(rows, part, zeros, zeros, ones), stages, self.cells, by_edge, by_place)
+            ends = begin + rows[:, None], last.targets
+            np.add.at(sums[0], ends, by_edge * last.shares)
+            np.add.at(sums[1], ends, by_place[:, sources] * last.shares)
+        return sums[0], sums[1]
 
     def predictions(
         self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
     ) -> Floats:
-        return predictions(deviations, weights, similar, self.cells)
+        check_predictions(deviations, weights, similar)
+        weighted = sparse.csr_array(
+            (weights.data * deviations.data, deviations.indices, deviations.indptr),
+            deviations.shape,
+        )
+        towards, sizes = similar.T.tocsr(), abs(similar).T.tocsr()
+        answer: Floats = np.zeros(deviations.shape)
+        for rows in blocks(deviations.shape, self.cells):
+            totals = (weights[rows] @ sizes).toarray()
+            np.divide(
+                (weighted[rows] @ towards).toarray(), totals, out=answer[rows], where=totals > 0
+            )
+        return answer
 
     def top(
         self,
@@ -69,7 +92,22 @@ class LocalEngine:
         n: int,
         exclude: sparse.csr_array | None = None,
     ) -> tuple[Numbers, Floats]:
-        return top(histories, similar, n, exclude, self.cells)
+        exclude = histories if exclude is None else exclude
+        check_top(histories, similar, n, exclude)
+        items = np.full((histories.shape[0], n), -1, dtype=np.int32)
+        scores = np.zeros((histories.shape[0], n))
+        reaches = _pattern(similar)
+        for rows in blocks(histories.shape, self.cells):
+            values = (histories[rows] @ similar).toarray()
+            # A sum of zero is a candidate, an item that nothing leads to is none.
+            candidates = (_pattern(histories[rows]) @ reaches).toarray() > 0
+            candidates &= _pattern(exclude[rows]).toarray() == 0
+            order = np.argsort(np.where(candidates, -values, np.inf), axis=1, kind="stable")[:, :n]
+            kept = np.take_along_axis(candidates, order, axis=1)
+            width = order.shape[1]
+            items[rows, :width] = np.where(kept, order, -1)
+            scores[rows, :width] = np.where(kept, np.take_along_axis(values, order, axis=1), 0.0)
+        return items, scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +125,6 @@ class Walks:
 
     def part(self, entries: slice) -> Walks:
         return Walks(**{name: values[entries] for name, values in vars(self).items()})
-
-
-def paths(stages: Sequence[Stage], starts: Numbers, cells: int) -> tuple[Floats, Floats]:
-    """`Engine.paths`, with about `cells` paths, or sums of last edges, in memory at a time."""
-    check(stages, starts)
-    last = stages[-1]
-    sums = np.zeros((2, len(starts), last.width))
-    sources = np.repeat(np.arange(len(last.offsets) - 1), np.diff(last.offsets))
-    height = max(1, cells // max(1, len(last.targets)))
-    for begin in range(0, len(starts), height):
-        part = starts[begin : begin + height].astype(np.int64)
-        rows = np.arange(len(part))
-        by_edge = np.zeros((len(part), len(last.targets)))
-        by_place = np.zeros((len(part), len(last.offsets) - 1))
-        zeros, ones = np.zeros(len(part)), np.ones(len(part))
-        _walk(Walks(rows, part, zeros, zeros, ones), stages, cells, by_edge, by_place)
-        ends = begin + rows[:, None], last.targets
-        np.add.at(sums[0], ends, by_edge * last.shares)
-        np.add.at(sums[1], ends, by_place[:, sources] * last.shares)
-    return sums[0], sums[1]
 
 
 def check(stages: Sequence[Stage], starts: Numbers) -> None:
@@ -176,48 +194,6 @@ def _step(walks: Walks, stage: Stage, parent: NDArray[np.int64], edge: NDArray[n
         agreements,
         walks.certainties[parent] * stage.shares[edge],
     )
-
-
-def predictions(
-    deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array, cells: int
-) -> Floats:
-    """`Engine.predictions`, with dense blocks of at most `cells` beside the answer."""
-    check_predictions(deviations, weights, similar)
-    weighted = sparse.csr_array(
-        (weights.data * deviations.data, deviations.indices, deviations.indptr), deviations.shape
-    )
-    towards, sizes = similar.T.tocsr(), abs(similar).T.tocsr()
-    answer: Floats = np.zeros(deviations.shape)
-    for rows in blocks(deviations.shape, cells):
-        totals = (weights[rows] @ sizes).toarray()
-        np.divide((weighted[rows] @ towards).toarray(), totals, out=answer[rows], where=totals > 0)
-    return answer
-
-
-def top(
-    histories: sparse.csr_array,
-    similar: sparse.csr_array,
-    n: int,
-    exclude: sparse.csr_array | None,
-    cells: int,
-) -> tuple[Numbers, Floats]:
-    """`Engine.top`, with dense blocks of at most `cells`."""
-    exclude = histories if exclude is None else exclude
-    check_top(histories, similar, n, exclude)
-    items = np.full((histories.shape[0], n), -1, dtype=np.int32)
-    scores = np.zeros((histories.shape[0], n))
-    reaches = _pattern(similar)
-    for rows in blocks(histories.shape, cells):
-        values = (histories[rows] @ similar).toarray()
-        # A sum of zero is a candidate, an item that nothing leads to is none.
-        candidates = (_pattern(histories[rows]) @ reaches).toarray() > 0
-        candidates &= _pattern(exclude[rows]).toarray() == 0
-        order = np.argsort(np.where(candidates, -values, np.inf), axis=1, kind="stable")[:, :n]
-        kept = np.take_along_axis(candidates, order, axis=1)
-        width = order.shape[1]
-        items[rows, :width] = np.where(kept, order, -1)
-        scores[rows, :width] = np.where(kept, np.take_along_axis(values, order, axis=1), 0.0)
-    return items, scores
 
 
 def check_predictions(

@@ -1,10 +1,9 @@
-"""Layered path aggregation, compiled: equal to the last bit to `local.paths`.
+"""Layered path aggregation, compiled: equal to the last bit to `LocalEngine`.
 
 Paths are followed depth first up to the last stage, gathered in parts, and sorted by the place they
 reached: the last stage, nine tenths of the work at ten edges a place, is then one loop over a
 place's edges, which stay in the nearest cache.
-
-Predictions and lists from item neighbours, compiled: equal to the last bit to `local.predictions`.
+Predictions and lists from item neighbours are compiled, too.
 """
 
 from __future__ import annotations

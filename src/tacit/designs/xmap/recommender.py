@@ -19,6 +19,7 @@ from scipy import sparse
 from tacit.designs.xmap.extender import baseline, means_of_people
 from tacit.designs.xmap.generator import Profiles
 from tacit.engine.base import Engine, Neighbours, Numbers, Table
+from tacit.engine.item_item import empty
 
 Floats = NDArray[np.float64]
 
@@ -65,14 +66,7 @@ def most_similar(table: Table, *, k: int, significance: int, engine: Engine) -> 
     for again, with twice as many, until they have k or there are no more.
     """
     every = np.arange(table.values.shape[1], dtype=np.int32)
-    shape = (len(every), k)
-    found = Neighbours(
-        every,
-        np.full(shape, -1, dtype=np.int32),
-        np.zeros(shape),
-        np.zeros(shape, dtype=np.int32),
-        np.zeros(shape, dtype=np.int32),
-    )
+    found = empty(every, k)
     asked, width = every, min(2 * k, max(1, len(every)))
     while asked.size:
         wide = engine.neighbours(table, of=asked, among=every, k=width, significance=significance)
