@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field, fields, make_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from tacit.design import Command, Design, Run, model_class, option, options_of, usefulness
-from tacit.evaluation.lists import LEAST_SEEDS, Contender, ListRow, evaluate_lists
-from tacit.evaluation.page import write_result
 from tacit.evaluation.result import (
+    LEAST_SEEDS,
     OUT,
     REPORT,
     SEED,
@@ -25,6 +24,9 @@ from tacit.evaluation.result import (
     private_summary,
     promised,
 )
+
+if TYPE_CHECKING:
+    from tacit.evaluation.lists import ListRow
 
 
 def commands(design: Design) -> dict[str, Command]:
@@ -55,6 +57,9 @@ def _evaluate(design: Design) -> Command:
     kind = next(iter(design.models))
 
     def run(settings: Any, terminal: Run) -> Result:
+        from tacit.evaluation.lists import Contender, evaluate_lists
+        from tacit.evaluation.page import write_result
+
         given = _own(design, settings)
         contender = Contender(kind, given, given.get("epsilon"))
         ratings = terminal.read()

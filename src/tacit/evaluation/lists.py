@@ -31,7 +31,7 @@ from tacit.data.splits import Split, default_split, random_per_user
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation.metrics import mae, ranking_metrics, rmse
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import mean_interval
+from tacit.evaluation.result import LEAST_SEEDS, mean_interval
 from tacit.recommenders.base import Recommender
 from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
 from tacit.recommenders.files import model_kinds, model_reader
@@ -40,8 +40,6 @@ SHARE = 0.2
 MOST_PEOPLE = 1500
 LIST_LENGTH = 10
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
-LEAST_SEEDS = 6
-"""Seeds to ask for where an interval is to say much."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

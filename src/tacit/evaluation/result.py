@@ -32,6 +32,8 @@ SEED = "The same seed gives the same splits, people and draws."
 WORKERS = "Processes; 0 for all cores."
 REPORT = "Write one self-contained page here."
 """Help of the options that fits and experiments have."""
+LEAST_SEEDS = 6
+"""Seeds to ask for where an interval is to say much."""
 PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
 
 
