@@ -71,6 +71,16 @@ def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) ->
     return array
 
 
+def finite(
+    arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None
+) -> NDArray[np.float64]:
+    """The same of finite float64 numbers alone."""
+    found = shaped(arrays, name, *shape)
+    if found.dtype != np.float64 or not np.isfinite(found).all():
+        raise ValueError(f"'{name}' does not hold finite numbers alone")
+    return found
+
+
 Titles = Mapping[Any, str]
 """Item id to a name people know; only for showing."""
 

@@ -23,7 +23,7 @@ from tacit.designs.private.stars import StarModel
 from tacit.designs.private.top_items import TopItems
 from tacit.engine.profile_sums_compiled import Centre
 from tacit.recommenders.base import History, Recommendation, Recommendations
-from tacit.recommenders.files import shaped
+from tacit.recommenders.files import finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1
@@ -89,16 +89,16 @@ def stars_to_arrays(found: StarModel | None) -> dict[str, NDArray[Any]]:
 def stars_from(arrays: Arrays, targets: int, context: int) -> StarModel:
     """What `stars_to_arrays` wrote. context: of items in another domain, or 0. A file of before
     has means alone."""
-    mean, effects = float(_floats(arrays, "star_mean", 1)[0]), _floats(arrays, "star_effects", None)
+    mean, effects = float(finite(arrays, "star_mean", 1)[0]), finite(arrays, "star_effects", None)
     items = len(effects)
     if items not in (targets, targets + context):
         raise ValueError("'star_effects' does not fit the list of items")
     if "star_loadings" not in arrays:
         return StarModel(mean, effects, np.zeros((items, 0)), np.ones(items))
-    variances = _floats(arrays, "star_variances", items)
+    variances = finite(arrays, "star_variances", items)
     if (variances <= 0).any():
         raise ValueError("'star_variances' has numbers that are not above 0")
-    return StarModel(mean, effects, _floats(arrays, "star_loadings", items, None), variances)
+    return StarModel(mean, effects, finite(arrays, "star_loadings", items, None), variances)
 
 
 def from_file(
@@ -107,7 +107,7 @@ def from_file(
     """What was released, and the context items' features; ValueError where a part does not fit."""
     if header["version"] != VERSION:
         raise ValueError("it was written by another version of this design")
-    means, useful = _floats(arrays, "means", targets), Usefulness(**header["usefulness"])
+    means, useful = finite(arrays, "means", targets), Usefulness(**header["usefulness"])
     deviation, mode = float(header["deviation"]), header["mode"]
     if not math.isfinite(deviation):
         raise ValueError("the noise of its counts is not finite")
@@ -123,31 +123,24 @@ def from_file(
 
 def _top_items(arrays: Arrays, context: int, targets: int) -> TopItems:
     rows, columns = _places(arrays, "context", context), _places(arrays, "targets", targets)
-    return TopItems(rows, columns, _floats(arrays, "weights", len(rows), len(columns)))
+    return TopItems(rows, columns, finite(arrays, "weights", len(rows), len(columns)))
 
 
 def _tastes(arrays: Arrays, context: int, targets: int) -> tuple[Tastes, sparse.csr_array]:
-    mean = _floats(arrays, "mean", None)
-    directions = _floats(arrays, "directions", len(mean), None)
+    mean = finite(arrays, "mean", None)
+    directions = finite(arrays, "directions", len(mean), None)
     found = Tastes(
-        Centre(_floats(arrays, "damping", context), mean),
+        Centre(finite(arrays, "damping", context), mean),
         directions,
-        _floats(arrays, "items", targets, directions.shape[1]),
-        float(_floats(arrays, "deviation", 1)[0]),
+        finite(arrays, "items", targets, directions.shape[1]),
+        float(finite(arrays, "deviation", 1)[0]),
     )
     offsets = shaped(arrays, "feature_offsets", context + 1).astype(np.int64)
     columns = _places(arrays, "feature_columns", len(mean)).astype(np.int32)
-    values = _floats(arrays, "feature_values", len(columns))
+    values = finite(arrays, "feature_values", len(columns))
     if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
         raise ValueError("the features do not fit the list of items")
     return found, sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
-
-
-def _floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.float64 or not np.isfinite(found).all():
-        raise ValueError(f"'{name}' does not hold finite numbers alone")
-    return found
 
 
 def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.base import History
-from tacit.recommenders.files import shaped
+from tacit.recommenders.files import finite, shaped
 from tacit.recommenders.inputs import checked_history
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -219,18 +219,18 @@ def _bridge(
     engine: Engine,
 ) -> Bridge:
     """One bridge of `to_arrays`; ValueError where an array does not fit."""
-    means = _floats(arrays, "item_means", width)
+    means = finite(arrays, "item_means", width)
     size = len(targets)
     images = _numbers(arrays, f"{place}.images", size, width)
     items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
-    similarities = _floats(arrays, f"{place}.similarities", *items.shape)
+    similarities = finite(arrays, f"{place}.similarities", *items.shape)
     lists = None
     if f"{place}.companions" in arrays:
         companions = _numbers(arrays, f"{place}.companions", width, size, None)
         lists = RatedTogether(
             companions,
-            _floats(arrays, f"{place}.weights", *companions.shape),
-            _floats(arrays, f"{place}.popularity", size),
+            finite(arrays, f"{place}.weights", *companions.shape),
+            finite(arrays, f"{place}.popularity", size),
             width,
         )
     return Bridge(
@@ -244,13 +244,6 @@ def _bridge(
         engine=engine,
         lists=lists,
     )
-
-
-def _floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.float64 or not np.isfinite(found).all():
-        raise ValueError(f"'{name}' does not hold finite numbers alone")
-    return found
 
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
