@@ -83,6 +83,12 @@ def without_noise(variant: str) -> Guarantee:
     )
 
 
+def to_file(lists: Private) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What its header says, and its arrays."""
+    own, arrays = lists.parts()
+    return {"version": VERSION, "lists": own}, arrays
+
+
 def from_file(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ids: Any, domains: Catalogue
 ) -> Private:
