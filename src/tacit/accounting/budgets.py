@@ -20,6 +20,8 @@ from tacit.accounting.rounding import sum_above
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Basis, Guarantee
 
+_FURTHEST = 2.0**60
+
 
 class PrivacyFilter:
     """Spend first, release afterwards. Nothing is ever refunded, and the first refusal is final.
@@ -102,9 +104,6 @@ class PrivacyFilter:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise PrivacyError("A privacy filter is not copied or pickled: two would spend twice.")
-
-
-_FURTHEST = 2.0**60
 
 
 def smallest_noise(

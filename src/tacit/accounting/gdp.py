@@ -34,11 +34,6 @@ _LEAST = 1e-300
 _LARGEST_EXPONENT = 700.0
 
 
-def _discrete(event: events.DiscreteGaussianVector) -> Price:
-    """Of the continuous part, whose variance is smaller by that of the rounding."""
-    return _split(Fraction(event.noise_multiplier), Fraction(event.sigma))
-
-
 def _one_entry(event: events.DiscreteGaussian) -> Price:
     if event.steps is None:  # the grid is not known
         return math.inf
@@ -47,6 +42,7 @@ def _one_entry(event: events.DiscreteGaussian) -> Price:
 
 
 def _split(noise_multiplier: Fraction, sigma: Fraction) -> Price:
+    """Of the continuous part, whose variance is smaller by that of the rounding."""
     left = 1 - (ROUNDING / sigma) ** 2
     return 1 / (noise_multiplier**2 * left) if left > 0 else math.inf
 
@@ -58,7 +54,9 @@ def _tree(event: events.Tree) -> Price:
 SQUARES: Prices = {
     events.Gaussian: lambda event: 1 / Fraction(event.noise_multiplier) ** 2,
     events.DiscreteGaussian: _one_entry,
-    events.DiscreteGaussianVector: _discrete,
+    events.DiscreteGaussianVector: lambda event: _split(
+        Fraction(event.noise_multiplier), Fraction(event.sigma)
+    ),
     events.Tree: _tree,
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,

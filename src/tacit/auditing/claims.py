@@ -1,4 +1,4 @@
-"""What an audit says about a claim, and in which words."""
+"""The bench of claims: what a line says, the checks made of it, the verdict and its words."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from tacit.auditing.empirical import ALPHA
 from tacit.errors import ConfigError
 
+if TYPE_CHECKING:
+    from tacit.auditing.bugs import Bug
+
 Verdict = Literal["no violation found", "violation", "weak audit"]
 
 _LEAST_SHARE = 0.1
 _ROUNDING = 1e-9  # of the floats in which an exact loss is written down
+SAMPLES = 200_000
+LEAST_SAMPLES = 1_000
+FAILED = "none"  # the pair of a line that could not be made
 
 
 @dataclass(frozen=True)
@@ -104,13 +110,6 @@ def judge(epsilon: float, pairs: Sequence[Checked]) -> Verdict:
         return "weak audit"
     return "no violation found"
 
-
-if TYPE_CHECKING:
-    from tacit.auditing.bugs import Bug
-
-SAMPLES = 200_000
-LEAST_SAMPLES = 1_000
-FAILED = "none"  # the pair of a line that could not be made
 
 Check = Callable[[int, float], Checked]
 """(samples, alpha) -> what was found on one pair of neighbours."""

@@ -34,6 +34,9 @@ Counts = Callable[[str, int], bool]
 """(module, row) -> whether draws there are enumerated. Others, which must not matter to the result,
 fall on their first index."""
 
+_LIE = (1 << 53) - 1  # the word for which a randomised response lies, if it ever does
+_OTHER = -1
+
 
 @dataclass(frozen=True)
 class Way(Generic[T]):
@@ -159,9 +162,6 @@ def sampled(found: Sequence[Way[T]], count: int, source: Source) -> NDArray[np.i
 Law = Mapping[Hashable, Fraction]
 Program = Callable[[], Hashable]
 """One decision of the shipped code; called again it decides anew, in the same state."""
-
-_LIE = (1 << 53) - 1  # the word for which a randomised response lies, if it ever does
-_OTHER = -1
 
 
 class Words:

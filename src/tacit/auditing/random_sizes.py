@@ -18,16 +18,15 @@ from __future__ import annotations
 
 import math
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.auditing.claims import where
 from tacit.auditing.replays import Compared, Fit, Transcript, compared, recorded
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.mechanisms import samplers
@@ -37,6 +36,9 @@ Generator = np.random.Generator
 Case = Callable[[Generator], float]
 _ROUNDING = 1e-6
 _FAR = 1 << 44
+
+_NEAR = 1e-9
+_SCALES_AWAY = (0.0, 1.0, 5.0, 5.9, 6.1, 11.9, 12.1, 40.0, 1e4)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,7 @@ def examine(profile: Profile, *, seed: int, cases: int | None = None) -> Found:
         try:
             worst = max(worst, profile.case(generator))
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            failed = f"{type(error).__name__} in {PurePath(last.filename).name}, {last.lineno}"
+            failed = where(error)
         if failed or worst > 1 + _ROUNDING:
             break
     return Found(profile.artefact, drawn, worst, time.perf_counter() - began, seed, failed)
@@ -116,8 +117,6 @@ def _sum(first: Transcript, found: Compared) -> float:
     return float(sum(np.abs(step).sum() / asked.scale for asked, step in moved))
 
 
-_NEAR = 1e-9
-_SCALES_AWAY = (0.0, 1.0, 5.0, 5.9, 6.1, 11.9, 12.1, 40.0, 1e4)
 Measurement = Callable[[list[int]], list[int]]
 
 

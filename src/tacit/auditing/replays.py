@@ -29,6 +29,9 @@ Released = Mapping[str, NDArray[Any]]
 Fit = Callable[[Any], Released]
 """What a table, or any other input, has released."""
 
+_LEAST = 10
+_TRANSCRIPTS = 2  # of each of the two tables
+
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
@@ -103,8 +106,6 @@ def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
 
 
 Replay = tuple[Transcript, Compared]
-_LEAST = 10
-_TRANSCRIPTS = 2  # of each of the two tables
 
 
 def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:

@@ -38,6 +38,13 @@ from tacit.randomness import replay, simulation
 Sampler = Literal["discrete_laplace", "discrete_gaussian", "noisy_max"]
 _SAMPLERS: tuple[Sampler, ...] = ("discrete_laplace", "discrete_gaussian", "noisy_max")
 
+_SHIPPED: Mapping[Sampler, Callable[[NDArray[np.int64], float], NDArray[np.int64]]] = {
+    sampler: getattr(samplers, sampler) for sampler in _SAMPLERS
+}
+T = TypeVar("T")
+SEEDS = (0, 1, 2, 3, 4)
+_ROUNDING = 1e-6  # of the least squares, in steps of a noise that is a whole number
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -47,10 +54,6 @@ class Asked:
     values: NDArray[np.int64]
     scale: float
 
-
-_SHIPPED: Mapping[Sampler, Callable[[NDArray[np.int64], float], NDArray[np.int64]]] = {
-    sampler: getattr(samplers, sampler) for sampler in _SAMPLERS
-}
 
 Answer = Callable[[Asked], NDArray[np.int64]]
 
@@ -118,11 +121,6 @@ class Bulk:
         return asked.values + noise[used : used + count].reshape(asked.values.shape)
 
 
-T = TypeVar("T")
-
-SEEDS = (0, 1, 2, 3, 4)
-
-
 class Tape:
     """Replayed randomness that keeps a record of what was asked of it. It is a `Source`."""
 
@@ -187,8 +185,6 @@ def _inside(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[s
 
 Run = Callable[[NDArray[np.float64]], ArrayLike]
 """One release of one input, its noise from the samplers that can be tapped."""
-
-_ROUNDING = 1e-6  # of the least squares, in steps of a noise that is a whole number
 
 
 @dataclass(frozen=True)

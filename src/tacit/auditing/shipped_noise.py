@@ -32,6 +32,9 @@ _RARE, _THRESHOLDS = 1e-8, 300
 Numbers = Sequence[Any]
 """Of numbers, or of rows of numbers."""
 
+_JUST_BELOW = math.sqrt(6)  # as a float: squared it is a trifle less than 6, so 5 whole squares fit
+_COARSE = 2.0**-3  # a grid on which the exact sum over integers stays short
+
 
 def laplace_pair(
     name: str,
@@ -103,15 +106,14 @@ def gaussian_pair(
     changed = moved.scales[moved.steps != 0]
     finest = float(changed.min(initial=math.inf))
     fine = finest >= LEAST_STEPS
+    asked = (moved.steps.tolist(), moved.scales.tolist())
     return Pair(
         name,
         lambda data, _: call(data),
         first,
         second,
-        math.inf
-        if moved.bare
-        else discrete_epsilon_of(moved.steps.tolist(), moved.scales.tolist(), DELTA),
-        ({}, {}) if fine else _tails(moved),
+        math.inf if moved.bare else discrete_epsilon_of(*asked, DELTA),
+        ({}, {}) if fine else thinned(*tails(*asked)),
         feature=lambda releases: np.asarray(np.round(moved.noises(releases) @ weights, 9)),
         share=share,
         at_once=at_once,
@@ -119,11 +121,6 @@ def gaussian_pair(
         sigma_in_steps=finest,
         rule=Private() if moved.bare else Gauss(mu, DELTA),
     )
-
-
-def _tails(moved: Moves) -> tuple[Chances, Chances]:
-    """Of the noises weighted by their moves, at some of the values that samples reach."""
-    return thinned(*tails(moved.steps.tolist(), moved.scales.tolist()))
 
 
 def thinned(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[Chances, Chances]:
@@ -176,10 +173,6 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
     claim = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
     adjacent = "as far apart as the sensitivity"
     return Subject("gaussian", "number", adjacent, claim.epsilon(DELTA), pairs, delta=DELTA)
-
-
-_JUST_BELOW = math.sqrt(6)  # as a float: squared it is a trifle less than 6, so 5 whole squares fit
-_COARSE = 2.0**-3  # a grid on which the exact sum over integers stays short
 
 
 def gram_release(noise_multiplier: float = 1.0) -> Subject:

@@ -35,6 +35,10 @@ from tacit.randomness import Source
 
 _UNIT = 1 << 40  # cosines and their changes are compared in integers of 2**-40
 _FAR = 1 << 14  # changes counted at most; beyond, an output is about equally unlikely
+_MOST_DELTA = 0.5  # the proof needs ln(2 / delta) >= 1
+_LEAST_SHARE = 2.0**-14  # between two rungs; below, the ladder has hundreds of thousands
+_MOST_SHARE = 2.0**10  # rungs may lie closer than they have to; no product of them overflows
+_NEAREST = 2  # units by which one person moves a cosine at least, as it is bounded here
 
 
 @dataclass(frozen=True)
@@ -116,12 +120,6 @@ def cosine(pair: NDArray[np.int64]) -> float:
     one, other = pair.astype(np.float64)
     lengths = math.sqrt(one @ one) * math.sqrt(other @ other)
     return float(one @ other) / lengths if lengths > 0 else 0.0
-
-
-_MOST_DELTA = 0.5  # the proof needs ln(2 / delta) >= 1
-_LEAST_SHARE = 2.0**-14  # between two rungs; below, the ladder has hundreds of thousands
-_MOST_SHARE = 2.0**10  # rungs may lie closer than they have to; no product of them overflows
-_NEAREST = 2  # units by which one person moves a cosine at least, as it is bounded here
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from tacit.errors import ConfigError, DataError
 
 SMALLEST_EPSILON = 1e-9
 """Below it, rounding a chance to a multiple of 2**-53 would no longer be negligible."""
+MOST_STEPS = 1 << 52  # so that every grid point is an exact float
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -58,9 +59,6 @@ def check_whole(name: str, value: int, *, least: int, most: int | None = None) -
     ):
         top = "" if most is None else f" and at most {most}"
         raise ConfigError(f"{name} is a whole number, at least {least}{top}; got {value!r}.")
-
-
-MOST_STEPS = 1 << 52  # so that every grid point is an exact float
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ import numpy as np
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 
+LARGEST_BLOCK = 256
+_GROWTH = 4
+
 
 class Running:
     """Stays in the process that started it, and cannot be copied, pickled or saved.
@@ -41,10 +44,6 @@ class Running:
             f"A {type(self).__name__} cannot be copied or saved: two of them would release more "
             "than was charged."
         )
-
-
-LARGEST_BLOCK = 256
-_GROWTH = 4
 
 
 class LaplaceAhead(Running):

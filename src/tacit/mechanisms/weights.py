@@ -26,6 +26,8 @@ _BITS = 128
 _DECIMAL = Context(prec=60)
 _WIDE = Context(prec=200)
 _BEYOND = 100  # e**-100 is far below every grid used here
+_LARGEST = np.uint64((1 << 64) - 1)
+_SHIFT = 128
 
 
 def exp_minus_above(exponent: Fraction) -> Fraction:
@@ -44,10 +46,6 @@ def truth_below(epsilon: float, categories: int, bits: int) -> int:
     """
     lie = (categories - 1) * exp_minus_above(Fraction(epsilon))
     return int((1 << bits) / (1 + lie))
-
-
-_LARGEST = np.uint64((1 << 64) - 1)
-_SHIFT = 128
 
 
 @lru_cache(maxsize=32)

@@ -26,6 +26,12 @@ from tacit.views import table
 Unit = Literal["user", "rating", "attribute value", "vote history", "reward", "visit"]
 Change = Literal["add or remove", "replace"]
 
+PANEL = "panel"
+PERMUTED = "permuted labels"
+LEAST_PEOPLE, LEAST_OF_RAREST = 2000, 500
+SMALL = 0.15
+"""A distance from 0.5 below which so few people could not tell it from none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
@@ -224,13 +230,6 @@ class Guarantee:
 def refuted_first(cards: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
     """The same cards, those of refuted claims before all others."""
     return tuple(sorted(cards, key=lambda card: card.basis is not Basis.REFUTED))
-
-
-PANEL = "panel"
-PERMUTED = "permuted labels"
-LEAST_PEOPLE, LEAST_OF_RAREST = 2000, 500
-SMALL = 0.15
-"""A distance from 0.5 below which so few people could not tell it from none."""
 
 
 def worst(measurements: Iterable[Measurement]) -> Measurement | None:

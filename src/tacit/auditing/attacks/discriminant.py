@@ -44,6 +44,10 @@ from tacit.auditing.attacks.base import (
 )
 from tacit.engine.ridge import alternating_ridge, fitted, solve
 
+FOLDS = 5
+SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
+"""Tried strengths of the pull to 0, in effective ratings."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
@@ -122,11 +126,6 @@ class LinearDiscriminant:
             seed=self.seed,
         )
         return profiles, estimate_variances(residuals[np.sort(aside)], profiles)
-
-
-FOLDS = 5
-SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
-"""Tried strengths of the pull to 0, in effective ratings."""
 
 
 def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Floats:

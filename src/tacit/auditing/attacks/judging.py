@@ -23,6 +23,11 @@ from scipy.stats import norm, rankdata, t
 from tacit.auditing.attacks.base import AttributeAttack, Floats, Ints, Labels
 from tacit.errors import ConfigError, DataError, NotFittedError
 
+DRAWS = 200
+CONFIDENCE = 0.95
+ENOUGH_FOLDS = 5
+MOST = 0.5
+
 
 def auc(labels: Labels, scores: Floats) -> float:
     """Chance that a random 1 scores above a random 0, a tie counting half.
@@ -63,11 +68,6 @@ def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
 
 
 Key = TypeVar("Key", bound=Hashable)
-
-DRAWS = 200
-CONFIDENCE = 0.95
-ENOUGH_FOLDS = 5
-MOST = 0.5
 
 
 @dataclass(frozen=True)

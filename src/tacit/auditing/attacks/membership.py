@@ -31,6 +31,9 @@ from tacit.recommenders.base import History, Recommender
 Known = Mapping[Any, float]
 """The target's ratings: item id to stars."""
 
+_SURE = 0.5  # share of the targets who are guessed about: those of the highest and lowest scores
+FITS, FEW_FITS = 10, 2
+
 
 @dataclass(frozen=True)
 class FromLists:
@@ -126,8 +129,6 @@ def least_epsilon(
     return float(optimize.brentq(lambda epsilon: chance(epsilon) - level, 0.0, 50.0))
 
 
-_SURE = 0.5  # share of the targets who are guessed about: those of the highest and lowest scores
-FITS, FEW_FITS = 10, 2
 Scored = tuple[Labels, Mapping[str, Floats]]
 """Who was in, and each attack's scores of the targets."""
 Verdict = Literal["violation", "no violation found", "weak audit", "no claim"]

@@ -7,6 +7,7 @@ without arguments and gives a new `Attacker`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Self
 
@@ -37,12 +38,8 @@ ATTACKS: Mapping[str, Callable[[], AttributeAttack]] = MappingProxyType(
 """The straight lines: they read released stars and nothing else."""
 
 
-def _on_ratings(make: Callable[[], AttributeAttack]) -> Callable[[], Attacker]:
-    return lambda: OnRatings(make)
-
-
 SHIPPED: Mapping[str, Callable[[], Attacker]] = MappingProxyType(
-    {name: _on_ratings(make) for name, make in ATTACKS.items()}
+    {name: partial(OnRatings, make) for name, make in ATTACKS.items()}
     | {
         "logistic-svd": logistic_svd,
         "boosting-meta": boosting_meta,

@@ -46,6 +46,8 @@ Canaries = list[Ints]
 FEW = 4
 REFERENCES = 4
 
+TARGETS, OTHERS = 20, 0.1
+
 
 def one_run(
     model: Adapted,
@@ -158,9 +160,6 @@ def _favour(answers: Answers, history: Mapping[Any, float], items: int) -> Float
     places[listed] = np.arange(len(listed))
     gained: Floats = -np.log1p(places)
     return gained
-
-
-TARGETS, OTHERS = 20, 0.1
 
 
 def reconstruction(
