@@ -22,11 +22,13 @@ def page() -> str:
     """Its text."""
     lines = ["# Reproduce the papers", "", HEAD, ""]
     for paper in dict.fromkeys(row["paper"] for row in index()):
-        lines += [f"## {paper}", "", "| item | status | command | reason |", "|---|---|---|---|"]
+        lines += [f"## {paper}", "", "| item | status | command | reason | the paper's figures |"]
+        lines += ["|---|---|---|---|---|"]
         for row in index():
             if row["paper"] == paper:
                 command = f"`{row['command']}`" if row["command"] else "–"
-                lines.append(f"| {row['item']} | {row['status']} | {command} | {row['reason']} |")
+                cells = (row["item"], row["status"], command, row["reason"], row["printed"] or "–")
+                lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 

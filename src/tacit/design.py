@@ -95,12 +95,14 @@ class Printed:
 
     status: exact, bound, measured, refuted, "not reproduced" or "no figure". command: what makes
     our figure, FOLDER being where data lie; "" for none. reason: what is compared, or why not.
+    printed: the figures of the paper, where it has any.
     """
 
     item: str
     status: str
     command: str
     reason: str
+    printed: str = ""
 
 
 @dataclass(frozen=True, eq=False)

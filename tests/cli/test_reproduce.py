@@ -10,6 +10,7 @@ import pytest
 from papers_page import page
 
 from tacit.cli import app as cli
+from tacit.cli import demo
 from tacit.cli.demo import QUICK, index
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ def test_rows_have_the_names_of_the_machine_output(capsys):
     code, out, _ = run(capsys, "reproduce", "--list", "--json")
     rows = json.loads(out)["rows"]
     assert code == 0
-    assert set(rows[0]) == {"paper", "item", "status", "command", "reason"}
+    assert set(rows[0]) == {"paper", "item", "status", "command", "reason", "printed"}
     assert {row["paper"] for row in rows} == {
         "standard-scheme", "xmap", "sketches", "prec", "pdap",
     }  # fmt: skip
@@ -74,3 +75,19 @@ def test_the_quick_ones_run(capsys):
     """All of them, one after the other."""
     assert QUICK
     assert run(capsys, "reproduce", "--all", "--quick")[0] == 0
+
+
+def test_two_domains_are_made_where_there_are_none(capsys, monkeypatch, tmp_path, ml_latest_small):
+    """A command on two.csv runs on a file made of MovieLens, after the paper's figures."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TACIT_DATA", str(ml_latest_small.parent))
+    seen = []
+    monkeypatch.setattr(
+        cli, "main", lambda words: seen.append((words, Path(words[2]).read_text()[:40])) or 0
+    )
+    demo.reproduce("xmap", "Figure: MAE by overlap", False, False, False, None, False)
+    ((words, head),) = seen
+    assert words[:2] == ["evaluate", "xmap"]
+    assert head.startswith("user_id,item_id,rating")
+    assert "The paper: MAE from overlap .2 to .8" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ import os
 import shlex
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -117,6 +118,8 @@ def reproduce(
     commands = [row["command"] for row in rows if row["command"]]
     if item is not None and not commands:
         raise ConfigError(f"{item} cannot be made here: {rows[0]['reason']}.")
+    if item is not None and rows[0]["printed"]:
+        typer.echo(f"The paper: {rows[0]['printed']}.", err=True)
     for command in dict.fromkeys(commands):
         if everything and quick and shlex.split(command)[1] not in QUICK:
             continue
@@ -138,14 +141,25 @@ def index() -> list[dict[str, str]]:
 
 def _run(command: str, folder: Path | None) -> None:
     from tacit.cli.app import main
+    from tacit.data import load, split_by_genre, write_items, write_ratings
 
     data = str(folder or os.environ.get("TACIT_DATA", ""))
     if "FOLDER" in command and not data:
         raise ConfigError("This needs MovieLens: name its folder with --folder, or set TACIT_DATA.")
     if "two.csv" in command and not Path("two.csv").exists():
-        raise ConfigError(
-            "This needs two.csv here: tacit data domains FOLDER/ml-latest-small -o two.csv"
-        )
+        if not data:
+            raise ConfigError(
+                "This needs two.csv, of two domains: name the folder of ml-latest-small with "
+                "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
+            )
+        with TemporaryDirectory() as made:
+            two = Path(made) / "domains.csv"
+            typer.echo("$ tacit data domains FOLDER/ml-latest-small -o two.csv", err=True)
+            ratings = split_by_genre(load(Path(data) / "ml-latest-small"))
+            write_ratings(ratings, two)
+            write_items(ratings, two.with_name("domains-items.csv"))
+            _run(command.replace("two.csv", shlex.quote(str(two))), folder)
+        return
     typer.echo(f"$ {command}", err=True)
     code = main(shlex.split(command.replace("FOLDER", data))[1:])
     if code:

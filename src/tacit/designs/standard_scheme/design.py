@@ -62,7 +62,8 @@ PRINTED = (
             "none --release selection --release scheme --release scheme+rounding --release "
             "scheme+selection --folds 10 --json"
         ),
-        ("the table is missing from the text; its claims in words are compared, on MovieLens 100K"),
+        "the table is missing from the text; its claims in words are compared, on MovieLens 100K",
+        "in words: AUC of four attackers about .5 with scheme+selection; RMSE at most 1.5 % higher",
     ),
     Printed(
         "Curve of alpha",

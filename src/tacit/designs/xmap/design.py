@@ -46,9 +46,11 @@ def useful(model: Any) -> str:
 _REFUTED, _NOT_MADE = ("refuted", "tacit audit xmap"), ("not reproduced", "")
 
 
-def _measured(item: str, options: str, reason: str = "other data than the paper's") -> Printed:
+def _measured(
+    item: str, options: str, printed: str, reason: str = "other data than the paper's"
+) -> Printed:
     command = "tacit evaluate xmap two.csv --domain-column domain --source D1 --target D2"
-    return Printed(item, "measured", f"{command} {options}", reason)
+    return Printed(item, "measured", f"{command} {options}", reason, printed)
 
 
 PRINTED = (
@@ -62,27 +64,50 @@ PRINTED = (
     _measured(
         "Figure: MAE by k",
         "--k 10,50,100 --seeds 5",
+        "MAE at k = 10, 50, 100, book to movie: X-Map-ib .674, .670, .662; X-Map-ub .494, .500, "
+        ".503; NX-Map-ib .632 at each; NX-Map-ub .486, .483, .484; item average .693; movie to "
+        "book: X-Map-ib .701, .689, .675; X-Map-ub .682, .672, .651; NX-Map-ib .565, .570, .573; "
+        "NX-Map-ub .541, .546, .550; item average about .705",
         "the paper's Amazon data are not public in that form; on MovieLens the "
         "published private variant errs MORE than item averages",
     ),
-    _measured("Figure: MAE by overlap", "--overlap 0.2,0.5,0.8 --seeds 5"),
-    _measured("Figure: MAE by profile size", "--profile-size 0,3,6 --seeds 5"),
+    _measured(
+        "Figure: MAE by overlap",
+        "--overlap 0.2,0.5,0.8 --seeds 5",
+        "MAE from overlap .2 to .8, book to movie: X-Map-ib .690 to .671, X-Map-ub .688 to .575, "
+        "NX-Map-ib .596 to .584, NX-Map-ub .657 to .538, item average .699 to .691",
+    ),
+    _measured(
+        "Figure: MAE by profile size",
+        "--profile-size 0,3,6 --seeds 5",
+        "MAE from 0 to 6 items, book to movie: X-Map-ib .669 to .653, X-Map-ub .665 to .651, "
+        "NX-Map-ib .574 to .435, NX-Map-ub .641 to .614; the NX-Map-ib curve is printed twice",
+    ),
     Printed(
         "Figure: temporal alpha",
         *_NOT_MADE,
         "the printed effect is below 0.0002 stars, smaller than the noise of any test",
+        "MAE without and with the best alpha, movie to book: X-Map-ib .71083, .71071",
     ),
     _measured(
         "Figure: privacy surface",
         "--surface 0.3,0.8 --seeds 2",
+        "MAE over epsilons up to .8: X-Map-ib .70 to .645 movie to book, .667 to .654 book to "
+        "movie; X-Map-ub .556 to .532 and within .51 to .53",
         "other data than the paper's; no epsilon of these holds for a person",
     ),
     Printed(
         "Similarities found",
         *_NOT_MADE,
         "counts pairs of the Amazon data, which are not public in that form",
+        "0.35 million pairs by adjusted cosine, 4.53 million by X-Sim",
     ),
-    Printed("Scalability with machines", *_NOT_MADE, "needs a cluster of 20 machines"),
+    Printed(
+        "Scalability with machines",
+        *_NOT_MADE,
+        "needs a cluster of 20 machines",
+        "speed with 20 machines over 5: X-Map 3.66, MLlib ALS 2.70",
+    ),
     Printed(
         "Table: one domain beside ALS",
         *_NOT_MADE,
