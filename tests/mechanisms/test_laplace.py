@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError
 from tacit.mechanisms.laplace import LaplaceRelease, discrete_laplace
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import secure

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.weights import draw_rows

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.threshold import ThresholdGate

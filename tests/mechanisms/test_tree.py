@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tacit.accounting.pure import PureAccountant
+from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.tree import TreeCounter

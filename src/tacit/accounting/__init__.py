@@ -1,6 +1,6 @@
 """Events in, (epsilon, delta) out. Standard library only, but for the optional extra."""
 
-from tacit.accounting.base import Accountant
+from tacit.accounting.base import Accountant, BasicAccountant, PureAccountant
 from tacit.accounting.budgets import PrivacyFilter, smallest_noise, total
 from tacit.accounting.events import (
     Composed,
@@ -22,7 +22,6 @@ from tacit.accounting.events import (
     repeat,
 )
 from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.pure import BasicAccountant, PureAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 
 __all__ = [

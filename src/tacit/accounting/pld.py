@@ -18,9 +18,12 @@ import math
 from typing import Any
 
 from tacit.accounting import events
+from tacit.accounting.base import PRICES as PURE_PRICES
 from tacit.accounting.base import (
     Accountant,
+    BasicAccountant,
     Prices,
+    PureAccountant,
     check_delta,
     check_epsilon,
     no_price,
@@ -28,8 +31,6 @@ from tacit.accounting.base import (
 )
 from tacit.accounting.events import Event
 from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.pure import PRICES as PURE_PRICES
-from tacit.accounting.pure import BasicAccountant, PureAccountant
 from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from tacit.accounting import events
+from tacit.accounting.base import PRICES as PURE_PRICES
 from tacit.accounting.base import (
     Accountant,
     Price,
@@ -25,7 +26,6 @@ from tacit.accounting.base import (
     summed,
 )
 from tacit.accounting.events import Event
-from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.rounding import MARGIN, above, float_above
 
 _STEPS = 120

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 
+from tacit.accounting.base import PureAccountant
 from tacit.accounting.events import RandomizedResponse
-from tacit.accounting.pure import PureAccountant
 from tacit.designs.sketches.messages import (
     MICRO,
     NO_NOISE,
