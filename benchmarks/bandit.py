@@ -227,7 +227,7 @@ def world(name: str, seed: int, events: int) -> Any:
     """Videos, contexts and who would click on what."""
     import numpy as np
 
-    from tacit.data import synthetic_rewards as rewards
+    from tacit.data import clicks as rewards
 
     features, lipschitz = TASKS[name]
     clicks = rewards.generate(

@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit import Private
 from tacit.data import generate, read_movielens
-from tacit.data.genres import split_by_genre
+from tacit.data.domains import split_by_genre
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_domains import films
 from tacit.designs.private.guarantees import plan

@@ -13,6 +13,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 
 import tacit
+from tacit import data as tacit_data
 from tacit import errors
 from tacit.cli.app import EXIT_CODES
 
@@ -90,10 +91,17 @@ def test_lock_holds_no_address():
     assert not re.search(r"://|--(extra-)?index-url|--find-links|@ file", LOCK)
 
 
-def test_every_public_name_has_one_home():
-    """`tacit.__all__` is what the table of lazy names says, no more and no less."""
-    homes = [name for names in tacit._HOMES.values() for name in names]
-    assert sorted([*homes, "__version__"]) == sorted(tacit.__all__)
+@pytest.mark.parametrize("package", [tacit, tacit_data])
+def test_every_public_name_has_one_home(package):
+    """What type checkers read and the table of lazy names agree, and no name has two homes."""
+    tree = ast.parse(Path(package.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    checked = sorted((node.module, alias.asname) for node in imports for alias in node.names)
+    homes = [(home, name) for home, names in package._HOMES.items() for name in names]
+    prefix = "" if package is tacit else "tacit.data."
+    assert sorted((prefix + home, name) for home, name in homes) == checked
+    assert len({name for _, name in homes}) == len(homes)
 
 
 def test_every_exit_code_is_documented():

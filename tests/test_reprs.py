@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from tacit import Ratings, generate
-from tacit.data.contexts import Log, contexts_of
+from tacit.data.clicks import Log, contexts_of
 from tacit.data.votes import VoteRound
 from tacit.designs.private import Private
 from tacit.designs.xmap import XMap

@@ -163,9 +163,9 @@ def form(value: Any, *, exact: bool) -> Any:
 
 def interface() -> dict[str, Any]:
     """Paths, methods, statuses and schemas of the demo service, without sentences."""
-    from tacit.service.app import create_app
     from tacit.service.demo import make_demo
     from tacit.service.deployment import Service
+    from tacit.service.serving import create_app
     from tacit.service.settings import Settings
 
     with tempfile.TemporaryDirectory() as name:

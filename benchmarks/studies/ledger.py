@@ -32,13 +32,13 @@ import ledger_faults as faults
 from ledger_checkpoints import PROBES, Place, checkpoints_every
 from ledger_crowds import crowd
 from ledger_kills import kill_server, kill_spenders
+from ledger_suite import LedgerConformance
 from postgres_server import Server, programs, server
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
 from tacit.ledger.history import Budget, LogState
 from tacit.ledger.spending import Spending
-from tacit.testing.ledgers import LedgerConformance
 
 Opened = Callable[[], Ledger]
 Rows = list[dict[str, Any]]
@@ -358,8 +358,9 @@ def _failed(bench: Bench, test: str) -> str:
             self.path = bench.folder / f"{bench.made}.db"
 
         def fresh(self) -> Ledger:
+            from ledger_requests import KEY
+
             from tacit.ledger import anchor_of
-            from tacit.testing.ledger_requests import KEY
 
             return open_ledger(self.path, operator=anchor_of(KEY))
 

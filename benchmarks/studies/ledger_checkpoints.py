@@ -14,6 +14,7 @@ from typing import Any
 
 import ledger_faults as faults
 from ledger_faults import Fault
+from ledger_requests import FILMS, ask, count
 from sqlalchemy import text
 
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpoints, open_ledger
@@ -21,7 +22,6 @@ from tacit.ledger import replaying as replaying_
 from tacit.ledger.chain import body_of, link
 from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.opening import found_at
-from tacit.testing.ledger_requests import FILMS, ask, count
 
 TOM = Holder.subject("shop", "tom")
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ledger_faults import Fault
+from ledger_requests import FILMS, ask, fork
 from postgres_server import Server
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Ledger
-from tacit.testing.ledger_requests import FILMS, ask, fork
 
 _ANSWER = 16
 """Bytes of an answer."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from ledger_requests import FILMS, ask, count
 from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
@@ -26,7 +27,6 @@ from tacit.ledger.history import LogState
 from tacit.ledger.replaying import follow, replay
 from tacit.ledger.sqlite import engine
 from tacit.ledger.store import reading
-from tacit.testing.ledger_requests import FILMS, ask, count
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""

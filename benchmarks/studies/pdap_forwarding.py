@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
-from tacit.data.synthetic_rewards import generate
+from tacit.data.clicks import generate
 from tacit.designs.pdap.experiment.policies import Made, World
 from tacit.designs.pdap.experiment.simulation import Row, Run
 from tacit.designs.pdap.forwarding import Agreement, Forwarder

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import randomness
-from tacit.data.synthetic_rewards import Clicks, generate
+from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.network import Lie, Network

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import randomness
-from tacit.data.synthetic_rewards import Clicks, generate
+from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.policies.base import answer_range
 from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates
 from tacit.designs.pdap.policies.joint.learner import Joint

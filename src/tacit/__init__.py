@@ -9,62 +9,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.auditing.attacks.any_model import attack
-    from tacit.data import Ratings, RatingScale, generate, load, ratings_from, read_ratings
-    from tacit.designs.pdap.model import PDap
-    from tacit.designs.prec import PRec, PRecSettings
-    from tacit.designs.private import Private
-    from tacit.designs.sketches.model import Sketches
-    from tacit.designs.standard_scheme import StandardScheme
-    from tacit.designs.xmap import XMap
-    from tacit.errors import (
-        ConfigError,
-        DataError,
-        DownloadError,
-        MissingExtra,
-        ModelFileError,
-        NotFittedError,
-        OutputError,
-        PrivacyError,
-        TacitError,
-    )
-    from tacit.randomness import secure
-    from tacit.recommenders import load_model
-    from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
+    from tacit.auditing.attacks.any_model import attack as attack
+    from tacit.data import Ratings as Ratings
+    from tacit.data import RatingScale as RatingScale
+    from tacit.data import generate as generate
+    from tacit.data import load as load
+    from tacit.data import ratings_from as ratings_from
+    from tacit.data import read_ratings as read_ratings
+    from tacit.designs.pdap.model import PDap as PDap
+    from tacit.designs.prec import PRec as PRec
+    from tacit.designs.prec import PRecSettings as PRecSettings
+    from tacit.designs.private import Private as Private
+    from tacit.designs.sketches.model import Sketches as Sketches
+    from tacit.designs.standard_scheme import StandardScheme as StandardScheme
+    from tacit.designs.xmap import XMap as XMap
+    from tacit.errors import ConfigError as ConfigError
+    from tacit.errors import DataError as DataError
+    from tacit.errors import DownloadError as DownloadError
+    from tacit.errors import MissingExtra as MissingExtra
+    from tacit.errors import ModelFileError as ModelFileError
+    from tacit.errors import NotFittedError as NotFittedError
+    from tacit.errors import OutputError as OutputError
+    from tacit.errors import PrivacyError as PrivacyError
+    from tacit.errors import TacitError as TacitError
+    from tacit.randomness import secure as secure
+    from tacit.recommenders import load_model as load_model
+    from tacit.recommenders.baselines import ItemMean as ItemMean
+    from tacit.recommenders.baselines import MatrixFactorization as MatrixFactorization
+    from tacit.recommenders.baselines import Popularity as Popularity
 
     __version__: str
-
-__all__ = [
-    "ConfigError",
-    "DataError",
-    "DownloadError",
-    "ItemMean",
-    "MatrixFactorization",
-    "MissingExtra",
-    "ModelFileError",
-    "NotFittedError",
-    "OutputError",
-    "PDap",
-    "PRec",
-    "PRecSettings",
-    "Popularity",
-    "PrivacyError",
-    "Private",
-    "RatingScale",
-    "Ratings",
-    "Sketches",
-    "StandardScheme",
-    "TacitError",
-    "XMap",
-    "__version__",
-    "attack",
-    "generate",
-    "load",
-    "load_model",
-    "ratings_from",
-    "read_ratings",
-    "secure",
-]
 
 _HOMES = {
     "tacit.auditing.attacks.any_model": ("attack",),
@@ -90,6 +64,9 @@ _HOMES = {
     "tacit.designs.standard_scheme": ("StandardScheme",),
     "tacit.designs.xmap": ("XMap",),
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_HOME["__version__"] = "importlib.metadata"
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -97,12 +74,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("tacit-rec")
-    for module, names in _HOMES.items():
-        if name in names:
-            value = getattr(import_module(module), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'tacit' has no attribute '{name}'")
+    if name not in _HOME:
+        raise AttributeError(f"module 'tacit' has no attribute '{name}'")
+    globals()[name] = value = getattr(import_module(_HOME[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

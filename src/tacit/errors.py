@@ -6,6 +6,8 @@ input, nor another person's id, count or remaining budget.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TacitError(Exception):
     """Base of every error tacit raises on purpose; the command line prints it without traceback."""
@@ -35,34 +37,21 @@ class DataError(TacitError):
         expected: str | None = None,
         fix: str | None = None,
     ) -> None:
-        self.what = what
-        self.path = path
-        self.row = row
-        self.column = column
-        self.found = found
-        self.expected = expected
-        self.fix = fix
-        super().__init__(self._sentence())
+        self.what, self.path, self.row, self.column = what, path, row, column
+        self.found, self.expected, self.fix = found, expected, fix
+        named = {"": path, "row ": row, "column ": None if column is None else f"'{column}'"}
+        where = ", ".join(f"{name}{place}" for name, place in named.items() if place is not None)
+        sentence = f"{where}: {what}" if where else what
+        if found is not None:
+            sentence += f"; found {_shorten(found)}"
+        if expected is not None:
+            sentence += f"; expected {expected}"
+        super().__init__(f"{sentence}." if fix is None else f"{sentence}. {fix}")
 
-    def _sentence(self) -> str:
-        where = ", ".join(
-            part
-            for part in (
-                f"{self.path}" if self.path is not None else "",
-                f"row {self.row}" if self.row is not None else "",
-                f"column '{self.column}'" if self.column is not None else "",
-            )
-            if part
-        )
-        sentence = f"{where}: {self.what}" if where else self.what
-        if self.found is not None:
-            sentence += f"; found {_shorten(self.found)}"
-        if self.expected is not None:
-            sentence += f"; expected {self.expected}"
-        sentence += "."
-        if self.fix is not None:
-            sentence += f" {self.fix}"
-        return sentence
+    def placed(self, **place: Any) -> DataError:
+        """The same complaint about another place: path, row or column."""
+        names = ("path", "row", "column", "found", "expected", "fix")
+        return DataError(self.what, **{name: getattr(self, name) for name in names} | place)
 
 
 class OutputError(TacitError):

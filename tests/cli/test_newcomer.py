@@ -68,7 +68,7 @@ def test_what_was_given_makes_the_claim_unconditional(run: Any, tmp_path: Path) 
 def test_a_model_file_is_served_without_settings(run: Any, tmp_path: Path) -> None:
     """Its folder is made beside it, with a key that is shown once."""
     pytest.importorskip("fastapi")
-    from tacit.service.one_model import serve_model
+    from tacit.service.demo import serve_model
     from tacit.service.settings import content_of
 
     messy_files(tmp_path, users=60, items=25, ratings=1500)
@@ -84,7 +84,7 @@ def test_a_model_file_is_served_without_settings(run: Any, tmp_path: Path) -> No
 def test_what_is_no_model_is_not_served(tmp_path: Path) -> None:
     """No folder is made for it, and none is taken that holds something else."""
     pytest.importorskip("fastapi")
-    from tacit.service.one_model import serve_model
+    from tacit.service.demo import serve_model
 
     (tmp_path / "m.tacit").write_text("no model")
     with pytest.raises(ModelFileError):

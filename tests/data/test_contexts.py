@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.data import load
-from tacit.data.contexts import contexts_of, log_of
+from tacit.data.clicks import contexts_of, log_of
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 

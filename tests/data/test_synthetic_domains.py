@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.data.domains import domain_names, straddlers
-from tacit.data.metadata import listed
+from tacit.data.domains import domain_names, listed, straddlers
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_domains import films, generate_domains
 from tacit.errors import ConfigError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_rewards import contexts, generate
+from tacit.data.clicks import contexts, generate
 from tacit.errors import ConfigError
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_rewards import contexts
+from tacit.data.clicks import contexts
 from tacit.designs.pdap.policies.published.control import (
     Adaptive,
     Alone,

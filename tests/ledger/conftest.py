@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ledger_requests import KEY
 
 from tacit.ledger import Ledger, anchor_of, open_ledger
-from tacit.testing.ledger_requests import KEY
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from ledger_checkpoints import (
 from ledger_crowds import crowd
 from ledger_faults import planted
 from ledger_kills import kill_spenders
+from ledger_requests import FILMS, ask, count, fork
 from sqlalchemy import create_engine, event, insert
 
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, checkpoints, open_ledger
@@ -34,7 +35,6 @@ from tacit.ledger.history import Budget, LogState
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
-from tacit.testing.ledger_requests import FILMS, ask, count, fork
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from ledger_checkpoints import checkpoints_every
+from ledger_suite import LedgerConformance
 
 from tacit.ledger import Ledger
-from tacit.testing.ledgers import LedgerConformance
 
 
 class TestSQLite(LedgerConformance):

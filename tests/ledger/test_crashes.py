@@ -7,11 +7,11 @@ import signal
 
 import pytest
 from ledger_kills import kill_server, kill_spenders
+from ledger_requests import FILMS, ask, fork, refused
 from sqlalchemy import Engine, event
 
 from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
-from tacit.testing.ledger_requests import FILMS, ask, fork, refused
 
 
 def child(work):

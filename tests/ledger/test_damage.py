@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 from ledger_faults import payment_without_guard, planted
+from ledger_requests import FILMS, ask
 from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
@@ -18,7 +19,6 @@ from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
 from tacit.ledger.schema import steps
 from tacit.ledger.store import reading
-from tacit.testing.ledger_requests import FILMS, ask
 
 EDITS = {
     "a refund": "UPDATE ledger_budgets SET spent = spent - 1, epoch_spent = epoch_spent - 1",

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ledger_requests import FILMS, ask, refused
 from sqlalchemy import Engine, event
 from starlette.testclient import TestClient
 
 from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, chain, open_ledger
-from tacit.testing.ledger_requests import FILMS, ask, refused
 
 HERE = Path(__file__).parent
 WRITES = {"pwrite64", "fdatasync", "ftruncate64", "fsync", "open64", "fcntl64"}
@@ -50,7 +50,8 @@ def with_faults(shim, base, error):
     """One line for each call of a release that failed."""
     folder = base / str(error)
     folder.mkdir()
-    environment = {**os.environ, "LD_PRELOAD": str(shim), "TACIT_FAULTS": str(folder)}
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, **paths, "LD_PRELOAD": str(shim), "TACIT_FAULTS": str(folder)}
     command = [sys.executable, str(HERE / "disk_faults.py"), str(folder), str(error)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from ledger_checkpoints import checkpoints_every
+from ledger_requests import KEY
 
 from tacit.ledger import (
     BudgetExhausted,
@@ -29,7 +30,6 @@ from tacit.ledger import (
     open_ledger,
     token_of,
 )
-from tacit.testing.ledger_requests import KEY
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]
 UNITS = st.sampled_from([Unit.PURE, Unit.ZCDP])

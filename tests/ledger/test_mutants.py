@@ -15,10 +15,10 @@ from ledger_faults import (
     synchronous_commit_off,
 )
 from ledger_kills import kill_server, kill_spenders
+from ledger_suite import LedgerConformance
 
 from tacit.errors import TacitError
 from tacit.ledger import LedgerRefused, LedgerUnavailable, open_ledger
-from tacit.testing.ledgers import LedgerConformance
 
 
 class Suite(LedgerConformance):

@@ -9,12 +9,12 @@ import stat
 from pathlib import Path
 
 import pytest
+from ledger_requests import FILMS, ask, refused
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, LedgerUnavailable, open_ledger
 from tacit.ledger.chain import FileHead, Head
 from tacit.ledger.opening import together
-from tacit.testing.ledger_requests import FILMS, ask, refused
 
 MEMORY = Path("/dev/shm")
 

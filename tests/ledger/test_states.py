@@ -8,6 +8,7 @@ import signal
 import sqlite3
 
 import pytest
+from ledger_requests import FILMS, ask, count, fork
 from sqlalchemy import Engine, event, text
 
 from tacit.ledger import (
@@ -23,7 +24,6 @@ from tacit.ledger import (
 )
 from tacit.ledger.spending import Spending
 from tacit.ledger.statements import KeptStates, Statement, read_state
-from tacit.testing.ledger_requests import FILMS, ask, count, fork
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -109,7 +109,7 @@ def test_a_day_brings_a_days_worth():
 def test_a_days_worth_is_enough_for_a_day(demo, folder, shops):
     """By default everything that a person may keep can be rated in one sitting, and again."""
     from tacit.service import Settings
-    from tacit.service.feedback import MOST
+    from tacit.service.people import MOST
 
     assert Settings(folder).changes_per_day >= 2 * MOST
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.service.deployment import noun_of
-from tacit.service.resources.bounds import NOTHING
+from tacit.service.resources.privacy import NOTHING
 
 
 def test_every_card_is_told(shared_shop):

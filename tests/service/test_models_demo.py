@@ -13,7 +13,7 @@ from tacit.data.domains import cross_domain_split, items_in
 from tacit.designs.xmap import XMap
 from tacit.designs.xmap import serve as demo_models
 from tacit.designs.xmap.experiment.judging import judge_target
-from tacit.service.demo_data import book_titles, film_titles
+from tacit.service.demo import book_titles, film_titles
 
 
 @pytest.fixture(scope="module")

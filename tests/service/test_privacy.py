@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
 from tacit.ledger.requests import ATTO, LARGEST, MICRO, Unit
 from tacit.service.resources import privacy
-from tacit.service.resources.bounds import Budget
+from tacit.service.resources.privacy import Budget
 
 AMOUNTS = st.integers(1, LARGEST)
 

@@ -7,10 +7,9 @@ import json
 import pytest
 
 from tacit.ledger import Cap, Charge, Cost, Holder, LedgerUnavailable, Request
-from tacit.service.feedback import feedback_state
 from tacit.service.models import ServedModel
-from tacit.service.people import Kept
-from tacit.service.resources import users
+from tacit.service.people import Kept, feedback_state
+from tacit.service.resources import people
 
 RATING = {"model": "films", "item": "1", "stars": 5}
 
@@ -89,7 +88,7 @@ def test_a_request_that_broke_off_goes_on(shop, monkeypatch):
     """If the store fails before the receipt, the same request finishes what it began."""
     rate(shop)
     with monkeypatch.context() as patch:
-        patch.setattr(users, "_receipt", lost)
+        patch.setattr(people, "_receipt", lost)
         assert shop.delete("subject", "/api/users/ann", key="forget-me").status_code == 503
     assert kept(shop) == []
     rate(shop)

@@ -19,7 +19,7 @@ from pdap_steps import (
     table,
 )
 
-from tacit.data.synthetic_rewards import generate
+from tacit.data.clicks import generate
 from tacit.designs.pdap.policies.partition import Grid
 
 

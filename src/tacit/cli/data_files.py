@@ -17,8 +17,8 @@ from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.data.tables.columns import Role
     from tacit.data.tables.importing import Plan
+    from tacit.data.tables.table import Role
 
 _ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 _MEANS = {
@@ -122,10 +122,10 @@ def import_(
     ratings = done.ratings
     write_folder(ratings, out)
     result = {
-        "read": done.reading.read,
+        "read": done.read,
         "kept": len(ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
-        "columns": done.reading.columns,
+        "columns": done.columns,
         "folder": str(out),
     }
     terminal.emit(result, as_json=as_json, render=lambda found: _show(found, ratings))
@@ -151,7 +151,7 @@ def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
 
 def _check(made: Plan, scaled: bool, *, events: bool) -> None:
     """DataError where people or items have no column, or stars that were asked for."""
-    from tacit.data.tables.columns import missing
+    from tacit.data.tables.table import missing
 
     for table, found in zip(made.tables, made.guesses, strict=True):
         for role in ("user", "item", *(["rating"] if scaled and not events else [])):
@@ -314,7 +314,7 @@ def beside(out: Path, what: str) -> Path:
 
 def check_files(*paths: Path | None) -> None:
     """All can be written, or nothing is."""
-    from tacit.data.tables.writing import check_ending
+    from tacit.data.tables.folder import check_ending
     from tacit.writing import check_writable
 
     for path in filter(None, paths):

@@ -196,7 +196,7 @@ def backup(
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """
-    from tacit.ledger.backup import backup as copy
+    from tacit.ledger.inspection import backup as copy
 
     copy(where, to)
     lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
@@ -214,7 +214,7 @@ def restore(
     A backup that lacks spending which the second place remembers is refused: it would give that
     budget back.
     """
-    from tacit.ledger.backup import restore as put
+    from tacit.ledger.inspection import restore as put
 
     checked = put(source, where, second=second).verification
     result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}

@@ -104,7 +104,7 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
                 "data."
             )
         if folder.is_file():
-            from tacit.service.one_model import serve_model
+            from tacit.service.demo import serve_model
 
             yield serve_model(folder)
         else:

@@ -203,16 +203,15 @@ class Source:
 
     def _listed(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
         from tacit.data import on_catalogue, read_catalogue, with_items
-        from tacit.data.assembly import located
         from tacit.data.domains import DOMAIN
-        from tacit.data.loading import items_beside
+        from tacit.data.tabular import items_beside
 
         item, domain = self.columns["item"], self.columns["domain"]
         columns = read_catalogue(path, item=item, domain=domain, domains=domains)
         try:
             made = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
         except DataError as error:
-            raise located(error, path) from None
+            raise error.placed(path=error.path or path) from None
         items = self.columns["items"] or items_beside(self.path)
         return made if items is None else with_items(made, items, item=item)
 

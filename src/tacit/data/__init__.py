@@ -6,34 +6,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.data.domains import (
-        cross_domain_split,
-        domain_names,
-        domain_of,
-        items_in,
-        of_domain,
-        on_catalogue,
-        straddlers,
-        with_domains,
-        within,
-    )
-    from tacit.data.frames import ratings_from
-    from tacit.data.genres import split_by_genre
-    from tacit.data.loading import load
-    from tacit.data.metadata import item_features
-    from tacit.data.movielens import is_movielens, read_movielens
-    from tacit.data.ratings import Ratings, RatingScale
-    from tacit.data.splits import Split, default_split, k_fold_users, random_per_user, temporal
-    from tacit.data.synthetic import generate
-    from tacit.data.tables.writing import write_items, write_ratings, write_users
-    from tacit.data.tabular import (
-        read_catalogue,
-        read_history,
-        read_items,
-        read_ratings,
-        read_users,
-        with_items,
-    )
+    from tacit.data.domains import cross_domain_split as cross_domain_split
+    from tacit.data.domains import domain_names as domain_names
+    from tacit.data.domains import domain_of as domain_of
+    from tacit.data.domains import item_features as item_features
+    from tacit.data.domains import items_in as items_in
+    from tacit.data.domains import of_domain as of_domain
+    from tacit.data.domains import on_catalogue as on_catalogue
+    from tacit.data.domains import split_by_genre as split_by_genre
+    from tacit.data.domains import straddlers as straddlers
+    from tacit.data.domains import with_domains as with_domains
+    from tacit.data.domains import within as within
+    from tacit.data.frames import ratings_from as ratings_from
+    from tacit.data.movielens import is_movielens as is_movielens
+    from tacit.data.movielens import read_movielens as read_movielens
+    from tacit.data.ratings import Ratings as Ratings
+    from tacit.data.ratings import RatingScale as RatingScale
+    from tacit.data.splits import Split as Split
+    from tacit.data.splits import default_split as default_split
+    from tacit.data.splits import k_fold_users as k_fold_users
+    from tacit.data.splits import random_per_user as random_per_user
+    from tacit.data.splits import temporal as temporal
+    from tacit.data.synthetic import generate as generate
+    from tacit.data.tables.folder import write_items as write_items
+    from tacit.data.tables.folder import write_ratings as write_ratings
+    from tacit.data.tables.folder import write_users as write_users
+    from tacit.data.tabular import load as load
+    from tacit.data.tabular import read_catalogue as read_catalogue
+    from tacit.data.tabular import read_history as read_history
+    from tacit.data.tabular import read_items as read_items
+    from tacit.data.tabular import read_ratings as read_ratings
+    from tacit.data.tabular import read_users as read_users
+    from tacit.data.tabular import with_items as with_items
 
 _HOMES = {
     "ratings": ("RatingScale", "Ratings"),
@@ -41,22 +45,22 @@ _HOMES = {
         "cross_domain_split",
         "domain_names",
         "domain_of",
+        "item_features",
         "items_in",
         "of_domain",
         "on_catalogue",
+        "split_by_genre",
         "straddlers",
         "with_domains",
         "within",
     ),
     "frames": ("ratings_from",),
-    "genres": ("split_by_genre",),
-    "loading": ("load",),
-    "metadata": ("item_features",),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "default_split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
-    "tables.writing": ("write_items", "write_ratings", "write_users"),
+    "tables.folder": ("write_items", "write_ratings", "write_users"),
     "tabular": (
+        "load",
         "read_catalogue",
         "read_history",
         "read_items",
@@ -66,41 +70,7 @@ _HOMES = {
     ),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "RatingScale",
-    "Ratings",
-    "Split",
-    "cross_domain_split",
-    "default_split",
-    "domain_names",
-    "domain_of",
-    "generate",
-    "is_movielens",
-    "item_features",
-    "items_in",
-    "k_fold_users",
-    "load",
-    "of_domain",
-    "on_catalogue",
-    "random_per_user",
-    "ratings_from",
-    "read_catalogue",
-    "read_history",
-    "read_items",
-    "read_movielens",
-    "read_ratings",
-    "read_users",
-    "split_by_genre",
-    "straddlers",
-    "temporal",
-    "with_domains",
-    "with_items",
-    "within",
-    "write_items",
-    "write_ratings",
-    "write_users",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

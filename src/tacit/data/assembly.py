@@ -72,19 +72,6 @@ def assemble(
     )
 
 
-def located(error: DataError, path: object) -> DataError:
-    """The same complaint, saying which file it is about."""
-    return DataError(
-        error.what,
-        path=path if error.path is None else error.path,
-        row=error.row,
-        column=error.column,
-        found=error.found,
-        expected=error.expected,
-        fix=error.fix,
-    )
-
-
 def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[str, Column]:
     """Columns by id to arrays in the order of `ids`; None where an id has no value."""
     aligned = {}
@@ -155,19 +142,14 @@ def _order(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The rows sorted by pair, equal pairs by time, then row; and which of them end their pair."""
     order = np.argsort(pairs, kind="stable")
-    last = _ends(pairs[order])
+    last = np.ones(len(pairs), dtype=bool)
+    last[:-1] = np.diff(pairs[order]) != 0
     if times is not None and not last.all():
         several = ~last
         several[1:] |= ~last[:-1]  # only the repeated pairs are worth sorting again
         rows = order[several]
         order[several] = rows[np.lexsort((times[rows], pairs[rows]))]
     return order, last
-
-
-def _ends(pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    last = np.ones(len(pairs), dtype=bool)
-    last[:-1] = pairs[1:] != pairs[:-1]
-    return last
 
 
 def _stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:

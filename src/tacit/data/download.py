@@ -24,6 +24,9 @@ LICENCE = "Read the README in the folder: MovieLens data may not be sold or pass
 _BLOCK = 1 << 20
 
 
+_MIB = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Archive:
     """One zip file: its size in bytes, its SHA-256, and the folder it unpacks to."""
@@ -34,59 +37,32 @@ class Archive:
     unpacked: int  # bytes at most, all files together; a bigger archive is not the published one
 
 
-_MIB = 1 << 20
+_SUMS = {
+    "ml-100k": "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
+    "ml-1m": "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    "ml-10m": "813c411ccb6122564edfe752e7f80c4dcc5aa25fa94c93622f6877a7ba252862",
+    "ml-20m": "96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3",
+    "ml-25m": "8b21cfb7eb1706b4ec0aac894368d90acf26ebdfb6aced3ebd4ad5bd1eb9c6aa",
+    "ml-32m": "e4a68655d7386b8f95f2f2424b2ff975dfdd15ffd59e0d864a14dca43e99d6ee",
+    "ml-latest-small": "696d65a3dfceac7c45750ad32df2c259311949efec81f0f144fdfb91ebc9e436",
+}
+_SIZES = {
+    "ml-100k": (4_924_029, 64 * _MIB),
+    "ml-1m": (5_917_549, 128 * _MIB),
+    "ml-10m": (65_566_137, 1024 * _MIB),
+    "ml-20m": (198_702_078, 2048 * _MIB),
+    "ml-25m": (261_978_986, 2048 * _MIB),
+    "ml-32m": (238_950_008, 2048 * _MIB),
+    "ml-latest-small": (978_202, 32 * _MIB),
+}
 ARCHIVES = {
-    "ml-100k": Archive(
-        4_924_029,
-        "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
-        "ml-100k",
-        64 * _MIB,
-    ),
-    "ml-1m": Archive(
-        5_917_549,
-        "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-        "ml-1m",
-        128 * _MIB,
-    ),
-    "ml-10m": Archive(
-        65_566_137,
-        "813c411ccb6122564edfe752e7f80c4dcc5aa25fa94c93622f6877a7ba252862",
-        "ml-10M100K",
-        1024 * _MIB,
-    ),
-    "ml-20m": Archive(
-        198_702_078,
-        "96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3",
-        "ml-20m",
-        2048 * _MIB,
-    ),
-    "ml-25m": Archive(
-        261_978_986,
-        "8b21cfb7eb1706b4ec0aac894368d90acf26ebdfb6aced3ebd4ad5bd1eb9c6aa",
-        "ml-25m",
-        2048 * _MIB,
-    ),
-    "ml-32m": Archive(
-        238_950_008,
-        "e4a68655d7386b8f95f2f2424b2ff975dfdd15ffd59e0d864a14dca43e99d6ee",
-        "ml-32m",
-        2048 * _MIB,
-    ),
-    "ml-latest-small": Archive(
-        978_202,
-        "696d65a3dfceac7c45750ad32df2c259311949efec81f0f144fdfb91ebc9e436",
-        "ml-latest-small",
-        32 * _MIB,
-    ),
+    name: Archive(size, _SUMS[name], "ml-10M100K" if name == "ml-10m" else name, unpacked)
+    for name, (size, unpacked) in _SIZES.items()
 }
 
 
 def get(
-    name: str,
-    folder: str | Path,
-    *,
-    base: str = BASE,
-    advance: Callable[[int], Any] | None = None,
+    name: str, folder: str | Path, *, base: str = BASE, advance: Callable[[int], Any] | None = None
 ) -> Path:
     """Fetch `name` (a key of `ARCHIVES`) into `folder` and return the folder with its files.
 
@@ -110,11 +86,7 @@ def get(
 
 
 def _fetch(
-    name: str,
-    archive: Archive,
-    folder: Path,
-    base: str,
-    advance: Callable[[int], Any] | None,
+    name: str, archive: Archive, folder: Path, base: str, advance: Callable[[int], Any] | None
 ) -> Path:
     import pooch
 
@@ -132,8 +104,10 @@ def _fetch(
     except OSError as error:
         if not hasattr(error, "response"):  # the disk's fault, not the host's
             raise
+        status = getattr(error.response, "status_code", None)
+        cause = f"the host answered {status}" if status else "the host cannot be reached"
         raise DownloadError(
-            f"{name} could not be fetched from {base}: {_cause(error)}. {_by_hand(name, folder)}"
+            f"{name} could not be fetched from {base}: {cause}. {_by_hand(name, folder)}"
         ) from None
     except ValueError:
         raise DownloadError(
@@ -175,11 +149,6 @@ def _silent(logger: logging.Logger) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _cause(error: Exception) -> str:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return f"the host answered {status}" if status else "the host cannot be reached"
 
 
 def _by_hand(name: str, folder: Path) -> str:

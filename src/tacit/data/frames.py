@@ -9,10 +9,9 @@ import numpy as np
 
 from tacit.data.ratings import Duplicates, Ratings, RatingScale
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.columns import Role
 from tacit.data.tables.reading import columns_of, ratings_of
 from tacit.data.tables.sources import frame_of
-from tacit.data.tables.table import Table
+from tacit.data.tables.table import Role, Table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
 
@@ -91,7 +90,13 @@ def _frame(frame: Any) -> Any:
     try:
         table = nw.from_native(frame)
     except TypeError:
-        raise _refusal(frame) from None
+        raise DataError(
+            "ratings cannot be made of this",
+            found=type(frame).__name__,
+            expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
+            "or a list of tuples (person, item, rating)",
+            fix="A file is read by  tacit.read_ratings(PATH).",
+        ) from None
     if isinstance(table, nw.LazyFrame):
         table = table.collect()
     if table.implementation.is_polars():
@@ -123,12 +128,3 @@ def _values(column: Any) -> Any:
     if column.dtype.is_numeric() and not column.null_count():
         return np.asarray(column.to_numpy())
     return column.to_list()
-
-
-def _refusal(frame: Any) -> DataError:
-    return DataError(
-        "ratings cannot be made of this", found=type(frame).__name__,
-        expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, or a "
-        "list of tuples (person, item, rating)",
-        fix="A file is read by  tacit.read_ratings(PATH).",
-    )  # fmt: skip

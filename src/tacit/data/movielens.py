@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.columns import Role
 from tacit.data.tables.reading import Reading, ratings_of
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Role
 from tacit.errors import DataError
 
 WHOLE_STARS = RatingScale(1, 5, 1)
@@ -92,7 +93,11 @@ def _hundred_thousand(folder: Path, on_bad: OnBad) -> Reading:
     people = _people(folder / "u.user", "|", _PEOPLE)
     path = folder / "u.item"
     flags = tuple(str(number) for number in range(5 + len(GENRES_100K)))
-    films = _films(((c[0], c[1], "|".join(_flagged(c[5:]))) for c in _rows(path, "|", flags)), path)
+    rows = (
+        (cells[0], cells[1], "|".join(compress(GENRES_100K, (flag == "1" for flag in cells[5:]))))
+        for cells in _rows(path, "|", flags)
+    )
+    films = _films(rows, path)
     return _read(folder / "u.data", "\t", WHOLE_STARS, people, films, on_bad)
 
 
@@ -141,10 +146,6 @@ def _films(rows: Iterable[tuple[str, str, str]], path: Path) -> Table:
         films["year"][key] = year.group(1) if year else None
         films["genres"][key] = None if genres in _NO_GENRE else genres or None
     return films
-
-
-def _flagged(flags: list[str]) -> list[str]:
-    return [name for name, flag in zip(GENRES_100K, flags, strict=True) if flag == "1"]
 
 
 def _id(text: str, path: Path) -> int:

@@ -25,11 +25,7 @@ class Split:
 
 
 def random_per_user(
-    ratings: Ratings,
-    share: float = 0.2,
-    *,
-    seed: int,
-    among: NDArray[np.bool_] | None = None,
+    ratings: Ratings, share: float = 0.2, *, seed: int, among: NDArray[np.bool_] | None = None
 ) -> Split:
     """Hold out a random share of each person's ratings: at least one, never all.
 

@@ -8,19 +8,24 @@ Who rates what   Each person draws their items without replacement, an item's we
 Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K
          (the sampling error taken off): gap in log-odds of sd 0.4 over the items, half gap in stars
          of sd 0.1, their correlation 0.5.
+Labels   such as genres: what a shop would know of its items beforehand. A label is a unit direction
+         in the space of tastes. Its score at an item is telling <k_i, direction> / sd +
+         sqrt(1 - telling^2) normal, k_i being why people choose the item and sd the standard
+         deviation of the first term over the items. An item carries the one, two or three labels
+         with the highest scores, each number with the same chance.
 Use      Demonstrations, tests, timing. A result on generated ratings is no evidence about people.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.synthetic_labels import check_labels, label_items
+from tacit.data.domains import SEPARATOR
+from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.errors import ConfigError
 
 FIVE_STARS = RatingScale(1, 5, 1)
@@ -30,29 +35,13 @@ MEAN = 3.05  # of an item before selection, stars
 PULL = 0.35  # change of an item's log-odds per unit of taste times profile, for each latent factor
 TASTE = 0.6  # sd of what all latent tastes but mildness add to a rating, stars
 ALONG_TASTE = 0.95  # correlation of the gap in log-odds with what one latent taste prefers
+MOST_OF_AN_ITEM = 3  # labels
 _CELLS = 2_000_000  # weights held at once while drawing
 _SHARE_OF_ITEMS = 0.7  # the most active person rates at most this share, if room is left
 _START, _SPAN = 956_703_932, 3 * 365 * 86_400  # first second and length of the period, in seconds
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class _World:
-    """What people and items are like, before anyone rates."""
-
-    first: NDArray[np.bool_]  # (users,) who has the first value
-    tastes: Floats  # (users, factors)
-    profiles: Floats  # (items, factors) stars per unit of taste
-    pulls: Floats  # (items, factors) log weight per unit of taste
-    means: Floats  # (items,) stars
-    half_gaps: Floats  # (items,) stars
-    popularity: Floats  # (items,) log weight
-    log_odds: Floats  # (items,) gap
-
-    @property
-    def signs(self) -> Floats:
-        return np.where(self.first, 1.0, -1.0)
+Ints = NDArray[np.int64]
 
 
 def generate(
@@ -84,65 +73,70 @@ def generate(
     The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
     same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
     """
-    _refuse(users, items, ratings, factors, share, which, how, noise, values)
+    if min(users, items) < 1 or not users <= ratings <= users * items:
+        raise ConfigError(
+            f"{users} people and {items} items can share {users} to {users * items} ratings, one "
+            f"or more each; got {ratings}."
+        )
+    if factors < 1:
+        raise ConfigError(f"The model needs at least one latent factor; got {factors}.")
+    if not 0 <= share <= 1:
+        raise ConfigError(f"share is a part of the people, from 0 to 1; got {share}.")
+    if not (np.isfinite([which, how, noise]).all() and min(which, how, noise) >= 0):
+        raise ConfigError("which, how and noise are finite numbers of 0 or more.")
+    if values[0] == values[1]:
+        raise ConfigError(f"An attribute takes two different values; got {values!r}.")
     check_labels(labels, telling)
-    *others, of_times, of_labels = np.random.SeedSequence(seed).spawn(7)
-    streams = iter(others)
-    world = _world(users, items, factors, share, which, how, next(streams))
-    counts = _activity(users, items, ratings, next(streams))
-    rows, columns = _choices(world, counts, next(streams))
-    columns = _cover(columns, items, next(streams))
-    stars = _stars(world, rows, columns, noise, scale, next(streams))
-    named = np.where(world.first, *values)
-    metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
-    if labels:
-        texts = label_items(world.pulls, labels, telling, of_labels)
-        metadata["genres"] = dict(enumerate(texts.tolist(), 1))
-    return Ratings.from_arrays(
-        rows + 1,
-        columns + 1,
-        stars,
-        _times(rows, users, of_times) if timestamps else None,
-        scale=scale,
-        user_attributes={attribute: dict(enumerate(map(str, named), 1))},
-        item_metadata=metadata,
-    )
-
-
-def _world(
-    users: int,
-    items: int,
-    factors: int,
-    share: float,
-    which: float,
-    how: float,
-    seed: np.random.SeedSequence,
-) -> _World:
-    person, item = (np.random.default_rng(child) for child in seed.spawn(2))
+    of_world, *streams, of_stars, of_times, of_labels = np.random.SeedSequence(seed).spawn(7)
+    of_activity, of_choices, of_cover = streams
+    person, item = map(np.random.default_rng, of_world.spawn(2))
     tastes = person.standard_normal((users, factors))
-    first = person.permutation(users) < round(share * users)
-    fame, own, stars = item.standard_normal((3, items))
+    first = person.permutation(users) < round(share * users)  # who has the first value
+    signs = np.where(first, 1.0, -1.0)
+    fame, own, esteem = item.standard_normal((3, items))
     kinds = item.standard_normal((items, factors))
     kinds[:, 0] = 0  # mildness has no say in what is rated
     gap = ALONG_TASTE * kinds[:, -1] + np.sqrt(1 - ALONG_TASTE**2) * own
     liked = 0.6 * kinds + 0.8 * item.standard_normal((items, factors))
-    profiles = liked * TASTE / np.sqrt(max(1, factors - 1))
+    profiles = liked * TASTE / np.sqrt(max(1, factors - 1))  # stars per unit of taste
     profiles[:, 0] = 0.42
-    return _World(
-        first=first,
-        tastes=tastes,
-        profiles=profiles,
-        pulls=PULL * kinds,
-        means=MEAN + 0.5 * (0.6 * fame + 0.8 * stars),
-        half_gaps=how * (0.5 * gap + np.sqrt(0.75) * item.standard_normal(items)),
-        popularity=1.5 * fame - 0.15 * fame**2,
-        log_odds=which * LOG_ODDS_GAP * gap,
+    half_gaps = how * (0.5 * gap + np.sqrt(0.75) * item.standard_normal(items))  # stars
+    pulls = PULL * kinds  # log weight per unit of taste
+    popularity = 1.5 * fame - 0.15 * fame**2  # log weight
+    log_odds = which * LOG_ODDS_GAP * gap
+
+    def keys(part: slice) -> Floats:
+        weights: Floats = tastes[part] @ pulls.T
+        weights += popularity + signs[part, None] * log_odds / 2
+        return weights
+
+    counts = _activity(users, items, ratings, of_activity)
+    rows = np.repeat(np.arange(users), counts)
+    columns = _cover(draw_items(keys, items, counts, of_choices), items, of_cover)
+    stars = np.random.default_rng(of_stars).normal(scale=noise, size=ratings)
+    stars += (MEAN + 0.5 * (0.6 * fame + 0.8 * esteem))[columns] + signs[rows] * half_gaps[columns]
+    for factor in range(factors):  # one at a time: (ratings, factors) would be big
+        stars += tastes[rows, factor] * profiles[columns, factor]
+    stretched = scale.minimum + (stars - 1) / 4 * scale.span
+    if scale.step:
+        steps = np.round((stretched - scale.minimum) / scale.step)
+        stretched = scale.minimum + scale.step * steps
+    metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
+    if labels:
+        texts = label_items(pulls, labels, telling, of_labels)
+        metadata["genres"] = dict(enumerate(texts.tolist(), 1))
+    return Ratings.from_arrays(
+        rows + 1,
+        columns + 1,
+        np.clip(stretched, scale.minimum, scale.maximum),
+        _times(rows, users, of_times) if timestamps else None,
+        scale=scale,
+        user_attributes={attribute: dict(enumerate(map(str, np.where(first, *values)), 1))},
+        item_metadata=metadata,
     )
 
 
-def _activity(
-    users: int, items: int, ratings: int, seed: np.random.SeedSequence
-) -> NDArray[np.int64]:
+def _activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence) -> Ints:
     """How many items each person rates: log-normal above the fewest, `ratings` in total."""
     fewest = min(FEWEST, ratings // users)
     most = items if ratings > users * items * _SHARE_OF_ITEMS / 2 else items * _SHARE_OF_ITEMS
@@ -163,34 +157,37 @@ def _activity(
     missing = ratings - fewest * users - int(counts.sum())
     largest = np.argsort(np.where(counts < room, counts - exact, np.inf), kind="stable")
     counts[largest[:missing]] += 1
-    filled: NDArray[np.int64] = counts + fewest
+    filled: Ints = counts + fewest
     return filled
 
 
-def _choices(
-    world: _World, counts: NDArray[np.int64], seed: np.random.SeedSequence
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns rated. The k largest of weight + Gumbel noise are k draws without
-    replacement (Vieira, Gumbel-max trick and weighted reservoir sampling, 2014)."""
+def draw_items(
+    weights: Callable[[slice], Floats],
+    items: int,
+    counts: Ints,
+    seed: np.random.SeedSequence,
+    *,
+    in_order: bool = False,
+) -> Ints:
+    """Items that each person rates, one person after the other; in_order: sorted within a person.
+
+    weights: (people, items) log weights of a slice of the people. counts: (users,) how many.
+    The k largest of weight + Gumbel noise are k draws without replacement (Vieira, Gumbel-max trick
+    and weighted reservoir sampling, 2014).
+    """
     generator = np.random.default_rng(seed)
-    items = len(world.popularity)
     block = max(1, _CELLS // items)
     chosen = []
     for start in range(0, len(counts), block):
-        part = slice(start, start + block)
-        keys = world.tastes[part] @ world.pulls.T
-        keys += world.popularity + world.signs[part, None] * world.log_odds / 2
+        keys = weights(slice(start, start + block))
         keys -= np.log(generator.standard_exponential(keys.shape))
-        for row, count in zip(keys, counts[part], strict=True):
-            chosen.append(np.argpartition(row, items - count)[items - count :])
-    return np.repeat(np.arange(len(counts)), counts), np.concatenate(chosen)
+        for row, count in zip(keys, counts[start : start + block], strict=True):
+            best = np.argpartition(row, items - count)[items - count :]
+            chosen.append(np.sort(best) if in_order else best)
+    return np.concatenate(chosen)
 
 
-def _cover(
-    columns: NDArray[np.int64],
-    items: int,
-    seed: np.random.SeedSequence,
-) -> NDArray[np.int64]:
+def _cover(columns: Ints, items: int, seed: np.random.SeedSequence) -> Ints:
     """Give every item that nobody chose one rating, in place of one of an item with several."""
     generator = np.random.default_rng(seed)
     counts = np.bincount(columns, minlength=items)
@@ -206,25 +203,6 @@ def _cover(
     return columns
 
 
-def _stars(
-    world: _World,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    noise: float,
-    scale: RatingScale,
-    seed: np.random.SeedSequence,
-) -> Floats:
-    stars = np.random.default_rng(seed).normal(scale=noise, size=len(rows))
-    stars += world.means[columns] + world.signs[rows] * world.half_gaps[columns]
-    for factor in range(world.tastes.shape[1]):  # one at a time: (ratings, factors) would be big
-        stars += world.tastes[rows, factor] * world.profiles[columns, factor]
-    stretched = scale.minimum + (stars - 1) / 4 * scale.span
-    if scale.step:
-        steps = np.round((stretched - scale.minimum) / scale.step)
-        stretched = scale.minimum + scale.step * steps
-    return np.clip(stretched, scale.minimum, scale.maximum)
-
-
 def _times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
     """Each person comes at some time and rates for some weeks."""
     generator = np.random.default_rng(seed)
@@ -234,27 +212,30 @@ def _times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) ->
     return (_START + np.minimum(passed, _SPAN)).astype(np.int64)
 
 
-def _refuse(
-    users: int,
-    items: int,
-    ratings: int,
-    factors: int,
-    share: float,
-    which: float,
-    how: float,
-    noise: float,
-    values: tuple[str, str],
-) -> None:
-    if min(users, items) < 1 or not users <= ratings <= users * items:
-        raise ConfigError(
-            f"{users} people and {items} items can share {users} to {users * items} ratings, one "
-            f"or more each; got {ratings}."
-        )
-    if factors < 1:
-        raise ConfigError(f"The model needs at least one latent factor; got {factors}.")
-    if not 0 <= share <= 1:
-        raise ConfigError(f"share is a part of the people, from 0 to 1; got {share}.")
-    if not (np.isfinite([which, how, noise]).all() and min(which, how, noise) >= 0):
-        raise ConfigError("which, how and noise are finite numbers of 0 or more.")
-    if values[0] == values[1]:
-        raise ConfigError(f"An attribute takes two different values; got {values!r}.")
+def label_items(kinds: Floats, labels: int, telling: float, seed: np.random.SeedSequence) -> Column:
+    """(items,) texts such as "label 2|label 5", from (items, factors) kinds.
+
+    telling: 0, labels say nothing of tastes; 1, they are directions of taste without noise.
+    """
+    generator = np.random.default_rng(seed)
+    directions = generator.standard_normal((labels, kinds.shape[1]))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    along = kinds @ directions.T
+    along /= np.maximum(along.std(axis=0), 1e-12)
+    noise = generator.standard_normal(along.shape)
+    order = np.argsort(-(telling * along + np.sqrt(1 - telling**2) * noise), axis=1, kind="stable")
+    counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
+    texts = np.empty(len(kinds), dtype=object)
+    texts[:] = [
+        SEPARATOR.join(f"label {label + 1}" for label in row[:count])
+        for row, count in zip(order.tolist(), counts.tolist(), strict=True)
+    ]
+    return texts
+
+
+def check_labels(labels: int, telling: float) -> None:
+    """ConfigError unless these can be asked for."""
+    if labels < 0:
+        raise ConfigError(f"The number of labels is 0 or more; got {labels}.")
+    if not 0 <= telling <= 1:
+        raise ConfigError(f"telling lies between 0 and 1; got {telling}.")

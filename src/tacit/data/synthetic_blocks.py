@@ -108,11 +108,17 @@ def draw(
             f"People are at least 1 and rate 1 to {len(labels)} items; got {users} and {rated}."
         )
     generator = np.random.default_rng(seed)
-    subsets = _Subsets(len(labels), rated, users)
+    again = rated * (rated - 1) <= 2 * len(labels)  # then at least one set in e is kept
+    most = max(1, min(users, _CELLS // (rated if again else len(labels))))
+    # Any order of the items is as good a start as any other: one array serves all parts.
+    order = None if again else np.tile(np.arange(len(labels), dtype=np.int32), (most, 1))
     chances = blocks.likes[:, labels].ravel().astype(np.float32)
-    for start in range(0, users, subsets.most):
-        part = min(subsets.most, users - start)
-        chosen = subsets.draw(part, generator)
+    for start in range(0, users, most):
+        part = min(most, users - start)
+        if order is None:
+            chosen = _drawn_again(len(labels), (part, rated), generator)
+        else:
+            chosen = _swapped(order[:part], rated, generator)
         classes = np.searchsorted(np.cumsum(blocks.people), generator.random(part), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
         own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
@@ -121,43 +127,28 @@ def draw(
         yield Likes(starts, chosen[liked].astype(np.int64), classes)
 
 
-class _Subsets:
-    """Random sets of `count` out of `items`, all equally likely.
+def _drawn_again(
+    items: int, shape: tuple[int, int], generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """Random sets of a few items, all equally likely: numbers are drawn with replacement, and again
+    for a person who got one of them twice. What is left is as random as before."""
+    chosen = np.empty(shape, dtype=np.int32)
+    open_rows = np.arange(shape[0])
+    while len(open_rows):
+        drawn = generator.integers(items, size=(len(open_rows), shape[1]), dtype=np.int32)
+        chosen[open_rows] = drawn
+        drawn.sort(axis=1)
+        open_rows = open_rows[(drawn[:, 1:] == drawn[:, :-1]).any(axis=1)]
+    return chosen
 
-    Where they are small, numbers are drawn with replacement, and again for a person who got one of
-    them twice: what is left is as random as before. Elsewhere by the swaps of Fisher and Yates.
-    """
 
-    def __init__(self, items: int, count: int, people: int) -> None:
-        self._items, self._count = items, count
-        self._again = count * (count - 1) <= 2 * items  # at least one in e is kept
-        cells = count if self._again else items
-        self.most = max(1, min(people, _CELLS // cells))
-        if not self._again:
-            # Any order of the items is as good a start as any other: one array serves all parts.
-            self._order = np.tile(np.arange(items, dtype=np.int32), (self.most, 1))
-
-    def draw(self, people: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """(people, count) numbers of items."""
-        if not self._again:
-            return self._swapped(self._order[:people], generator)
-        chosen = np.empty((people, self._count), dtype=np.int32)
-        open_rows = np.arange(people)
-        while len(open_rows):
-            drawn = generator.integers(
-                self._items, size=(len(open_rows), self._count), dtype=np.int32
-            )
-            chosen[open_rows] = drawn
-            drawn.sort(axis=1)
-            open_rows = open_rows[(drawn[:, 1:] == drawn[:, :-1]).any(axis=1)]
-        return chosen
-
-    def _swapped(
-        self, order: NDArray[np.int32], generator: np.random.Generator
-    ) -> NDArray[np.int32]:
-        rows = np.arange(len(order))
-        if self._count < self._items:
-            for place in range(self._count):
-                other = generator.integers(place, self._items, size=len(order))
-                order[rows, other], order[:, place] = order[:, place].copy(), order[rows, other]
-        return order[:, : self._count]
+def _swapped(
+    order: NDArray[np.int32], count: int, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """The same for many of the items, by the swaps of Fisher and Yates; order: (people, items)."""
+    rows = np.arange(len(order))
+    if count < order.shape[1]:
+        for place in range(count):
+            other = generator.integers(place, order.shape[1], size=len(order))
+            order[rows, other], order[:, place] = order[:, place].copy(), order[rows, other]
+    return order[:, :count]

@@ -14,14 +14,13 @@ Popular items are rated a little higher. A result on generated ratings is no evi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.synthetic_labels import check_labels, label_items
+from tacit.data.synthetic import check_labels, draw_items, label_items
 from tacit.errors import ConfigError
 
 SCALE = RatingScale(1, 5, 1)
@@ -31,7 +30,6 @@ ALONG_FAME = 0.36  # correlation of an item's mean with its log popularity
 MILDNESS = 0.42  # sd over people, stars
 ALONG_TASTE = 0.6  # correlation of why an item is chosen and how it is liked
 FEWEST, ACTIVITY = 5, 0.5  # ratings of the least active; sd of log activity
-_CELLS = 2_000_000  # weights held at once while drawing
 
 FILMS: Mapping[str, Any] = {
     "items": (1500, 1500),
@@ -44,21 +42,6 @@ FILMS: Mapping[str, Any] = {
 """Of `films`: what differs from the defaults of `generate_domains`."""
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _World:
-    """What people and items are like, before anyone rates."""
-
-    tastes: Floats  # (users, factors)
-    profiles: Floats  # (items, factors) stars
-    kinds: Floats  # (items, factors) log weight per unit of taste
-    means: Floats  # (items,) stars
-    popularity: Floats  # (items,) log weight
-    counts: Ints  # (users,) ratings each will give
-    barred: NDArray[np.int8]  # (users,) the domain a person never rates in, -1 for none
-    domain: NDArray[np.int8]  # (items,)
 
 
 def generate_domains(
@@ -92,31 +75,58 @@ def generate_domains(
     telling           how much labels say about why items are chosen; 0: nothing, 1: all
     The ids are 0, 1, ...; an item that nobody chose has no rating and still is in the catalogue.
     """
+    if users < 1 or len(items) != 2 or min(items) < 1 or factors < 1:
+        raise ConfigError("People, the items of either domain and factors are 1 or more.")
+    if not FEWEST <= ratings_per_user <= min(items):
+        raise ConfigError(
+            f"ratings_per_user lies between {FEWEST} and the items of the smaller domain; got "
+            f"{ratings_per_user}."
+        )
     strengths = (taste, decay, noise, skew, shift, pull)
-    _refuse(users, items, ratings_per_user, factors, strengths, overlap)
+    if not (np.isfinite(strengths).all() and min(strengths) >= 0):
+        raise ConfigError(
+            "taste, decay, noise, skew, shift and pull are finite numbers of 0 or more."
+        )
+    if not 0 <= overlap <= 1:
+        raise ConfigError(f"overlap is a share between 0 and 1; got {overlap}.")
     check_labels(labels, telling)
-    streams = np.random.SeedSequence(seed).spawn(4)
-    world = _world(
-        users,
-        items,
-        ratings_per_user,
-        factors,
-        taste,
-        decay,
-        (skew, shift),
-        pull,
-        overlap,
-        streams[0],
-    )
-    rows, columns = _choices(world, np.random.default_rng(streams[1]))
-    stars = _stars(world, rows, columns, noise, np.random.default_rng(streams[2]))
-    metadata: dict[str, Column] = {"domain": np.array(DOMAINS, dtype=object)[world.domain]}
+    of_world, of_choices, of_stars, of_labels = np.random.SeedSequence(seed).spawn(4)
+    person, item = map(np.random.default_rng, of_world.spawn(2))
+    kinds = item.standard_normal((sum(items), factors))
+    pulls = pull * kinds  # log weight per unit of taste
+    liked = ALONG_TASTE * kinds + np.sqrt(1 - ALONG_TASTE**2) * item.standard_normal(kinds.shape)
+    ranks = np.concatenate([item.permutation(number) for number in items])
+    popularity = -skew * np.log(ranks + 1 + shift)
+    fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
+    means = ALONG_FAME * fame + np.sqrt(1 - ALONG_FAME**2) * item.standard_normal(sum(items))
+    extra = person.lognormal(-(ACTIVITY**2) / 2, ACTIVITY, users) * (ratings_per_user - FEWEST)
+    counts = np.clip(np.round(FEWEST + extra), 1, min(items)).astype(np.int64)
+    weakening = np.arange(1, factors + 1, dtype=np.float64) ** -decay
+    profiles = liked * taste * np.sqrt(weakening / weakening.sum())  # stars per unit of taste
+    single = person.random(users) >= overlap
+    tastes = person.standard_normal((users, factors))
+    barred = np.where(single, person.integers(0, 2, users), -1)  # never rated in
+    domain = np.repeat(np.arange(2), items)
+
+    def keys(part: slice) -> Floats:
+        weights: Floats = tastes[part] @ pulls.T + popularity
+        weights[barred[part, None] == domain] = -np.inf
+        return weights
+
+    columns = draw_items(keys, sum(items), counts, of_choices, in_order=True)
+    rows = np.repeat(np.arange(users), counts)
+    generator = np.random.default_rng(of_stars)
+    stars = (MEAN + MEAN_SPREAD * means)[columns] + noise * generator.standard_normal(len(rows))
+    stars += MILDNESS * generator.standard_normal(users)[rows]
+    for factor in range(factors):  # one at a time: (ratings, factors) would be big
+        stars += tastes[rows, factor] * profiles[columns, factor]
+    metadata: dict[str, Column] = {"domain": np.array(DOMAINS, dtype=object)[domain]}
     if labels:
-        metadata["genres"] = label_items(world.kinds, labels, telling, streams[3])
+        metadata["genres"] = label_items(pulls, labels, telling, of_labels)
     return Ratings(
         users=rows.astype(np.int32),
         items=columns.astype(np.int32),
-        values=stars,
+        values=np.clip(np.round(stars), SCALE.minimum, SCALE.maximum),
         timestamps=None,
         user_ids=np.arange(users, dtype=np.int64),
         item_ids=np.arange(sum(items), dtype=np.int64),
@@ -128,89 +138,3 @@ def generate_domains(
 def films(users: int, *, seed: int = 1) -> Ratings:
     """The world `FILMS`: choices follow tastes as much as in real catalogues of films."""
     return generate_domains(users, seed=seed, **FILMS)
-
-
-def _world(
-    users: int,
-    items: tuple[int, int],
-    ratings_per_user: float,
-    factors: int,
-    taste: float,
-    decay: float,
-    skewed: tuple[float, float],
-    pull: float,
-    overlap: float,
-    seed: np.random.SeedSequence,
-) -> _World:
-    person, item = (np.random.default_rng(child) for child in seed.spawn(2))
-    kinds = item.standard_normal((sum(items), factors))
-    liked = ALONG_TASTE * kinds + np.sqrt(1 - ALONG_TASTE**2) * item.standard_normal(kinds.shape)
-    ranks = np.concatenate([item.permutation(number) for number in items])
-    skew, shift = skewed
-    popularity = -skew * np.log(ranks + 1 + shift)
-    fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
-    own = item.standard_normal(sum(items))
-    extra = person.lognormal(-(ACTIVITY**2) / 2, ACTIVITY, users) * (ratings_per_user - FEWEST)
-    counts = np.clip(np.round(FEWEST + extra), 1, min(items)).astype(np.int64)
-    strengths = np.arange(1, factors + 1, dtype=np.float64) ** -decay
-    single = person.random(users) >= overlap
-    return _World(
-        tastes=person.standard_normal((users, factors)),
-        profiles=liked * taste * np.sqrt(strengths / strengths.sum()),
-        kinds=pull * kinds,
-        means=MEAN + MEAN_SPREAD * (ALONG_FAME * fame + np.sqrt(1 - ALONG_FAME**2) * own),
-        popularity=popularity,
-        counts=counts,
-        barred=np.where(single, person.integers(0, 2, users), -1).astype(np.int8),
-        domain=np.repeat(np.arange(2), items).astype(np.int8),
-    )
-
-
-def _choices(world: _World, generator: np.random.Generator) -> tuple[Ints, Ints]:
-    """Rows and columns rated, sorted. The k largest of log weight + Gumbel noise are k draws
-    without replacement (Vieira, Gumbel-max trick and weighted reservoir sampling, 2014)."""
-    items = len(world.popularity)
-    block = max(1, _CELLS // items)
-    chosen = []
-    for start in range(0, len(world.counts), block):
-        part = slice(start, start + block)
-        keys = world.tastes[part] @ world.kinds.T + world.popularity
-        keys -= np.log(generator.standard_exponential(keys.shape))
-        keys[world.barred[part, None] == world.domain] = -np.inf
-        for row, count in zip(keys, world.counts[part], strict=True):
-            chosen.append(np.sort(np.argpartition(row, items - count)[items - count :]))
-    return np.repeat(np.arange(len(world.counts)), world.counts), np.concatenate(chosen)
-
-
-def _stars(
-    world: _World, rows: Ints, columns: Ints, noise: float, generator: np.random.Generator
-) -> Floats:
-    stars = world.means[columns] + noise * generator.standard_normal(len(rows))
-    stars += MILDNESS * generator.standard_normal(len(world.counts))[rows]
-    for factor in range(world.tastes.shape[1]):  # one at a time: (ratings, factors) would be big
-        stars += world.tastes[rows, factor] * world.profiles[columns, factor]
-    whole: Floats = np.clip(np.round(stars), SCALE.minimum, SCALE.maximum)
-    return whole
-
-
-def _refuse(
-    users: int,
-    items: tuple[int, int],
-    ratings_per_user: float,
-    factors: int,
-    strengths: tuple[float, ...],
-    overlap: float,
-) -> None:
-    if users < 1 or len(items) != 2 or min(items) < 1 or factors < 1:
-        raise ConfigError("People, the items of either domain and factors are 1 or more.")
-    if not FEWEST <= ratings_per_user <= min(items):
-        raise ConfigError(
-            f"ratings_per_user lies between {FEWEST} and the items of the smaller domain; got "
-            f"{ratings_per_user}."
-        )
-    if not (np.isfinite(strengths).all() and min(strengths) >= 0):
-        raise ConfigError(
-            "taste, decay, noise, skew, shift and pull are finite numbers of 0 or more."
-        )
-    if not 0 <= overlap <= 1:
-        raise ConfigError(f"overlap is a share between 0 and 1; got {overlap}.")

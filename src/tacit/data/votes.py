@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.ratings import Column
-from tacit.data.tables.columns import plain
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import plain
 from tacit.errors import DataError
 
 Id = int | str
@@ -67,100 +67,106 @@ Likes = Mapping[Id, Mapping[int, frozenset[Id]]]
 def read_votes(path: str | Path) -> VoteRounds:
     """Every round of a file; DataError with file and row for what cannot be meant."""
     path = Path(path)
-    lines, table = _read(path, ("round", "voter", "candidate"))
-    named = [at for at, voter in enumerate(table["voter"]) if not voter]
-    for column in ("round", "candidate"):
-        _refuse_empty(path, lines, table[column], column)
-    if len(named) == len(lines):
+    table = _read(path, ("round", "voter", "candidate"), filled=("round", "candidate"))
+    named = not all(table.texts["voter"])
+    if not any(table.texts["voter"]):
         raise DataError("the file has no votes", path=path, expected="rows with a voter")
-    rounds, candidates, voters = (_ids(table[name]) for name in ("round", "candidate", "voter"))
+    rounds, candidates, voters = (
+        _ids(table.texts[name]) for name in ("round", "candidate", "voter")
+    )
     order: dict[Id, tuple[list[int], list[int]]] = {
         name: ([], []) for name in sorted(set(rounds.tolist()))
     }
     for at, name in enumerate(rounds.tolist()):
-        order[name][0 if table["voter"][at] else 1].append(at)
+        order[name][0 if table.texts["voter"][at] else 1].append(at)
     made = []
     for name, (cast, listing) in order.items():
-        _refuse_repeats(path, lines, voters, cast, "voter", "votes twice in this round")
-        _refuse_repeats(path, lines, candidates, listing, "candidate", "is listed twice")
+        table.refuse_repeats(voters, cast, "voter", "votes twice in this round")
+        table.refuse_repeats(candidates, listing, "candidate", "is listed twice")
         allowed = tuple(candidates[listing].tolist())
         if not named:
             allowed = tuple(sorted(set(candidates[cast].tolist())))
         elif not listing:
-            raise DataError(
+            raise table.wrong(
+                cast[0],
                 "the candidates of this round are not listed",
-                path=path,
-                row=lines[cast[0]],
                 found=name,
                 expected="a row without a voter for each candidate, as in other rounds",
             )
         known = set(allowed)
         for at in cast:
             if candidates[at] not in known:
-                raise DataError(
+                raise table.wrong(
+                    at,
                     "a vote for what is no candidate of this round",
-                    path=path,
-                    row=lines[at],
-                    found=table["candidate"][at],
+                    found=table.texts["candidate"][at],
                     expected="one of those listed in rows without a voter",
                 )
         made.append(VoteRound(name, allowed, voters[cast], candidates[cast]))
-    return VoteRounds(tuple(made), bool(named))
+    return VoteRounds(tuple(made), named)
 
 
 def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
     """What each client of a file likes; rounds and candidates are those of the votes."""
     path = Path(path)
-    lines, table = _read(path, ("client", "round", "candidate"), ("liked",))
-    for column in ("client", "round", "candidate"):
-        _refuse_empty(path, lines, table[column], column)
+    needed = ("client", "round", "candidate")
+    table = _read(path, needed, ("liked",), filled=needed)
     rounds = {str(each.name): number for number, each in enumerate(votes.rounds)}
     known = [{str(name): name for name in each.candidates} for each in votes.rounds]
-    answers = table.get("liked", ["1"] * len(lines))
+    answers = table.texts.get("liked", ["1"] * len(table.lines))
     found: dict[Id, dict[int, frozenset[Id]]] = {}
-    for at, client in enumerate(_ids(table["client"]).tolist()):
-        number = rounds.get(table["round"][at])
+    for at, client in enumerate(_ids(table.texts["client"]).tolist()):
+        number = rounds.get(table.texts["round"][at])
         if number is None:
-            raise DataError(
-                "the votes have no such round",
-                path=path,
-                row=lines[at],
-                column="round",
-                found=table["round"][at],
-                expected="a round as it is written in the file of votes",
-            )
-        candidate = known[number].get(table["candidate"][at])
+            said = "a round as it is written in the file of votes"
+            raise table.wrong(at, "the votes have no such round", "round", expected=said)
+        candidate = known[number].get(table.texts["candidate"][at])
         if candidate is None:
-            raise DataError(
-                "no candidate of this round",
-                path=path,
-                row=lines[at],
-                column="candidate",
-                found=table["candidate"][at],
-                expected=f"one of {', '.join(list(known[number])[:6])}",
-            )
+            said = f"one of {', '.join(list(known[number])[:6])}"
+            raise table.wrong(at, "no candidate of this round", "candidate", expected=said)
         answer = _ANSWERS.get(answers[at].lower())
         if answer is None:
-            raise DataError(
-                "neither liked nor disliked",
-                path=path,
-                row=lines[at],
-                column="liked",
-                found=answers[at],
-                expected=f"one of {', '.join(_ANSWERS)}",
-            )
+            said = f"one of {', '.join(_ANSWERS)}"
+            raise table.wrong(at, "neither liked nor disliked", "liked", expected=said)
         mine = found.setdefault(client, {})
         mine[number] = mine.get(number, frozenset()) | ({candidate} if answer else frozenset())
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """lines: of the file, one for each row. texts: the columns that are there, stripped."""
+
+    path: Path
+    lines: list[int]
+    texts: dict[str, list[str]]
+
+    def wrong(
+        self, at: int, what: str, column: str | None = None, *, found: object = None, expected: str
+    ) -> DataError:
+        """found: by default what stands in the column."""
+        if found is None and column is not None:
+            found = self.texts[column][at]
+        row = self.lines[at]
+        return DataError(
+            what, path=self.path, row=row, column=column, found=found, expected=expected
+        )
+
+    def refuse_repeats(self, ids: Column, places: Sequence[int], column: str, what: str) -> None:
+        """DataError for an id that stands in two of these rows."""
+        seen: set[Id] = set()
+        for at, name in zip(places, ids[places].tolist(), strict=True):
+            if name in seen:
+                raise self.wrong(at, f"this {column} {what}", column, found=name, expected="once")
+            seen.add(name)
+
+
 def _read(
-    path: Path, needed: Sequence[str], also: Sequence[str] = ()
-) -> tuple[list[int], dict[str, list[str]]]:
-    """Line numbers and the columns that are there, as stripped text."""
-    opened = open_table(
-        path, header=True, asked=[name for role in needed for name in _HEADERS[role]]
-    )
+    path: Path, needed: Sequence[str], also: Sequence[str] = (), *, filled: Sequence[str]
+) -> _Rows:
+    """filled: columns in which no cell is empty."""
+    asked = [name for role in needed for name in _HEADERS[role]]
+    opened = open_table(path, header=True, asked=asked)
     headers = [plain(header) for header in opened.headers]
     places: dict[str, int] = {}
     for role in (*needed, *also):
@@ -180,7 +186,17 @@ def _read(
     columns = {role: opened.frame[:, place].to_list() for role, place in places.items()}
     texts = {role: ["" if cell is None else str(cell).strip() for cell in column]
              for role, column in columns.items()}  # fmt: skip
-    return list(opened.lines()), texts
+    rows = _Rows(path, list(opened.lines()), texts)
+    for column in filled:
+        if "" in texts[column]:
+            raise DataError(
+                f"the {column} is missing",
+                path=path,
+                row=rows.lines[texts[column].index("")],
+                column=column,
+                expected="an id",
+            )
+    return rows
 
 
 def _ids(texts: Sequence[str]) -> Column:
@@ -195,28 +211,3 @@ def _ids(texts: Sequence[str]) -> Column:
 def _is_number(text: str) -> bool:
     digits = text.isascii() and text.isdigit() and len(text) < 20  # Python refuses thousands
     return digits and str(int(text)) == text and int(text) < 1 << 63
-
-
-def _refuse_empty(path: Path, lines: Sequence[int], texts: Sequence[str], column: str) -> None:
-    for line, text in zip(lines, texts, strict=True):
-        if not text:
-            raise DataError(
-                f"the {column} is missing", path=path, row=line, column=column, expected="an id"
-            )
-
-
-def _refuse_repeats(
-    path: Path, lines: Sequence[int], ids: Column, places: Sequence[int], column: str, what: str
-) -> None:
-    seen: set[Id] = set()
-    for at, name in zip(places, ids[places].tolist(), strict=True):
-        if name in seen:
-            raise DataError(
-                f"this {column} {what}",
-                path=path,
-                row=lines[at],
-                column=column,
-                found=name,
-                expected="once",
-            )
-        seen.add(name)

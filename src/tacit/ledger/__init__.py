@@ -14,63 +14,32 @@ from tacit.errors import MissingExtra
 if find_spec("sqlalchemy") is None:
     raise MissingExtra("sqlalchemy", "ledger")
 
-from tacit.ledger.chain import FileHead, Head, HeadStore, anchor_of, token_of
-from tacit.ledger.inspection import Inspection, inspect_ledger
-from tacit.ledger.opening import open_ledger
-from tacit.ledger.refusals import (
-    BudgetExhausted,
-    CapChanged,
-    DrawFailed,
-    KeyReused,
-    LedgerFailed,
-    LedgerRefused,
-    LedgerUnavailable,
-    UnitsDiffer,
-    UnknownBudget,
-)
-from tacit.ledger.replaying import Verification
-from tacit.ledger.requests import (
-    Balance,
-    Cap,
-    Charge,
-    Cost,
-    Holder,
-    Release,
-    Request,
-    Unit,
-    canonical,
-)
-from tacit.ledger.statements import KeptState
-from tacit.ledger.store import Ledger
-
-__all__ = [
-    "Balance",
-    "BudgetExhausted",
-    "Cap",
-    "CapChanged",
-    "Charge",
-    "Cost",
-    "DrawFailed",
-    "FileHead",
-    "Head",
-    "HeadStore",
-    "Holder",
-    "Inspection",
-    "KeptState",
-    "KeyReused",
-    "Ledger",
-    "LedgerFailed",
-    "LedgerRefused",
-    "LedgerUnavailable",
-    "Release",
-    "Request",
-    "Unit",
-    "UnitsDiffer",
-    "UnknownBudget",
-    "Verification",
-    "anchor_of",
-    "canonical",
-    "inspect_ledger",
-    "open_ledger",
-    "token_of",
-]
+from tacit.ledger.chain import FileHead as FileHead
+from tacit.ledger.chain import Head as Head
+from tacit.ledger.chain import HeadStore as HeadStore
+from tacit.ledger.chain import anchor_of as anchor_of
+from tacit.ledger.chain import token_of as token_of
+from tacit.ledger.inspection import Inspection as Inspection
+from tacit.ledger.inspection import inspect_ledger as inspect_ledger
+from tacit.ledger.opening import open_ledger as open_ledger
+from tacit.ledger.refusals import BudgetExhausted as BudgetExhausted
+from tacit.ledger.refusals import CapChanged as CapChanged
+from tacit.ledger.refusals import DrawFailed as DrawFailed
+from tacit.ledger.refusals import KeyReused as KeyReused
+from tacit.ledger.refusals import LedgerFailed as LedgerFailed
+from tacit.ledger.refusals import LedgerRefused as LedgerRefused
+from tacit.ledger.refusals import LedgerUnavailable as LedgerUnavailable
+from tacit.ledger.refusals import UnitsDiffer as UnitsDiffer
+from tacit.ledger.refusals import UnknownBudget as UnknownBudget
+from tacit.ledger.replaying import Verification as Verification
+from tacit.ledger.requests import Balance as Balance
+from tacit.ledger.requests import Cap as Cap
+from tacit.ledger.requests import Charge as Charge
+from tacit.ledger.requests import Cost as Cost
+from tacit.ledger.requests import Holder as Holder
+from tacit.ledger.requests import Release as Release
+from tacit.ledger.requests import Request as Request
+from tacit.ledger.requests import Unit as Unit
+from tacit.ledger.requests import canonical as canonical
+from tacit.ledger.statements import KeptState as KeptState
+from tacit.ledger.store import Ledger as Ledger

@@ -1,5 +1,4 @@
-"""Many callers, one transaction: the caller that becomes the writer does the work of "
-"all who wait."""
+"""Many callers, one transaction: the caller that leads does the work of all who wait."""
 
 from __future__ import annotations
 
@@ -29,21 +28,17 @@ class Ticket(Generic[Work, Result]):
 class Batches(Generic[Work, Result]):
     """Hands waiting work in groups to `serve`, one group at a time.
 
-        serve: returns one result or exception per piece of work, after all of them are durable; or
-        raises, and then nobody's work was done.
+    serve: returns one result or exception per piece of work, after all of them are durable; or
+    raises, and then nobody's work was done.
+    patience: seconds that a caller waits for another one that leads, whose store may not answer;
+    then LedgerUnavailable, whether the work was done or not.
 
-        One caller leads at a time. When its group is done it wakes all of them and gives the lead
-        to
+    One caller leads at a time. When its group is done it wakes all of them and gives the lead to
     the caller who has waited longest, so nobody queues to learn an outcome that is there.
-
-        patience: seconds that a caller waits for another one that leads, whose store may not
-        answer; then LedgerUnavailable, whether the work was done or not.
     """
 
     def __init__(
-        self,
-        serve: Callable[[Sequence[Work]], Sequence[Result | Exception]],
-        patience: float,
+        self, serve: Callable[[Sequence[Work]], Sequence[Result | Exception]], patience: float
     ) -> None:
         self._serve = serve
         self._patience = patience

@@ -18,16 +18,7 @@ from sqlalchemy import Connection, Select, case, func, select
 
 from tacit.ledger.chain import Head, fingerprint
 from tacit.ledger.history import LogState
-from tacit.ledger.schema import (
-    STATES_SINCE,
-    answers,
-    budgets,
-    head,
-    log,
-    requests,
-    states,
-    version,
-)
+from tacit.ledger.schema import STATES_SINCE, answers, budgets, head, log, requests, states, version
 from tacit.ledger.statements import list_states
 
 _AT_ONCE = 1000

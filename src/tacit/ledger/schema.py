@@ -2,95 +2,48 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    insert,
-    inspect,
-    select,
-    text,
-)
+import sqlalchemy as sa
 
 from tacit.ledger.refusals import LedgerRefused
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-versions = Table("ledger_schema", metadata, Column("version", BigInteger, primary_key=True))
 
-head = Table(  # one row: where the chain stands; a writer locks it first
-    "ledger_head",
-    metadata,
-    Column("id", BigInteger, primary_key=True),
-    Column("ledger", Text),
-    Column("operator", Text),
-    Column("epoch", BigInteger),
-    Column("sequence", BigInteger),
-    Column("hash", Text),
+def _table(name: str, /, **columns: type[sa.BigInteger | sa.LargeBinary | sa.Text]) -> sa.Table:
+    """The first column is the key."""
+    named = enumerate(columns.items())
+    made = (sa.Column(column, kind, primary_key=not at) for at, (column, kind) in named)
+    return sa.Table(name, metadata, *made)
+
+
+_INT, _TEXT = sa.BigInteger, sa.Text
+versions = _table("ledger_schema", version=_INT)
+head = _table(  # one row: where the chain stands; a writer locks it first
+    "ledger_head", id=_INT, ledger=_TEXT, operator=_TEXT, epoch=_INT, sequence=_INT, hash=_TEXT
 )
-
-budgets = Table(
+budgets = sa.Table(
     "ledger_budgets",
     metadata,
-    Column("id", BigInteger, primary_key=True),
-    Column("tenant", Text),
-    Column("kind", Text),
-    Column("name", Text),
-    Column("unit", Text),
-    Column("cap", BigInteger),
-    Column("spent", BigInteger),
-    Column("delta_cap", BigInteger),
-    Column("delta_spent", BigInteger),
-    Column("epoch_cap", BigInteger),
-    Column("epoch", BigInteger),
-    Column("epoch_spent", BigInteger),
+    sa.Column("id", _INT, primary_key=True),
+    *(sa.Column(name, _TEXT) for name in ("tenant", "kind", "name", "unit")),
+    *(sa.Column(name, _INT) for name in ("cap", "spent", "delta_cap", "delta_spent")),
+    *(sa.Column(name, _INT) for name in ("epoch_cap", "epoch", "epoch_spent")),
 )
-
-requests = Table(
+requests = sa.Table(
     "ledger_requests",
     metadata,
-    Column("sequence", BigInteger, primary_key=True),
-    Column("tenant", Text),
-    Column("subject", Text),
-    Column("operation", Text),
-    Column("request_key", Text),
-    Column("payload", Text),
+    sa.Column("sequence", _INT, primary_key=True),
+    *(
+        sa.Column(name, _TEXT)
+        for name in ("tenant", "subject", "operation", "request_key", "payload")
+    ),
 )
-
-answers = Table(  # NULL: drawing failed, and was paid for
-    "ledger_answers",
-    metadata,
-    Column("sequence", BigInteger, primary_key=True),
-    Column("answer", LargeBinary),
-)
-
-states = Table(  # the newest of every name; `sequence` is the entry that holds its hash
-    "ledger_states",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("sequence", BigInteger),
-    Column("state", LargeBinary),
-)
-
-log = Table(
-    "ledger_log",
-    metadata,
-    Column("sequence", BigInteger, primary_key=True),
-    Column("kind", Text),
-    Column("body", Text),
-    Column("hash", Text),
-)
-
-checkpoints = Table(  # the newest ones; `sequence` is the entry that holds the hash of `state`
-    "ledger_checkpoints",
-    metadata,
-    Column("sequence", BigInteger, primary_key=True),
-    Column("state", Text),
-)
+# In an answer NULL: drawing failed, and was paid for. Of states the newest of every name, whose
+# `sequence` is the entry that holds its hash, as it is for the newest checkpoints.
+answers = _table("ledger_answers", sequence=_INT, answer=sa.LargeBinary)
+states = _table("ledger_states", name=_TEXT, sequence=_INT, state=sa.LargeBinary)
+log = _table("ledger_log", sequence=_INT, kind=_TEXT, body=_TEXT, hash=_TEXT)
+checkpoints = _table("ledger_checkpoints", sequence=_INT, state=_TEXT)
 
 # {big} {bytes} {strict} are the words that the two stores spell differently.
 _TABLES = (
@@ -162,51 +115,39 @@ _GUARDED = {
 _REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
 
 
-def _sqlite_guards() -> tuple[str, ...]:
-    """Against slips of a hand at a prompt; who wants to change the file can, and `verify` tells."""
-    stop = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
-    kept = tuple(
-        f"CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} ON {table} {stop}"
-        for verb, tables in _GUARDED.items()
-        for table in tables
-    )
-    return (
-        *kept,
-        f"CREATE TRIGGER ledger_refund BEFORE UPDATE ON ledger_budgets WHEN {_REFUND} {stop}",
-    )
-
-
-def _postgres_guards() -> tuple[str, ...]:
-    stop = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
+_FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'a ledger is only added to'; END $$"""
-    run = "EXECUTE FUNCTION ledger_only_added_to()"
-    row = f"FOR EACH ROW WHEN ({_REFUND})"
-    kept = tuple(
-        f"CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} OR TRUNCATE ON {table} {run}"
+
+
+def _guard(dialect: str, name: str, verb: str, table: str, when: str = "") -> str:
+    """Against slips of a hand at a prompt; who wants to change the file can, and `verify` tells."""
+    if dialect == "sqlite":
+        stop = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
+        when = f"WHEN {when} " if when else ""
+    else:
+        stop = "EXECUTE FUNCTION ledger_only_added_to()"
+        verb = verb if when else f"{verb} OR TRUNCATE"
+        when = f"FOR EACH ROW WHEN ({when}) " if when else ""
+    return f"CREATE TRIGGER {name} BEFORE {verb} ON {table} {when}{stop}"
+
+
+def _guards(dialect: str) -> tuple[str, ...]:
+    """Rows stay as they are, and nothing is refunded."""
+    kept = (
+        _guard(dialect, f"{table}_{verb.lower()}", verb, table)
         for verb, tables in _GUARDED.items()
         for table in tables
     )
-    return (
-        stop,
-        *kept,
-        f"CREATE TRIGGER ledger_refund BEFORE UPDATE ON ledger_budgets {row} {run}",
-    )
+    refund = _guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _REFUND)
+    return (*(() if dialect == "sqlite" else (_FUNCTION,)), *kept, refund)
 
 
 def _state_guards(dialect: str) -> tuple[str, ...]:
     """A state goes forward only."""
-    table, back = "ledger_states", "NEW.sequence <= OLD.sequence"
-    if dialect == "sqlite":
-        stop = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
-        return (
-            f"CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} {stop}",
-            f"CREATE TRIGGER {table}_back BEFORE UPDATE ON {table} WHEN {back} {stop}",
-        )
-    run = "EXECUTE FUNCTION ledger_only_added_to()"
-    row = f"FOR EACH ROW WHEN ({back})"
+    back = "NEW.sequence <= OLD.sequence"
     return (
-        f"CREATE TRIGGER {table}_delete BEFORE DELETE OR TRUNCATE ON {table} {run}",
-        f"CREATE TRIGGER {table}_back BEFORE UPDATE ON {table} {row} {run}",
+        _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
+        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", back),
     )
 
 
@@ -218,19 +159,18 @@ _WORDS = {
 
 def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
     """The statements of every step, oldest first; their number is the schema's version."""
-    guards = _sqlite_guards() if dialect == "sqlite" else _postgres_guards()
     made, kept, checked = (
         tuple(line.format(**_WORDS[dialect]) for line in tables)
         for tables in (_TABLES, _STATES, _CHECKPOINTS)
     )
-    return (made, guards, (*kept, *_state_guards(dialect)), checked)
+    return (made, _guards(dialect), (*kept, *_state_guards(dialect)), checked)
 
 
 STATES_SINCE = 3
 """The version that brought kept states."""
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: sa.Connection) -> None:
     """Bring the tables to this version, in the caller's transaction.
 
     LedgerRefused if they were made by a newer version.
@@ -241,19 +181,19 @@ def migrate(connection: Connection) -> None:
     if done == 0:
         big = _WORDS[dialect]["big"]
         connection.execute(
-            text(f"CREATE TABLE IF NOT EXISTS ledger_schema (version {big} PRIMARY KEY)")
+            sa.text(f"CREATE TABLE IF NOT EXISTS ledger_schema (version {big} PRIMARY KEY)")
         )
     for number, statements in enumerate(wanted[done:], start=done + 1):
         for statement in statements:
             connection.exec_driver_sql(statement)
-        connection.execute(insert(versions).values(version=number))
+        connection.execute(sa.insert(versions).values(version=number))
 
 
-def version(connection: Connection) -> int:
+def version(connection: sa.Connection) -> int:
     """Of the tables that are there; 0 where there are none. LedgerRefused if it is unknown."""
-    if not inspect(connection).has_table(versions.name):
+    if not sa.inspect(connection).has_table(versions.name):
         return 0
-    found = sorted(connection.scalars(select(versions.c.version)))
+    found = sorted(connection.scalars(sa.select(versions.c.version)))
     known = len(steps(connection.dialect.name))
     if found != list(range(1, len(found) + 1)) or len(found) > known:
         raise LedgerRefused(

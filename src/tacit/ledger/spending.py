@@ -10,22 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    bindparam,
-    case,
-    exists,
-    func,
-    insert,
-    literal_column,
-    or_,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningUpdate
 
@@ -78,7 +63,7 @@ class Stored:
 class Place:
     """The writer's place: where the chain and the epoch stand in this transaction."""
 
-    connection: Connection
+    connection: sa.Connection
     ledger: str
     operator: str | None
     epoch: int
@@ -95,7 +80,7 @@ class Place:
         return Head(self.ledger, self.sequence, self.hash)
 
 
-def take_place(connection: Connection) -> Place:
+def take_place(connection: sa.Connection) -> Place:
     """Lock the row that every writer locks first; others wait until this transaction ends."""
     ((ledger, operator, epoch, sequence, digest),) = _PLACE.run(connection).rows()
     return Place(connection, ledger, operator, epoch, sequence, digest)
@@ -165,7 +150,7 @@ def spend(place: Place, spending: Spending) -> Stored:
     return Stored(number, answer, repeated=False)
 
 
-def find(connection: Connection, request: Request) -> Stored:
+def find(connection: sa.Connection, request: Request) -> Stored:
     """What is stored under a key that is taken; KeyReused if that was for another payload."""
     ((payload, sequence, answer),) = _STORED.run(connection, _scope(request)).rows()
     if payload != request.digest:
@@ -173,7 +158,7 @@ def find(connection: Connection, request: Request) -> Stored:
     return Stored(sequence, None if answer is None else bytes(answer), repeated=True)
 
 
-def number_of(connection: Connection, holder: Holder) -> tuple[int, str] | None:
+def number_of(connection: sa.Connection, holder: Holder) -> tuple[int, str] | None:
     """Row number and unit of a budget: public facts, not what is left of it."""
     rows = _NUMBER.run(connection, _whose(holder)).rows()
     return rows[0] if rows else None
@@ -194,7 +179,7 @@ def _whose(holder: Holder) -> dict[str, str]:
     return {"tenant": holder.tenant, "kind": holder.kind, "name": holder.name}
 
 
-def _claim(connection: Connection, request: Request, number: int) -> Asked:
+def _claim(connection: sa.Connection, request: Request, number: int) -> Asked:
     """Take the key. No row if the key is taken: the store decides, without a read before."""
     row = {"sequence": number, **_scope(request), "payload": request.digest}
     return _CLAIM.run(connection, row)
@@ -239,49 +224,52 @@ def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, byte
 def _payment() -> ReturningUpdate[tuple[int]]:
     """The condition and the addition are one statement, so that nothing comes between them."""
     row = budgets.c
-    amount, delta = bindparam("amount", type_=BigInteger), bindparam("delta", type_=BigInteger)
-    now = bindparam("now", type_=BigInteger)
-    in_epoch = case((row.epoch == now, row.epoch_spent), else_=literal_column("0")) + amount
+    amount, delta = (
+        sa.bindparam("amount", type_=sa.BigInteger),
+        sa.bindparam("delta", type_=sa.BigInteger),
+    )
+    now = sa.bindparam("now", type_=sa.BigInteger)
+    in_epoch = sa.case((row.epoch == now, row.epoch_spent), else_=sa.literal_column("0")) + amount
     added = {"spent": row.spent + amount, "delta_spent": row.delta_spent + delta}
     covered = (
         *_same(_WHOSE),
-        row.unit == bindparam("in"),
+        row.unit == sa.bindparam("in"),
         row.spent + amount <= row.cap,
         row.delta_spent + delta <= row.delta_cap,
         row.epoch <= now,
-        or_(row.epoch_cap.is_(None), in_epoch <= row.epoch_cap),
+        sa.or_(row.epoch_cap.is_(None), in_epoch <= row.epoch_cap),
         _CLAIMED,
     )
-    paid = update(budgets).values(**added, epoch=now, epoch_spent=in_epoch).where(*covered)
+    paid = sa.update(budgets).values(**added, epoch=now, epoch_spent=in_epoch).where(*covered)
     return paid.returning(row.id)
 
 
-def _same(columns: Iterable[Column[Any]]) -> list[ColumnElement[bool]]:
-    return [column == bindparam(column.name) for column in columns]
+def _same(columns: Iterable[sa.Column[Any]]) -> list[sa.ColumnElement[bool]]:
+    return [column == sa.bindparam(column.name) for column in columns]
 
 
 _KEY = [requests.c.tenant, requests.c.subject, requests.c.operation, requests.c.request_key]
-_CLAIMED = exists().where(requests.c.sequence == bindparam("by", type_=BigInteger))
+_CLAIMED = sa.exists().where(requests.c.sequence == sa.bindparam("by", type_=sa.BigInteger))
 _WHOSE = [budgets.c.tenant, budgets.c.kind, budgets.c.name]
 
 _PLACE = Statement(
-    select(
+    sa.select(
         head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash
     ).with_for_update()
 )
 _MOVE = Statement(
-    update(head).values(
-        sequence=bindparam("to"),
-        hash=bindparam("digest"),
-        epoch=bindparam("now"),
-        operator=bindparam("by"),
+    sa.update(head).values(
+        sequence=sa.bindparam("to"),
+        hash=sa.bindparam("digest"),
+        epoch=sa.bindparam("now"),
+        operator=sa.bindparam("by"),
     )
 )
-_PART = Statement(text("SAVEPOINT one_request"))
-_UNDO = Statement(text("ROLLBACK TO SAVEPOINT one_request"))
-_KEEP = Statement(text("RELEASE SAVEPOINT one_request"))
-_ENTRY = Statement(insert(log))
-_ANSWER = Statement(insert(answers))
+_PART = Statement(sa.text("SAVEPOINT one_request"))
+_UNDO = Statement(sa.text("ROLLBACK TO SAVEPOINT one_request"))
+_KEEP = Statement(sa.text("RELEASE SAVEPOINT one_request"))
+_ENTRY = Statement(sa.insert(log))
+_ANSWER = Statement(sa.insert(answers))
 _CLAIM = Statement(
     sqlite.insert(requests)
     .on_conflict_do_nothing(index_elements=_KEY)
@@ -290,10 +278,10 @@ _CLAIM = Statement(
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(requests.c.sequence),
 )
-_NUMBER = Statement(select(budgets.c.id, budgets.c.unit).where(*_same(_WHOSE)))
+_NUMBER = Statement(sa.select(budgets.c.id, budgets.c.unit).where(*_same(_WHOSE)))
 _PAY = Statement(_payment())
 _STORED = Statement(
-    select(requests.c.payload, answers.c.sequence, answers.c.answer)
+    sa.select(requests.c.payload, answers.c.sequence, answers.c.answer)
     .select_from(requests.join(answers, answers.c.sequence == requests.c.sequence))
     .where(*_same(_KEY))
 )
@@ -311,7 +299,7 @@ def open_row(place: Place, holder: Holder, cap: Cap) -> None:
         if next(balances(place.connection, known[0])).cap != cap:
             raise CapChanged
         return
-    number = (place.connection.scalar(select(func.max(budgets.c.id))) or 0) + 1
+    number = (place.connection.scalar(sa.select(sa.func.max(budgets.c.id))) or 0) + 1
     facts = {
         "tenant": holder.tenant,
         "kind": holder.kind,
@@ -322,14 +310,14 @@ def open_row(place: Place, holder: Holder, cap: Cap) -> None:
         "epoch_cap": cap.per_epoch,
     }
     empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
-    place.connection.execute(insert(budgets).values(id=number, **facts, **empty))
+    place.connection.execute(sa.insert(budgets).values(id=number, **facts, **empty))
     append(place, "budget", {"number": number, **facts})
 
 
-def balances(connection: Connection, number: int | None = None) -> Iterator[Balance]:
+def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
     """All budgets, or the one of that number."""
-    now = connection.execute(select(head.c.epoch)).scalar_one()
-    question = select(budgets).order_by(budgets.c.id)
+    now = connection.execute(sa.select(head.c.epoch)).scalar_one()
+    question = sa.select(budgets).order_by(budgets.c.id)
     if number is not None:
         question = question.where(budgets.c.id == number)
     for row in connection.execute(question):

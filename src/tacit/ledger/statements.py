@@ -18,15 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import (
-    ClauseElement,
-    ColumnElement,
-    Connection,
-    bindparam,
-    func,
-    literal_column,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
@@ -39,7 +31,7 @@ _NONE: Mapping[str, Any] = {}
 class Asked:
     """A statement that was sent; its rows when they are wanted."""
 
-    def __init__(self, connection: Connection, cursor: Any) -> None:
+    def __init__(self, connection: sa.Connection, cursor: Any) -> None:
         self._connection = connection
         self._cursor = cursor
         # What SQLite has not been read to its end holds a lock, even after an error elsewhere.
@@ -62,18 +54,18 @@ class Statement:
     core: for every store, but for those that `stores` names, which have their own.
     """
 
-    def __init__(self, core: ClauseElement, **stores: ClauseElement) -> None:
+    def __init__(self, core: sa.ClauseElement, **stores: sa.ClauseElement) -> None:
         self._core = core
         self._stores = stores
         self._texts: dict[str, str] = {}
 
-    def run(self, connection: Connection, values: Mapping[str, Any] = _NONE) -> Asked:
+    def run(self, connection: sa.Connection, values: Mapping[str, Any] = _NONE) -> Asked:
         """Inside `queued` it may fail later, at the latest at the end of the queue."""
         text = self._text(connection)
         with _told(connection):
             return Asked(connection, _driver(connection).execute(text, values))
 
-    def _text(self, connection: Connection) -> str:
+    def _text(self, connection: sa.Connection) -> str:
         dialect = connection.dialect
         if dialect.name not in self._texts:
             core = self._stores.get(dialect.name, self._core)
@@ -82,7 +74,7 @@ class Statement:
 
 
 @contextmanager
-def queued(connection: Connection) -> Iterator[None]:
+def queued(connection: sa.Connection) -> Iterator[None]:
     """Send statements without waiting, until rows are wanted or the queue ends."""
     driver = _driver(connection)
     if connection.dialect.name != "postgresql" or not _can_queue():
@@ -99,12 +91,12 @@ def _can_queue() -> bool:
     return Pipeline.is_supported()
 
 
-def _driver(connection: Connection) -> Any:
+def _driver(connection: sa.Connection) -> Any:
     return connection.connection.driver_connection
 
 
 @contextmanager
-def _told(connection: Connection) -> Iterator[None]:
+def _told(connection: sa.Connection) -> Iterator[None]:
     """What the driver raises comes as SQLAlchemy's error, without the values."""
     kind = connection.dialect.loaded_dbapi.Error
     try:
@@ -129,7 +121,7 @@ def check_state_name(name: str) -> None:
         )
 
 
-def read_state(connection: Connection, name: str) -> bytes | None:
+def read_state(connection: sa.Connection, name: str) -> bytes | None:
     """The newest state of that name; None if nothing was ever kept under it."""
     rows = _READ.run(connection, {"of": name}).rows()
     return bytes(rows[0][0]) if rows else None
@@ -144,13 +136,13 @@ class KeptState:
     size: int
 
 
-def list_states(connection: Connection) -> tuple[KeptState, ...]:
+def list_states(connection: sa.Connection) -> tuple[KeptState, ...]:
     """By name; none in a store of an older version."""
     if version(connection) < STATES_SINCE:
         return ()
-    size = func.length(states.c.state)
+    size = sa.func.length(states.c.state)
     rows = connection.execute(
-        select(states.c.name, states.c.sequence, size).order_by(states.c.name)
+        sa.select(states.c.name, states.c.sequence, size).order_by(states.c.name)
     )
     return tuple(KeptState(*row) for row in rows)
 
@@ -162,7 +154,7 @@ class KeptStates:
     Several requests of the transaction see each other's new states.
     """
 
-    connection: Connection
+    connection: sa.Connection
     _known: dict[str, bytes | None] = field(default_factory=dict)
     _changed: dict[str, int] = field(default_factory=dict)
 
@@ -184,9 +176,9 @@ class KeptStates:
             _WRITE.run(self.connection, row)
 
 
-_READ = Statement(select(states.c.state).where(states.c.name == bindparam("of")))
-_NEW: dict[str, ColumnElement[Any]] = {
-    name: literal_column(f"excluded.{name}") for name in ("sequence", "state")
+_READ = Statement(sa.select(states.c.state).where(states.c.name == sa.bindparam("of")))
+_NEW: dict[str, sa.ColumnElement[Any]] = {
+    name: sa.literal_column(f"excluded.{name}") for name in ("sequence", "state")
 }
 _WRITE = Statement(
     sqlite.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),

@@ -25,8 +25,8 @@ from fastapi.routing import APIRoute
 from tacit.errors import ConfigError
 from tacit.service.deployment import Service, running
 from tacit.service.idempotency import OCTETS, unsalted
-from tacit.service.keys import ANONYMOUS, NAME, Caller, Role
-from tacit.service.problems import MEDIA_TYPE, TITLES, Problem, ProblemBody
+from tacit.service.keys import NAME, Caller, Role
+from tacit.service.problems import MEDIA_TYPE, TITLES, Problem
 
 EXTENSION = "x-tacit-roles"
 """In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
@@ -55,19 +55,16 @@ class Operation(APIRoute):
         queries = frozenset(one.alias for one in self.dependant.query_params)
 
         async def handle(request: Request) -> Response:
-            _check_caller(request.state.caller, self._roles)
+            caller: Caller = request.state.caller
+            if caller.role not in self._roles and Role.ANONYMOUS not in self._roles:
+                if caller.role is Role.ANONYMOUS:
+                    raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
+                raise Problem(403, "The role of this key does not do this.")
             if request.scope["query_string"]:
                 _check_query(request, queries)
             return await handler(request)
 
         return handle
-
-
-def _check_caller(caller: Caller, roles: frozenset[Role]) -> None:
-    if caller.role not in roles and Role.ANONYMOUS not in roles:
-        if caller.role is Role.ANONYMOUS:
-            raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
-        raise Problem(403, "The role of this key does not do this.")
 
 
 def _check_query(request: Request, known: frozenset[str]) -> None:
@@ -135,29 +132,21 @@ IdempotencyKey = Annotated[
 
 def allow(*roles: Role) -> dict[str, Any]:
     """Arguments of a route: its roles, and the problems any operation may give."""
+    body = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
     documented = (400, 401, 403, 404, 408, 409, 411, 413, 415, 422, 429, 431, 500, 503)
     return {
         "openapi_extra": {
             EXTENSION: sorted(roles),
             "security": [{}] if Role.ANONYMOUS in roles else [{"key": []}],
         },
-        "responses": {status: _problem(status) for status in documented},
+        "responses": {
+            status: {"description": TITLES[status], "content": body} for status in documented
+        },
     }
 
 
-def _problem(status: int) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/ProblemBody"}
-    return {"description": TITLES[status], "content": {MEDIA_TYPE: {"schema": schema}}}
-
-
-def _asking(request: Request) -> Caller:
-    """Found at the door."""
-    caller: Caller = request.state.caller
-    return caller
-
-
-Asking = Annotated[Caller, From(_asking)]
-"""Who asks, in a resource's signature."""
+Asking = Annotated[Caller, From(lambda request: request.state.caller)]
+"""Who asks, in a resource's signature; found at the door."""
 
 
 @asynccontextmanager
@@ -210,9 +199,6 @@ def _names(part: object) -> Iterator[str]:
             yield from part["properties"]
         for one in part.values():
             yield from _names(one)
-
-
-__all__ = ["ANONYMOUS", "Asking", "Here", "IdempotencyKey", "ProblemBody", "allow", "own"]
 
 
 _BYTES = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}

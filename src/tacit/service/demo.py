@@ -1,19 +1,72 @@
-"""A deployment on generated data, written into a folder as a person would write it."""
+"""Folders to begin with: a deployment on generated data, and one around a single model file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic import generate
 from tacit.design import design, names, nouns
 from tacit.errors import ConfigError
+from tacit.recommenders import load_model
 from tacit.service.deployment import MODELS
 from tacit.service.keys import Role, add_key
 from tacit.service.settings import FILE
 from tacit.writing import write_whole
 
-TENANT = "demo"
+ITEMS = 200
+_SEED = 7
+
+
+@lru_cache(maxsize=1)
+def population() -> Ratings:
+    """Ratings of generated people of two genders. No row is about anybody."""
+    return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
+
+
+_FIRST = [*"bdfghklmnprstv", "br", "dr", "gr", "kl", "pr", "st", "tr"]
+_VOWELS = [*"aeiouaeio", "ai", "ea", "ou"]
+_LAST = ["", "", "", "l", "m", "n", "r", "s", "nd", "rn"]
+_FILMS = (
+    *("The {} of {}", "{}", "{} Rising", "The Last {}", "{} and {}", "Return to {}"),
+    *("A Night in {}", "{} by Train", "Who Knows {}?", "The {} Affair", "Seven {}s"),
+)
+_BOOKS = (
+    *("A History of {}", "{}: A Life", "The House at {}", "Letters to {}", "On {}"),
+    *("The {} Notebooks", "What {} Saw", "{} in Winter", "The Gardener of {}", "{} & Sons"),
+)
+
+
+def film_titles(count: int) -> list[str]:
+    """As many titles, each once; the first of a longer list are those of a shorter one."""
+    return _first(count, _FILMS, seed=11)
+
+
+def book_titles(count: int) -> list[str]:
+    """As `film_titles`, and none of those."""
+    return _first(count, _BOOKS, seed=12)
+
+
+def _first(count: int, patterns: tuple[str, ...], *, seed: int) -> list[str]:
+    found: dict[str, None] = {}
+    generator = np.random.default_rng(seed)
+    while len(found) < count:
+        pattern = str(generator.choice(patterns))
+        found.setdefault(pattern.format(*(_word(generator) for _ in range(pattern.count("{}")))))
+    return list(found)
+
+
+def _word(generator: np.random.Generator) -> str:
+    syllables = [str(generator.choice(_FIRST)) + str(generator.choice(_VOWELS)) for _ in range(2)]
+    return ("".join(syllables) + str(generator.choice(_LAST))).capitalize()
+
+
+TENANT, LOCAL = "demo", "local"
 _HEAD = f"""# What is served, on generated data. See docs/service.md for each section.
 tenant = "{TENANT}"
 """
@@ -34,13 +87,39 @@ def make_demo(folder: Path) -> Demo:
         raise ConfigError(
             f"{folder}: is not empty. Name a new folder for --demo, or serve this one without it."
         )
-    write_whole(folder / FILE, "\n".join([_HEAD, *_sections(folder)]).encode())
+    sections = [one.part(MODELS)(folder) for one in map(design, names()) if MODELS in one.parts]
+    sections += [owner.load(one.demo)(folder) for owner, one in nouns().values()]
+    write_whole(folder / FILE, "\n".join([_HEAD, *sections]).encode())
     roles = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR)
     keys = {role.value: add_key(folder / "keys.json", role.value, role, TENANT) for role in roles}
     return Demo(folder, keys)
 
 
-def _sections(folder: Path) -> Iterator[str]:
-    yield from (one.part(MODELS)(folder) for one in map(design, names()) if MODELS in one.parts)
-    for owner, one in nouns().values():
-        yield owner.load(one.demo)(folder)
+def serve_model(model: Path) -> tuple[Path, dict[str, str]]:
+    """The folder beside a model file, and the keys made for it, which are known here alone.
+
+    It is made the first time. Later the model is copied again, and nothing else is changed.
+    """
+    load_model(model)  # what is no model is refused before a folder is made
+    name = re.sub(r"[^a-z0-9_-]+", "-", model.stem.lower()).strip("-_") or "model"
+    folder = model.with_name(f"{model.stem}-service")
+    settings = folder / FILE
+    if folder.exists() and not settings.is_file():
+        raise ConfigError(f"{folder}: is there and holds no {FILE}. Rename it, or the model.")
+    content = model.read_bytes()
+    if settings.is_file():
+        write_whole(folder / "model.tacit", content)
+        return folder, {}
+    folder.mkdir()
+    write_whole(folder / "model.tacit", content)
+    key = add_key(folder / "keys.json", "operator", Role.OPERATOR, LOCAL)
+    write_whole(
+        settings,
+        f"""# What is served. See docs/service.md.
+tenant = "{LOCAL}"
+
+[models.{name}]
+file = "model.tacit"
+""".encode(),
+    )
+    return folder, {Role.OPERATOR.value: key}

@@ -53,29 +53,28 @@ class Section:
     def text(self, key: str, otherwise: str | None = None) -> str:
         """A text; ConfigError says which is missing."""
         value = self.values.get(key, otherwise)
-        if not isinstance(value, str):
-            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no text.")
-        return value
+        return str(self._checked(key, value, isinstance(value, str), "is no text"))
 
     def number(self, key: str, otherwise: float | None = None) -> float:
         """A number; inf is one."""
         value = self.values.get(key, otherwise)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no number.")
-        return float(value)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(self._checked(key, value, number, "is no number"))
 
     def whole(self, key: str, otherwise: int | None = None) -> int:
         """A whole number, from 0 up."""
         value = self.values.get(key, otherwise)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no whole number.")
-        return value
+        whole = type(value) is int and value >= 0
+        return int(self._checked(key, value, whole, "is no whole number"))
 
     def flag(self, key: str, otherwise: bool | None = None) -> bool:
         """True or false."""
         value = self.values.get(key, otherwise)
-        if not isinstance(value, bool):
-            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is not true or false.")
+        return bool(self._checked(key, value, isinstance(value, bool), "is not true or false"))
+
+    def _checked(self, key: str, value: Any, good: bool, wrong: str) -> Any:
+        if not good:
+            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or {wrong}.")
         return value
 
     def file(self, key: str) -> Path:
@@ -104,12 +103,7 @@ class Deployment:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """The folder's tacit.toml; ConfigError in a sentence for whatever is wrong in it."""
-        content = content_of(folder)
-        path, tenant = folder / FILE, tenant_of(folder)
-        nouns = {
-            noun: tables for noun, tables in content.items() if noun not in ("tenant", SECTION)
-        }
-        return cls(tenant, tuple(_read(path, tenant, nouns)))
+        return cls(tenant_of(folder), tuple(_read(folder, tenant_of(folder))))
 
     def all(self, kind: type[S]) -> dict[str, S]:
         """What is served of one noun, by name."""
@@ -163,41 +157,32 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
     and nothing is checked."""
     content = content_of(folder)
     found = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
-    return tuple(
-        f"{noun}/{name}"
-        for noun, tables in found.items()
-        if isinstance(tables, dict)
-        for name in tables
-    )
+    tables = ((noun, table) for noun, table in found.items() if isinstance(table, dict))
+    return tuple(f"{noun}/{name}" for noun, table in tables for name in table)
 
 
 def noun_of(thing: object) -> str:
     """The section that such a thing is described in."""
-    of = (
-        noun for noun, (_, one) in nouns().items() if one.kind.endswith(f":{type(thing).__name__}")
-    )
-    return next(of, MODELS)
+    end = f":{type(thing).__name__}"
+    return next((noun for noun, (_, one) in nouns().items() if one.kind.endswith(end)), MODELS)
 
 
-def _kind(noun: str) -> Any:
-    """The class whose `from_section(section)` reads one table."""
-    if noun == MODELS:
-        return import_module("tacit.service.models").ServedModel
-    owner, one = nouns()[noun]
-    return owner.load(one.kind)
-
-
-def _read(path: Path, tenant: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for noun, tables in content.items():
-        known = (MODELS, *nouns())
+def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
+    path, known = folder / FILE, (MODELS, *nouns())
+    for noun, tables in content_of(folder).items():
+        if noun in ("tenant", SECTION):
+            continue
         if noun not in known or not isinstance(tables, dict):
             raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(known)}.")
-        kind = _kind(noun)
+        if noun == MODELS:
+            kind = import_module("tacit.service.models").ServedModel
+        else:
+            owner, one = nouns()[noun]
+            kind = owner.load(one.kind)
         for name, values in tables.items():
             if not NAME.fullmatch(name) or not isinstance(values, dict):
                 raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")
-            section = Section(tenant, name, path.parent, values)
-            yield name, kind.from_section(section)
+            yield name, kind.from_section(Section(tenant, name, folder, values))
 
 
 @dataclass(frozen=True)
@@ -223,7 +208,14 @@ class Service:
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
             for holder, cap in deployment.budgets():
-                _open(ledger, holder, cap)
+                try:
+                    ledger.open_budget(holder, cap)
+                except CapChanged:
+                    raise ConfigError(
+                        f"{FILE}: the budget of {holder.name} was opened with another epsilon or "
+                        "delta than its settings give now, and a budget is for life. Put them "
+                        "back, or take another name."
+                    ) from None
             deployment.check_opened(ledger.balances())
             deployment.check_kept(lambda name: ledger.state(f"{deployment.tenant}/{name}"))
         except BaseException:
@@ -236,16 +228,6 @@ class Service:
     def close(self) -> None:
         """Give everything back."""
         self.ledger.close()
-
-
-def _open(ledger: Ledger, holder: Holder, cap: Cap) -> None:
-    try:
-        ledger.open_budget(holder, cap)
-    except CapChanged:
-        raise ConfigError(
-            f"{FILE}: the budget of {holder.name} was opened with another epsilon or delta than "
-            "its settings give now, and a budget is for life. Put them back, or take another name."
-        ) from None
 
 
 def running(request: Request) -> Service:

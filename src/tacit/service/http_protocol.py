@@ -40,7 +40,11 @@ class Wire(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) > MOST_CONNECTIONS or self._of_this_address() > self._most():
+        mine = network_of(self.client[0]) if self.client else ""
+        others = (one.client for one in self.connections if isinstance(one, HttpToolsProtocol))
+        of_mine = sum(network_of(client[0]) == mine for client in others if client)
+        most = MOST_CONNECTIONS if self.config.proxy_headers else MOST_OF_ONE_ADDRESS
+        if len(self.connections) > MOST_CONNECTIONS or of_mine > most:
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -65,7 +69,9 @@ class Wire(HttpToolsProtocol):
         self._in_head, self._head = False, 0
         if not self.url.startswith(b"/") or b"#" in self.url:
             raise ValueError("not a path of this service")
-        if [name for name, _ in self.headers].count(b"host") != 1 and not self._is_old():
+        if [name for name, _ in self.headers].count(b"host") != 1 and (
+            self.parser.get_http_version() != "1.0"
+        ):
             raise ValueError("not one host")
         super().on_headers_complete()
         if self.parser.should_upgrade():  # answered in this protocol, and nothing is read after it
@@ -86,17 +92,6 @@ class Wire(HttpToolsProtocol):
             return
         self.transport.write(_refused(self._refusal))
         self.transport.close()
-
-    def _of_this_address(self) -> int:
-        mine = network_of(self.client[0]) if self.client else ""
-        others = (one.client for one in self.connections if isinstance(one, HttpToolsProtocol))
-        return sum(network_of(client[0]) == mine for client in others if client)
-
-    def _most(self) -> int:
-        return MOST_CONNECTIONS if self.config.proxy_headers else MOST_OF_ONE_ADDRESS
-
-    def _is_old(self) -> bool:
-        return self.parser.get_http_version() == "1.0"
 
     def _wait(self) -> None:
         if self._deadline is None:

@@ -13,9 +13,8 @@ may change in a day. Beyond that nothing is asked of the ledger, so a refusal do
 Steps on a state that many people's answers make, so that the log tells nothing of any of them.
 
 The log keeps the SHA-256 of every state for ever. Anyone who knows the state before could try out
-what
-the next person said until the hash fits. So each state begins with fresh random bytes, which are
-written over by the next: after that no old hash can be tried against anything.
+what the next person said until the hash fits. So each state begins with fresh random bytes, which
+are written over by the next: after that no old hash can be tried against anything.
 """
 
 from __future__ import annotations
@@ -139,11 +138,7 @@ def step(
 
 
 def _answered(
-    service: Service,
-    caller: Caller,
-    paid: bool,
-    apart: bool,
-    release: Callable[[], Release],
+    service: Service, caller: Caller, paid: bool, apart: bool, release: Callable[[], Release]
 ) -> Response:
     """Problem 429, and nothing is released, where a person changed as much as they may for free.
 

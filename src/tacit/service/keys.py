@@ -16,7 +16,7 @@ import secrets
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -81,7 +81,11 @@ class KeyRing:
         if key is None:
             return ANONYMOUS
         if key.startswith(_PERSON):
-            return self._person(key.removeprefix(_PERSON))
+            name, _, seal = key.removeprefix(_PERSON).partition(".")
+            right = NAME.fullmatch(name) and hmac.compare_digest(
+                seal.encode(), self._seal(name).encode()
+            )
+            return Caller(self._tenant, Role.SUBJECT, name) if right else None
         found = _KEY.fullmatch(key)
         if found is None:
             return None
@@ -103,14 +107,6 @@ class KeyRing:
         """A keyed hash: what may lie in a log without letting anybody guess what it was made of."""
         return hmac.digest(self._secret, purpose.encode() + b"\x00" + payload, "sha256")
 
-    def _person(self, rest: str) -> Caller | None:
-        name, _, seal = rest.partition(".")
-        if not NAME.fullmatch(name) or not hmac.compare_digest(
-            seal.encode(), self._seal(name).encode()
-        ):
-            return None
-        return Caller(self._tenant, Role.SUBJECT, name)
-
     def _seal(self, name: str) -> str:
         return self.digest(f"person {self._tenant}", name.encode()).hex()
 
@@ -125,12 +121,6 @@ class KeyRing:
         if stamp != self._stamp:
             self._entries, self._stamp = {}, None
             self._entries, self._stamp = {e.name: e for e in read_keys(self._path)}, stamp
-
-
-def new_key(name: str) -> tuple[str, str]:
-    """A key to hand over once, and the SHA-256 to keep."""
-    secret = secrets.token_hex(32)
-    return f"tacit_{name}.{secret}", hashlib.sha256(secret.encode()).hexdigest()
 
 
 def read_keys(path: Path) -> tuple[Entry, ...]:
@@ -165,9 +155,10 @@ def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
     entries = read_keys(path)
     if any(entry.name == name for entry in entries):
         raise ConfigError("A key of this name is in the file. Take another name, or revoke it.")
-    key, digest = new_key(name)
+    secret = secrets.token_hex(32)
+    digest = hashlib.sha256(secret.encode()).hexdigest()
     _write(path, (*entries, Entry(name, role.value, tenant, digest)))
-    return key
+    return f"tacit_{name}.{secret}"
 
 
 def revoke_key(path: Path, name: str) -> None:
@@ -175,11 +166,7 @@ def revoke_key(path: Path, name: str) -> None:
     entries = read_keys(path)
     if all(entry.name != name for entry in entries):
         raise ConfigError("No key of this name is in the file.")
-    kept = tuple(
-        Entry(**{**asdict(entry), "revoked": True}) if entry.name == name else entry
-        for entry in entries
-    )
-    _write(path, kept)
+    _write(path, tuple(replace(one, revoked=one.revoked or one.name == name) for one in entries))
 
 
 def read_secret(path: Path) -> bytes:

@@ -100,8 +100,8 @@ KNOWN = {"file", "curves", "scale", "without_guarantee"}
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One line of the public catalogue. recommended: it may be in a list; all may be rated."""
+class CatalogueItem:
+    """recommended: it may be in a list. All items may be rated."""
 
     item_id: str
     title: str | None
@@ -172,7 +172,7 @@ class ServedModel:
         return {str(item): item for item in every}
 
     @cached_property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[CatalogueItem, ...]:
         """The catalogue, in the model's order."""
         recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
         catalogue = getattr(self.model, "catalogue_", None)
@@ -182,7 +182,7 @@ class ServedModel:
             domains = dict(pairs)
         titles = self.model.titles_
         return tuple(
-            Item(text, titles.get(item), domains.get(item), item in recommended)
+            CatalogueItem(text, titles.get(item), domains.get(item), item in recommended)
             for text, item in self.ids.items()
         )
 

@@ -87,10 +87,7 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
-            "tacit_requests",
-            "Requests answered.",
-            ("operation", "status"),
-            registry=self._registry,
+            "tacit_requests", "Requests answered.", ("operation", "status"), registry=self._registry
         )
         self._seconds = Histogram(
             "tacit_request_seconds",

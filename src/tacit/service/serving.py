@@ -1,28 +1,117 @@
-"""Serving on an address: the only file that knows the server, which is uvicorn."""
+"""The application, one list of resources behind one door, and its process under uvicorn."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from uvicorn.supervisors import Multiprocess
 
+from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.service.app import create_app
+from tacit.service import problems
+from tacit.service.access import Operation, names_of
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
-from tacit.service.monitoring import Logger, adopt
+from tacit.service.middleware import Middleware
+from tacit.service.monitoring import Logger, Metrics, adopt
+from tacit.service.problems import ProblemBody
+from tacit.service.resources import about, models, people, privacy
 from tacit.service.settings import PREFIX, Settings
+
+READ = (
+    "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
+    "that is given twice, whole numbers beyond 64 bits, more than 32 levels, and texts beyond "
+    "4,096 characters, outside of Unicode's composed form (NFC), or with control, format, "
+    "private-use or unassigned characters. A field or a query parameter that is not in this "
+    "document is refused with 422. HEAD is answered wherever GET is."
+)
+"""For all operations, in the OpenAPI document."""
+
+
+def create_app(
+    service: Service, *, log: Logger | None = None, ready: Callable[[], None] = lambda: None
+) -> FastAPI:
+    """The ASGI application of a service that was opened. It is closed with it.
+
+    ready: called when it begins to be served.
+    """
+    logger = Logger() if log is None else log
+    metrics = Metrics()
+    threads = ThreadPoolExecutor(service.settings.threads, "operation")
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        logger.event("started", serves=len(service.deployment.served))
+        gc.collect()
+        gc.freeze()  # what is served stays: looking through it again would hold up everybody
+        ready()
+        yield
+        threads.shutdown(wait=False, cancel_futures=True)
+        service.close()
+        logger.event("stopped")
+
+    app = FastAPI(
+        title="tacit",
+        summary="Private recommendation.",
+        description=READ,
+        version=version("tacit-rec"),
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # its page fetches scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,  # an address has one spelling
+        lifespan=lifespan,
+    )
+    app.router.route_class = Operation
+    app.state.service = service
+    app.state.threads = threads
+    app.state.metrics = metrics
+    for router in _routers():
+        app.router.routes.extend(router.routes)  # included, each request would look in each router
+    _describe(app)
+    problems.install(app, logger, names_of(app.openapi()))
+    app.add_middleware(
+        Middleware, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
+    )
+    return app
+
+
+def _routers() -> Iterator[APIRouter]:
+    """The page's comes last: what is at no other address may be one of its files."""
+    yield from (about.router, models.router, models.lists_router, people.feedback_router)
+    yield from (privacy.promises_router, privacy.router, models.curves_router)
+    yield from (people.users_router, people.router)
+    for owner, one in nouns().values():
+        yield owner.load(one.router)
+    yield about.page_router
+
+
+def _describe(app: FastAPI) -> None:
+    """The OpenAPI document, with keys and problems."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        parts = document.setdefault("components", {})
+        parts.setdefault("schemas", {})["ProblemBody"] = ProblemBody.model_json_schema()
+        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
 
 STOPS_WITHIN = 6
 """Seconds that requests in hand get when the service has to stop."""
@@ -38,12 +127,19 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     ConfigError where the address cannot be taken, or what is served cannot be read.
     """
     with _listening(settings) as bound, _stopping_quietly():
-        address = _address(bound)
+        host, port = bound.getsockname()[:2]
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         if settings.workers == 1:
-            _serve_here(settings, bound, lambda: ready(address))
+            log = Logger()
+            adopt(log)
+            app = create_app(Service.open(settings), log=log)
+            _Server(_config(settings, app), lambda: ready(address)).run(sockets=[bound])
         else:
             _serve_by_many(settings, bound, lambda: ready(address))
-    _leave_soon()
+    # The interpreter waits for its threads; one that hangs on the store must not keep it.
+    watch = threading.Timer(LEAVES_WITHIN, os._exit, (0,))
+    watch.daemon = True
+    watch.start()
 
 
 def from_environment() -> FastAPI:
@@ -89,20 +185,6 @@ class _Workers(Multiprocess):
             worker.process.join(max(0.0, end - time.monotonic()))
             worker.process.kill()
         super().join_all()
-
-
-def _leave_soon() -> None:
-    """The interpreter waits for its threads; one that hangs on the store must not keep it."""
-    watch = threading.Timer(LEAVES_WITHIN, os._exit, (0,))
-    watch.daemon = True
-    watch.start()
-
-
-def _serve_here(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
-    log = Logger()
-    adopt(log)
-    app = create_app(Service.open(settings), log=log)
-    _Server(_config(settings, app), ready).run(sockets=[bound])
 
 
 def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
@@ -190,11 +272,6 @@ def _port(family: socket.AddressFamily, name: Any) -> _Port:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     bound.bind(name)
     return bound
-
-
-def _address(bound: socket.socket) -> str:
-    host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args, get_type_hints
 
 from tacit.errors import ConfigError
 
@@ -116,11 +116,9 @@ _ABOVE_ZERO = (
     "visitors_per_hour", "changes_per_day",
 )  # fmt: skip
 _KINDS: dict[str, type] = {
-    **dict.fromkeys(("database", "second", "host"), str),
-    **dict.fromkeys(("behind_tls", "visitors"), bool),
-    **dict.fromkeys(("per_second", "answer_within", "grid"), float),
-    **dict.fromkeys(("port", "workers", "most_body", "burst", "most_waiting", "threads"), int),
-    **dict.fromkeys(("visitors_per_hour", "changes_per_day"), int),
+    name: next(kind for kind in (bool, int, float, str) if kind is hint or kind in get_args(hint))
+    for name, hint in get_type_hints(Settings).items()
+    if name != "folder"
 }
 
 
@@ -164,12 +162,10 @@ _SAID = {str: "text", bool: "true or false", float: "number", int: "whole number
 
 
 def _in_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    found = {}
-    for name, kind in _KINDS.items():
-        text = environment.get(PREFIX + name.upper())
-        if text is not None:
-            found[name] = _parsed(name, kind, text)
-    return found
+    texts = {name: environment.get(PREFIX + name.upper()) for name in _KINDS}
+    return {
+        name: _parsed(name, _KINDS[name], text) for name, text in texts.items() if text is not None
+    }
 
 
 def _parsed(name: str, kind: type, text: str) -> Any:

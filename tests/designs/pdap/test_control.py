@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.data import synthetic_rewards as rewards
+from tacit.data import clicks as rewards
 from tacit.designs.pdap.policies.published.control import Setting, compiled, practical
 from tacit.designs.pdap.policies.published.own_users import Dap
 

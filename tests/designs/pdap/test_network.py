@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import randomness
-from tacit.data.synthetic_rewards import generate
+from tacit.data.clicks import generate
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Reward
 from tacit.designs.pdap.network import Network

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from tacit import ItemMean, Popularity, XMap
-from tacit.data.domains import cross_domain_split, items_in
-from tacit.data.genres import split_by_genre
+from tacit.data.domains import cross_domain_split, items_in, split_by_genre
 from tacit.data.movielens import read_movielens
 from tacit.designs.xmap.experiment.judging import judge_target
 

@@ -18,8 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.scales import EVENTS, RatingScale
-from tacit.data.tables.columns import Role
-from tacit.data.tables.table import Table
+from tacit.data.tables.table import Role, Table
 from tacit.data.tables.times import TIME, Dates, check_dates, seconds
 from tacit.errors import ConfigError, DataError
 
@@ -101,7 +100,7 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         try:
             values[role], missing, expected = _READERS[role](frame[:, at], table.text, rules)
         except DataError as error:
-            raise _in_column(error, table.path, table.headers[at]) from None
+            raise error.placed(path=table.path, column=table.headers[at]) from None
         lacking = missing.to_numpy()
         unread = values[role].is_null().to_numpy() & ~lacking
         name = table.headers[at]
@@ -127,8 +126,14 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
             expected="a row with plays above 0, and none below" if "plays" in values else None,
             fix=None if "plays" in values else "Check which column holds what.",
         )
-    columns = {str(role): _out(role, column.filter(pl.Series(kept)), table.text)
-               for role, column in values.items()}  # fmt: skip
+    columns: dict[str, Any] = {}
+    for role, series in values.items():
+        column = series.filter(pl.Series(kept))
+        if column.dtype != pl.String:
+            columns[role] = column.to_numpy()
+        else:
+            as_written = table.text and role in ("user", "item")
+            columns[role] = ids_of(column) if as_written else column.to_list()
     if "plays" in columns:
         columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
     return Clean(columns, scale, dropped, len(frame) + len(table.torn))
@@ -267,12 +272,6 @@ _READERS: dict[Role, Any] = {
 }  # fmt: skip
 
 
-def _out(role: Role, column: pl.Series, text: bool) -> Any:
-    if role in ("user", "item") and text and column.dtype == pl.String:
-        return ids_of(column)
-    return column.to_list() if column.dtype == pl.String else column.to_numpy()
-
-
 def ids_of(column: pl.Series) -> Any:
     """Integers if every id is written as one, else the strings as they are."""
     numbers = column.cast(pl.Int64, strict=False)
@@ -280,8 +279,3 @@ def ids_of(column: pl.Series) -> Any:
     if as_written and bool((numbers.cast(pl.String) == column).all()):
         return numbers.to_numpy()
     return column.to_list()
-
-
-def _in_column(error: DataError, path: object, column: str) -> DataError:
-    return DataError(error.what, path=path, row=error.row, column=column, found=error.found,
-                     expected=error.expected, fix=error.fix)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The folder that `tacit data import` writes and every command reads.
+"""Tables written whole, and the folder that `tacit data import` writes and every command reads.
 
 data.json            what the rest is, and what of it is public
 ratings.parquet      user_id, item_id, rating and timestamp where known; of events events.parquet
@@ -15,17 +15,78 @@ import json
 import secrets
 import shutil
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tacit.data.domains import DOMAIN, on_catalogue
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.scales import EVENTS
-from tacit.data.tables.by_id import by_id, table_of
+from tacit.data.tables.reading import by_id, table_of
 from tacit.data.tables.sources import open_table
-from tacit.data.tables.writing import write_items, write_ratings, write_users
-from tacit.errors import DataError, OutputError
-from tacit.writing import refusal
+from tacit.errors import ConfigError, DataError, OutputError
+from tacit.writing import refusal, write_whole
+
+PathLike = str | Path
+_ENDINGS = (".csv", ".tsv", ".parquet")
+
+
+def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
+    """Write user_id, item_id, rating (not of events) and, where known, timestamp and domain.
+
+    The name's ending says how: .csv, .tsv or .parquet; another ending is refused. domains: whether
+    they are written here, and not with the items alone.
+    """
+    columns: dict[str, Any] = {
+        "user_id": ratings.user_ids[ratings.users],
+        "item_id": ratings.item_ids[ratings.items],
+    }
+    if ratings.scale != EVENTS or not ratings.likes.all():
+        columns["rating"] = ratings.values
+    if ratings.timestamps is not None:
+        columns["timestamp"] = ratings.timestamps
+    if domains and DOMAIN in ratings.item_metadata:
+        columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
+    if ratings.scale.discrete and bool((ratings.values % 1 == 0).all()) and "rating" in columns:
+        columns["rating"] = ratings.values.astype(np.int64)
+    _write(columns, path)
+
+
+def write_users(ratings: Ratings, path: PathLike) -> None:
+    """Write user_id and every user attribute, in the form `read_users` reads."""
+    _write({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
+
+
+def write_items(ratings: Ratings, path: PathLike) -> None:
+    """Write item_id and all item metadata, in the form `read_items` reads."""
+    _write({"item_id": ratings.item_ids, **ratings.item_metadata}, path)
+
+
+def check_ending(path: Path) -> None:
+    """ConfigError unless a table can be written under a name that ends like this."""
+    if path.suffix not in _ENDINGS:
+        raise ConfigError(
+            f"{path}: a table cannot be written under this ending. Use one of "
+            f"{', '.join(_ENDINGS)}."
+        )
+
+
+def _write(columns: dict[str, Column], path: PathLike) -> None:
+    import polars as pl
+
+    path = Path(path)
+    check_ending(path)
+    cells = {name: one.tolist() if one.dtype == object else one for name, one in columns.items()}
+    frame = pl.DataFrame({name: pl.Series(column) for name, column in cells.items()})
+    content = BytesIO()
+    if path.suffix == ".parquet":
+        frame.write_parquet(content)
+    else:
+        frame.write_csv(content, separator="\t" if path.suffix == ".tsv" else ",")
+    write_whole(path, content.getvalue())
+
 
 FILE = "data.json"
 FORMAT = 1
@@ -104,7 +165,8 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         raise DataError(
             "these are events, which have no stars", path=path, fix="Leave --scale out."
         )
-    metadata = _metadata(path)
+    ids, listed = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
+    metadata = {name: dict(zip(ids, values, strict=True)) for name, values in listed.items()}
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),
         _ids(parts["item_id"]),
@@ -122,14 +184,8 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
     )
     if not public["catalogue"]:
         return made
-    ids, _ = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
     domains = metadata.pop(DOMAIN, {})
     return on_catalogue(made, {item: domains.get(item) for item in ids}, metadata=metadata)
-
-
-def _metadata(path: Path) -> dict[str, Any]:
-    ids, columns = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
-    return {name: dict(zip(ids, values, strict=True)) for name, values in columns.items()}
 
 
 def _ids(column: Any) -> Any:

@@ -16,8 +16,7 @@ import polars as pl
 
 from tacit.data.scales import RatingScale
 from tacit.data.tables.cleaning import ANSWERS, to_numbers
-from tacit.data.tables.columns import Role, find, missing, named, names_of, settled, squeezed
-from tacit.data.tables.table import Table
+from tacit.data.tables.table import Role, Table, find, missing, named, names_of, squeezed
 from tacit.data.tables.times import is_date
 from tacit.errors import DataError
 
@@ -107,14 +106,11 @@ _FITTING = {"rating": "numeric", "plays": "numeric", "time": "dated"}
 
 
 def guess(
-    table: Table,
-    asked: Mapping[Role, str | None],
-    *,
-    events: bool = False,
-    contents: bool = True,
+    table: Table, asked: Mapping[Role, str | None], *, events: bool = False, contents: bool = True
 ) -> Guess:
     """Columns by what was asked, by name, and (contents) by what stands in them.
 
+    events: the rows are events, whatever columns there are.
     DataError where a column that was asked for is not there. What cannot be guessed is left out.
     """
     looks = [_Look(column) for column in table.frame.get_columns()]
@@ -149,7 +145,13 @@ def guess(
             take(role, fitting[0], "name")
     if contents:
         _by_content(looks, places, take, asked, events=events, bare=not table.header)
-    places = settled(places, asked, events=events)
+    # Stars come before numbers of plays, unless the latter are asked for by name. Without either
+    # the rows are events.
+    counted = asked.get("plays") is not None
+    if events or counted:
+        places.pop("rating", None)
+    if not counted and (events or "rating" in places):
+        places.pop("plays", None)
     places = {role: places[role] for role in asked if role in places}
     return Guess(places, {role: why[role] for role in places})
 

@@ -10,7 +10,7 @@ Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the r
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,12 @@ from typing import Any
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
-from tacit.data.tables.by_id import matched
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
-from tacit.data.tables.columns import Role, find, missing, squeezed
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.reading import REPEATS, Asked, Reading, ratings_of
+from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, ratings_of
 from tacit.data.tables.sources import frame_of, open_table
-from tacit.data.tables.table import Table
+from tacit.data.tables.table import Role, Table, find, missing, squeezed
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
@@ -160,15 +158,6 @@ def _lenskit(path: Path) -> list[Table]:
     return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
 
 
-@dataclass(frozen=True)
-class Imported:
-    """Ratings with all that is known, and what became of the rows."""
-
-    ratings: Ratings
-    reading: Reading
-    dropped: Mapping[str, int]
-
-
 def carry_out(
     made: Plan,
     rules: Rules,
@@ -179,7 +168,7 @@ def carry_out(
     catalogue: Path | None = None,
     public_items: bool = False,
     domain: str | None = None,
-) -> Imported:
+) -> Reading:
     """Clean what was planned. on_bad: None drops bad rows, unless they are most of the rows.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
@@ -221,7 +210,7 @@ def carry_out(
         ratings = with_items(ratings, source, domain=domain)
     if public_items:
         ratings = replace(ratings, catalogue_given=True)
-    return Imported(ratings, reading, dropped)
+    return replace(reading, ratings=ratings, dropped=dropped)
 
 
 def _check_guesses(made: Plan, ratings: Ratings) -> None:

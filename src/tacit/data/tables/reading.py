@@ -1,20 +1,21 @@
-"""From a table to `Ratings`: columns found, rows checked, ids numbered."""
+"""From a table to `Ratings`, or to attributes and metadata with one row per person or item."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.data.assembly import located
 from tacit.data.domains import DOMAIN, by_item
-from tacit.data.ratings import Duplicates, Ratings
-from tacit.data.tables.cleaning import Clean, Rules, clean
-from tacit.data.tables.columns import Role, missing
+from tacit.data.ratings import Column, Duplicates, Ratings
+from tacit.data.tables.cleaning import Rules, clean, ids_of
 from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.table import Table
+from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Role, Table, choose, missing, names_of, squeezed
 from tacit.data.tables.times import ordered
 from tacit.errors import ConfigError, DataError
 
@@ -85,8 +86,8 @@ def ratings_of(
             item_metadata=metadata,
         )
     except DataError as error:
-        raise located(error, path) from None
-    dropped = _added(parts)
+        raise error.placed(path=error.path or path) from None
+    dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
     if repeats := len(columns["item"]) - len(made):
         dropped[REPEATS] = repeats
     first, places = tables[0]
@@ -112,10 +113,8 @@ def _domains(
         return by_item(columns["item"], columns["domain"])
     except DataError as error:
         row = table.line(error.row - 1) if whole and error.row is not None else None
-        raise DataError(
-            error.what, path=table.path, row=row, column=table.headers[places["domain"]],
-            found=error.found, expected=error.expected, fix=error.fix,
-        ) from None  # fmt: skip
+        column = table.headers[places["domain"]]
+        raise error.placed(path=table.path, row=row, column=column) from None
 
 
 def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -137,9 +136,79 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def _added(parts: Sequence[Clean]) -> dict[str, int]:
-    added: dict[str, int] = {}
-    for part in parts:
-        for rule, rows in part.dropped.items():
-            added[rule] = added.get(rule, 0) + rows
-    return added
+def table_of(
+    source: Path | Table,
+    role: Role,
+    asked: str | None,
+    delimiter: str | None = None,
+    *,
+    fewest: int = 2,
+) -> tuple[list[Any], dict[str, list[str | None]]]:
+    """The ids of a users or items file, and its other columns. fewest: columns, the id's too."""
+    table = source
+    if not isinstance(table, Table):
+        table = open_table(table, delimiter=delimiter, asked=(asked,))
+    if table.torn:
+        raise table.torn[0].complaint(table.path)
+    headers = table.headers
+    number = choose(role, headers, asked, path=table.path, required=False)
+    if number is None:  # one of a known name, else the first
+        squeezes = [squeezed(header) for header in headers]
+        known = (squeezes.index(name) for name in names_of(role, more=True) if name in squeezes)
+        number = next(known, 0)
+    if len(headers) < fewest:
+        raise DataError("the file has no column beside the id", path=table.path, found=headers[0])
+    keys = table.frame[:, number]
+    ids = list(ids_of(keys)) if table.text and not keys.null_count() else keys.to_list()
+    seen = set()
+    for row, key in enumerate(ids):
+        if key is None or key in seen:
+            raise DataError(
+                "the id is missing" if key is None else "the id has appeared before",
+                path=table.path,
+                row=table.line(row),
+                column=headers[number],
+                expected="one row per id",
+            )
+        seen.add(key)
+    others = {name: table.frame[name].to_list() for name in headers if name != headers[number]}
+    return ids, {
+        name: [None if value is None else str(value).strip() or None for value in values]
+        for name, values in others.items()
+    }
+
+
+def by_id(
+    source: Path | Table, role: Role, asked: str | None, delimiter: str | None = None
+) -> dict[str, dict[Any, str | None]]:
+    """Column name -> id -> text."""
+    ids, columns = table_of(source, role, asked, delimiter)
+    return {name: dict(zip(ids, column, strict=True)) for name, column in columns.items()}
+
+
+def matched(
+    source: Path | Table, role: Role, asked: str | None, ratings: Ratings
+) -> dict[str, Column]:
+    """A users or items file in the order of the ratings' ids, compared as they are written."""
+    known = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
+    try:
+        ids, columns = table_of(source, role, asked)
+    except DataError:
+        if asked is None:
+            raise
+        ids, columns = table_of(source, role, None)  # its id column may have a name of its own
+    places = {str(key): number for number, key in enumerate(ids)}
+    chosen = [places.get(str(key)) for key in known]
+    if all(number is None for number in chosen):
+        raise DataError(
+            f"no {role} of this file has a rating",
+            path=source.path if isinstance(source, Table) else source,
+            expected=f"{role} ids written as in the ratings",
+            fix="Check which column holds the id: a well-known header, else the first column.",
+        )
+    aligned = {}
+    for name, column in columns.items():
+        values = np.empty(len(known), dtype=object)
+        values[:] = [None if number is None else column[number] for number in chosen]
+        aligned[name] = values
+    return aligned

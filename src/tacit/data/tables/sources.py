@@ -12,8 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables.columns import named
-from tacit.data.tables.table import Table, Torn
+from tacit.data.tables.table import Table, Torn, named
 from tacit.data.tables.text import text_table, unpacked
 from tacit.errors import DataError, MissingExtra
 

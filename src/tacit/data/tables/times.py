@@ -92,15 +92,11 @@ def seconds(column: pl.Series, dates: Dates | None = None, *, digits: bool = Fal
             real = numbers
         numbers = numbers if real.null_count() == numbers.null_count() else real
     found = _of_numbers(numbers, digits)
-    written = texts.filter(numbers.is_null() & texts.is_not_null())
-    if not len(written):
+    written = numbers.is_null() & texts.is_not_null()
+    if not written.any():
         return found
-    read = _of_texts(written, dates)
-    places = (numbers.is_null() & texts.is_not_null()).to_numpy()
-    both = found.to_list() if len(written) < len(texts) else [None] * len(texts)
-    for place, moment in zip(np.flatnonzero(places).tolist(), read.to_list(), strict=True):
-        both[place] = moment
-    return pl.Series(both, dtype=pl.Int64)
+    read = _of_texts(texts.filter(written), dates)
+    return found.scatter(written.arg_true(), read)
 
 
 def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
@@ -162,13 +158,11 @@ def _of_texts(texts: pl.Series, dates: Dates | None) -> pl.Series:
         for x, y in zip(first[3:], last[4:], strict=True)
     ]
     read = _moments(ymd, clock)
-    odd = read.is_null()
-    if odd.any():
-        cells = read.to_list()
-        for place in np.flatnonzero(odd.to_numpy()).tolist():
-            cells[place] = _worded(texts[place])
-        read = pl.Series(cells, dtype=pl.Int64)
-    return read
+    if not read.null_count():
+        return read
+    cells = zip(read.to_list(), texts, strict=True)
+    found = [_worded(text) if cell is None else cell for cell, text in cells]
+    return pl.Series(found, dtype=pl.Int64)
 
 
 def _day_first(a: pl.Series, b: pl.Series, sign: pl.Series, dates: Dates | None) -> bool:
@@ -227,7 +221,11 @@ def _worded(text: str) -> int | None:
     match = _WORDED.fullmatch(text)
     month = match and _MONTHS.get(match[2].lower()[:3])
     if match is None or not month or not (match[1] or match[3]):
-        return _iso(text)
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     after = match[5].replace(":", " ", 1) if match[5][:1] == ":" else match[5]
     rest = _CLOCK_AFTER.fullmatch(" " + after.strip() if after.strip() else "")
     if rest is None:
@@ -236,19 +234,11 @@ def _worded(text: str) -> int | None:
     hours = int(hour or 0)
     if half:
         hours = hours % 12 + (12 if half in "pP" else 0)
-    year = (
-        int(match[4]) if len(match[4]) == 4 else int(match[4]) + (1900 if match[4] > "68" else 2000)
-    )
+    year, day = int(match[4]), int(match[1] or match[3])
+    if len(match[4]) == 2:
+        year += 1900 if match[4] > "68" else 2000
     try:
-        moment = datetime(
-            year,
-            month,
-            int(match[1] or match[3]),
-            hours,
-            int(minute or 0),
-            int(second or 0),
-            tzinfo=UTC,
-        )
+        moment = datetime(year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=UTC)
     except ValueError:
         return None
     if zone and zone[0] in "+-":
@@ -256,11 +246,3 @@ def _worded(text: str) -> int | None:
         shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0))
         moment += -shift if zone[0] == "+" else shift
     return int(moment.timestamp())
-
-
-def _iso(text: str) -> int | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.metadata import Values, item_features
+from tacit.data.domains import Values, item_features
 from tacit.data.ratings import Column, Ratings
 from tacit.designs.private.fitting import chosen_mode
 from tacit.designs.private.people import Sides

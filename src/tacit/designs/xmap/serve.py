@@ -25,7 +25,7 @@ from tacit.designs.xmap import XMap
 from tacit.evaluation.lists import lists_of
 from tacit.evaluation.metrics import ndcg_by_person
 from tacit.evaluation.result import Interval, mean_interval
-from tacit.service.demo_data import book_titles, film_titles
+from tacit.service.demo import book_titles, film_titles
 from tacit.writing import write_whole
 
 PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12

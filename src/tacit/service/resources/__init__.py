@@ -1,1 +1,1 @@
-"""One file for each noun of the interface; each has a `router`."""
+"""The nouns of the interface: each has a router."""

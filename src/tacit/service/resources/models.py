@@ -1,18 +1,21 @@
-"""Which models are served, and the public catalogue of each."""
+"""Which models are served, the public catalogue of each, what privacy costs there, and lists."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service.access import Here, Operation, allow, allow_octets
+from tacit.service.access import Asking, Here, Operation, allow, allow_octets, own
 from tacit.service.deployment import Service
 from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
-from tacit.service.models import ServedModel
+from tacit.service.models import LONGEST_LIST, CatalogueItem, Curve, ServedModel
+from tacit.service.people import MOST, Feedback, feedback_state
 from tacit.service.problems import Problem
+from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, tags=["models"])
 
@@ -45,15 +48,6 @@ class Model(BaseModel):
 
 class Models(BaseModel):
     models: list[Model]
-
-
-class CatalogueItem(BaseModel):
-    """recommended: it may be in a list. All items may be rated."""
-
-    item_id: str
-    title: str | None
-    domain: str | None
-    recommended: bool
 
 
 class Page(BaseModel):
@@ -94,18 +88,7 @@ def items(
         raise Problem(422, "No item of the catalogue has the id that `after` names.")
     page = served.items[start : start + limit]
     more = start + limit < len(served.items)
-    return Page(
-        items=[
-            CatalogueItem(
-                item_id=one.item_id,
-                title=one.title,
-                domain=one.domain,
-                recommended=one.recommended,
-            )
-            for one in page
-        ],
-        next=page[-1].item_id if more else None,
-    )
+    return Page(items=list(page), next=page[-1].item_id if more else None)
 
 
 @router.get(
@@ -134,3 +117,124 @@ def _told(served: ServedModel) -> Model:
         device=None if served.device_file is None else served.device_file[-32:].hex(),
         scale=Scale(minimum=scale.minimum, maximum=scale.maximum, step=scale.step),
     )
+
+
+curves_router = APIRouter(route_class=Operation, tags=["curves"])
+
+
+class ModelCurve(BaseModel):
+    """model: which served model it is about."""
+
+    model: str
+    curve: Curve
+
+
+class Curves(BaseModel):
+    curves: list[ModelCurve]
+
+
+@curves_router.get("/api/curves", **allow(Role.OPERATOR, Role.ANALYST))
+def curves(service: Here) -> Curves:
+    """Curves of accuracy over epsilon. Nothing is computed when they are asked for."""
+    return Curves(
+        curves=[
+            ModelCurve(model=name, curve=curve)
+            for name, served in service.deployment.all(ServedModel).items()
+            for curve in served.curves
+        ]
+    )
+
+
+lists_router = APIRouter(route_class=Operation, tags=["recommendations"])
+
+Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
+ItemId = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
+Stars = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Line(BaseModel):
+    """rank: from 1. score: what the list is ranked by, not stars."""
+
+    rank: int
+    item_id: str
+    score: float
+    title: str | None
+
+
+class Listed(BaseModel):
+    """personal: whether own ratings went into it, or it is everybody's."""
+
+    model: str
+    personal: bool
+    items: list[Line]
+
+
+class History(BaseModel):
+    """history: item to stars. Nothing of it is kept."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    model: Annotated[str, Field(pattern=PATTERN)]
+    history: Annotated[dict[ItemId, Stars], Field(max_length=MOST)]
+    n: Length = 10
+
+
+@lists_router.get(
+    "/api/recommend/{user}", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR)
+)
+def recommend(
+    service: Here,
+    caller: Asking,
+    user: Named,
+    n: Annotated[int, Query(ge=1, le=LONGEST_LIST)] = 10,
+    model: Annotated[str | None, Query(pattern=PATTERN)] = None,
+) -> Response:
+    """What a person may like, from the ratings that they gave; without any, what people like.
+
+    model: by default the first that is served.
+    """
+    own(caller, user)
+    served = _first(service) if model is None else model_of(service, model)
+    state = service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
+    return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
+
+
+@lists_router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
+def recommend_once(service: Here, asked: History) -> Response:
+    """A list from a history that comes with the question. It changes nothing, so it takes no
+    Idempotency-Key; it needs the key of a person or of the operator in Authorization."""
+    served = model_of(service, asked.model)
+    check_ratings(served, asked.history)
+    return _listed(served, asked.history, asked.n)
+
+
+def check_ratings(served: ServedModel, ratings: Mapping[str, float]) -> None:
+    """Problem unless all are of the public catalogue and on its scale."""
+    if len(served.known(ratings)) < len(ratings):
+        raise Problem(
+            422,
+            "A rating is of an item of the catalogue, in stars of the model's scale: see "
+            "/api/models and /api/models/{model}/items.",
+        )
+
+
+def _first(service: Service) -> ServedModel:
+    for served in service.deployment.all(ServedModel).values():
+        return served
+    raise Problem(404, "There is nothing at this address.")
+
+
+def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
+    """As bytes, made in the thread that made the list: another one would be waited for."""
+    kept = served.known(ratings)
+    lines = [
+        Line(
+            rank=row.rank,
+            item_id=str(row.item_id),
+            score=row.score,
+            title=served.title(str(row.item_id)),
+        )
+        for row in served.recommend(kept, n)
+    ]
+    found = Listed(model=served.name, personal=bool(kept), items=lines)
+    return Response(found.model_dump_json(), media_type="application/json")

@@ -1,16 +1,33 @@
-"""Keys for people: from the operator, or, where visitors are welcome, on request."""
+"""People: their keys, the ratings they gave, and how they are forgotten."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service.access import Here, Operation, allow
-from tacit.service.keys import Role
+from tacit.ledger import canonical
+from tacit.randomness import Source
+from tacit.service.access import Asking, Here, IdempotencyKey, Operation, allow, own
+from tacit.service.deployment import Service
+from tacit.service.idempotency import Reply, once, refusal, reply, step
+from tacit.service.keys import Caller, Role
+from tacit.service.models import ServedModel
+from tacit.service.people import (
+    MOST,
+    Feedback,
+    Kept,
+    feedback_state,
+    forget_feedback,
+    kept_of,
+    released_by,
+)
 from tacit.service.problems import Problem
-from tacit.service.resources.models import PATTERN
+from tacit.service.resources.models import PATTERN, ItemId, Named, Stars, check_ratings, model_of
+from tacit.service.resources.privacy import Bound, bounds_of
 
 router = APIRouter(route_class=Operation, tags=["people"])
 
@@ -68,3 +85,182 @@ def visitor(service: Here, request: Request, visitor: Visitor) -> PersonKey:
     name = VISITOR + service.keys.digest("visitor", visitor.token.encode()).hex()[:40]
     service.newcomers.admit(request.client.host if request.client else "", name)
     return PersonKey(name=name, key=service.keys.person_key(name))
+
+
+feedback_router = APIRouter(route_class=Operation, tags=["feedback"])
+
+
+class Rating(BaseModel):
+    """stars: null takes a rating back."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    model: Annotated[str, Field(pattern=PATTERN)]
+    item: ItemId
+    stars: Stars | None
+
+
+class Done(BaseModel):
+    """The same whatever was kept before: answers are stored, and forgetting must reach all."""
+
+    done: bool
+
+
+class KeptRating(BaseModel):
+    """title: null where the item has none, or is not served any more."""
+
+    model: str
+    item_id: str
+    title: str | None
+    stars: float
+
+
+class KeptRatings(BaseModel):
+    """most: how many ratings of one person are kept."""
+
+    ratings: list[KeptRating]
+    most: int
+
+
+@feedback_router.post("/api/feedback", response_model=Done, **allow(Role.SUBJECT))
+def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Rating) -> Response:
+    """Keep one rating of one's own, change it, or take it back."""
+    served = model_of(service, rating.model)
+    if rating.stars is not None:
+        check_ratings(served, {rating.item: rating.stars})
+
+    def take(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
+        before = Feedback.decode(state)
+        if rating.stars is None:
+            after: Feedback | None = before.taken_back(rating.model, rating.item)
+        else:
+            after = before.rated(rating.model, rating.item, rating.stars)
+        if after is None:
+            said = f"At most {MOST} ratings of one person are kept. Take one back first."
+            return refusal(409, said), None
+        return reply({"done": True}), after.encode(source)
+
+    return step(
+        service,
+        caller,
+        "feedback",
+        key,
+        canonical(rating.model_dump()),
+        state=feedback_state(caller.name),
+        take=take,
+    )
+
+
+@feedback_router.get("/api/feedback", **allow(Role.SUBJECT))
+def kept(service: Here, caller: Asking) -> KeptRatings:
+    """Everything that the service keeps of what one rated."""
+    models = service.deployment.all(ServedModel)
+    state = service.ledger.state(f"{caller.tenant}/{feedback_state(caller.name)}")
+    return KeptRatings(
+        ratings=[
+            KeptRating(
+                model=model,
+                item_id=item,
+                title=models[model].title(item) if model in models else None,
+                stars=stars,
+            )
+            for model, ratings in sorted(Feedback.decode(state).of.items())
+            for item, stars in sorted(ratings.items())
+        ],
+        most=MOST,
+    )
+
+
+@feedback_router.delete("/api/feedback", name="forget", response_model=Done, **allow(Role.SUBJECT))
+def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
+    """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
+    kept = forget_feedback(caller.name)
+    return step(
+        service,
+        caller,
+        "forget feedback",
+        key,
+        b"all",
+        state=kept.state,
+        take=lambda source, state: (reply({"done": True}), kept.without(source, state)),
+    )
+
+
+users_router = APIRouter(route_class=Operation, tags=["users"])
+
+OPERATION = "forget a person"
+
+STAYS = (
+    (
+        "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
+        "of each operation, its cost and SHA-256 hashes, and nothing that you said"
+    ),
+    "answers that were stored, so that a request that is repeated is answered with the same bytes",
+    "what was spent of budgets: nothing is ever refunded",
+)
+COPIES = (
+    "copies of the database that its operator made before now, and pages of its file that were not "
+    "written over yet: they hold what was kept until they remove them"
+)
+
+
+class Receipt(BaseModel):
+    """The same whether there was anything of theirs or not, so that it may be kept for ever."""
+
+    user: str
+    gone: list[str]
+    cannot_be_recalled: list[str]
+    bounded_by: list[Bound]
+    kept: list[str]
+
+
+@users_router.delete(
+    "/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR)
+)
+def forget(service: Here, caller: Asking, user: Named, key: IdempotencyKey) -> Response:
+    """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
+
+    Every part is taken out in a transaction of its own. If one fails, the same request again goes
+    on where it stopped; the receipt comes last.
+    """
+    own(caller, user)
+    payload = canonical({"user": user})
+    # First of all: a key that was used for another person is refused before anything is gone.
+    begun = f"{OPERATION}: begun"
+    once(service, caller, begun, key, payload, draw=lambda _: reply({}), apart=True)
+    parts = list(_parts(service, user))
+    for part in parts:
+        _take_out(service, caller, user, key, part)
+    receipt = reply(_receipt(service, user, parts).model_dump())
+    return once(service, caller, OPERATION, key, payload, draw=lambda _: receipt, apart=True)
+
+
+def _parts(service: Service, user: str) -> Iterator[Kept]:
+    yield forget_feedback(user)
+    for _, thing in service.deployment.served:
+        yield from kept_of(thing, user)
+
+
+def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept) -> None:
+    """Once for this key: a retry that comes late must not take out what they gave since."""
+    step(
+        service,
+        caller,
+        f"{OPERATION}: {hashlib.sha256(part.state.encode()).hexdigest()[:16]}",
+        key,
+        canonical({"user": user, "state": part.state}),
+        state=part.state,
+        take=lambda source, state: (reply({"done": True}), part.without(source, state)),
+        apart=True,
+    )
+
+
+def _receipt(service: Service, user: str, parts: list[Kept]) -> Receipt:
+    released = (released_by(thing) for _, thing in service.deployment.served)
+    return Receipt(
+        user=user,
+        gone=list(dict.fromkeys(part.what for part in parts)),
+        cannot_be_recalled=[*(each for each in released if each is not None), COPIES],
+        bounded_by=list(bounds_of(service.deployment)),
+        kept=list(STAYS),
+    )

@@ -1,23 +1,158 @@
-"""What was spent: one's own budget for oneself, all budgets and the log for who oversees them."""
+"""What is promised, what bounds it, and what was spent: for oneself, or for who oversees it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from decimal import Decimal
 from threading import Lock
-from typing import Annotated
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from tacit.ledger import Holder, Ledger, UnknownBudget, Verification
+from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
+from tacit.privacy import Guarantee
 from tacit.service.access import Asking, Here, Operation, allow
-from tacit.service.deployment import Service, noun_of
+from tacit.service.deployment import Deployment, Service, noun_of
 from tacit.service.keys import Role
 from tacit.service.people import holders_of
-from tacit.service.resources.bounds import Bound, Budget, bounds_of
+from tacit.service.problems import Problem
+from tacit.service.resources.models import Named
+
+NOTHING = "This promises no privacy to anybody."
+
+
+class Bound(BaseModel):
+    """How much can be learned about a person from what `of` released. epsilon in nats for one
+    release, lifetime_epsilon for all that ever were; null: no such bound holds, as `sentence` and
+    `lifetime` say. unit: what counts as one change, such as a person's whole profile."""
+
+    of: str
+    sentence: str
+    unit: str | None
+    epsilon: float | None
+    delta: float | None
+    lifetime: str | None
+    lifetime_epsilon: float | None
+    lifetime_delta: float | None
+
+
+_OF_A_CARD = ("epsilon", "delta", "lifetime", "lifetime_epsilon", "lifetime_delta")
+
+
+def bounds_of(deployment: Deployment) -> Iterator[Bound]:
+    """One for each card, and one for whatever has none."""
+    for place, cards in deployment.guarantees().items():
+        if not cards:
+            nothing = dict.fromkeys(_OF_A_CARD)
+            yield Bound(of=place, sentence=NOTHING, unit=None, **nothing)
+        for card in cards:
+            found = {name: getattr(card, name) for name in _OF_A_CARD}
+            yield Bound(of=place, sentence=card.sentence, unit=str(card.adjacency), **found)
+
+
+COUNTED_IN = {
+    Unit.PURE: "epsilon, in nats",
+    Unit.ZCDP: "rho",
+    Unit.APPROXIMATE: "epsilon, in nats, and delta",
+}
+EXPONENTS = {"micro": -6, "atto": -18}
+
+
+class Budget(BaseModel):
+    """Amounts are decimals in text. cap, spent, left: over a lifetime; nothing is ever refunded.
+
+    counted_in: what the amounts are. per_epoch, spent_in_epoch: null and 0 where an epoch does not
+    limit it.
+    """
+
+    counted_in: str
+    cap: str
+    spent: str
+    left: str
+    delta_cap: str
+    delta_spent: str
+    delta_left: str
+    per_epoch: str | None
+    spent_in_epoch: str
+
+    @classmethod
+    def of(cls, balance: Balance) -> Budget:
+        """A balance of the ledger."""
+        cap = balance.cap
+        return cls(
+            counted_in=COUNTED_IN[cap.unit],
+            cap=millionths(cap.amount),
+            spent=millionths(balance.spent),
+            left=millionths(cap.amount - balance.spent),
+            delta_cap=_decimal(cap.delta, "atto"),
+            delta_spent=_decimal(balance.delta_spent, "atto"),
+            delta_left=_decimal(cap.delta - balance.delta_spent, "atto"),
+            per_epoch=None if cap.per_epoch is None else millionths(cap.per_epoch),
+            spent_in_epoch=millionths(balance.epoch_spent),
+        )
+
+
+def millionths(steps: int) -> str:
+    """As the ledger counts epsilon and rho."""
+    return _decimal(steps, "micro")
+
+
+def _decimal(steps: int, size: str) -> str:
+    if not steps:
+        return "0"
+    return f"{Decimal(steps).scaleb(EXPONENTS[size]).normalize():f}"
+
+
+promises_router = APIRouter(route_class=Operation, tags=["guarantees"])
+
+
+class Promise(BaseModel):
+    """sentence: what it comes down to. first_line: on what basis; null where nothing is promised.
+    cards: one for each group of people, in full, those of refuted claims first."""
+
+    noun: str
+    name: str
+    first_line: str | None
+    sentence: str
+    cards: list[dict[str, Any]]
+
+
+class Promises(BaseModel):
+    guarantees: list[Promise]
+
+
+@promises_router.get("/api/guarantees", **allow(Role.ANONYMOUS))
+def guarantees(service: Here) -> Promises:
+    """The guarantees of everything that is served."""
+    found = service.deployment.guarantees().items()
+    return Promises(guarantees=[_promise(place, cards) for place, cards in found])
+
+
+@promises_router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
+def guarantee(
+    service: Here, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: Named
+) -> Promise:
+    """The guarantee of one thing."""
+    cards = service.deployment.guarantees().get(f"{noun}/{name}")
+    if cards is None:
+        raise Problem(404, "There is nothing at this address.")
+    return _promise(f"{noun}/{name}", cards)
+
+
+def _promise(place: str, cards: tuple[Guarantee, ...]) -> Promise:
+    noun, _, name = place.partition("/")
+    return Promise(
+        noun=noun,
+        name=name,
+        first_line=cards[0].first_line if cards else None,
+        sentence=cards[0].sentence if cards else NOTHING,
+        cards=[card.to_dict() for card in cards],
+    )
+
 
 router = APIRouter(route_class=Operation, tags=["privacy"])
 
@@ -117,12 +252,17 @@ def ledger(service: Here) -> Log:
     """
     found = _VERIFIERS.setdefault(service.ledger, _Verifier()).newest(service.ledger, WAIT)
     head = service.ledger.head
-    return Log(
-        ledger=head.ledger,
-        entries=head.sequence,
-        head=head.hash,
-        replayed=None if found is None else _replayed(found),
-    )
+    replayed = None
+    if found is not None:
+        replayed = Replayed(
+            entries=found.entries,
+            head=found.head.hash,
+            releases=found.releases,
+            epoch=found.epoch,
+            sound=found.sound,
+            problems=list(found.problems),
+        )
+    return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
 
 
 def _own(service: Service, user: str) -> Iterator[OwnBudget]:
@@ -136,17 +276,6 @@ def _own(service: Service, user: str) -> Iterator[OwnBudget]:
             yield OwnBudget(of=of, budget=Budget.of(service.ledger.balance(holder)))
         except UnknownBudget:
             continue
-
-
-def _replayed(found: Verification) -> Replayed:
-    return Replayed(
-        entries=found.entries,
-        head=found.head.hash,
-        releases=found.releases,
-        epoch=found.epoch,
-        sound=found.sound,
-        problems=list(found.problems),
-    )
 
 
 @dataclass(eq=False)

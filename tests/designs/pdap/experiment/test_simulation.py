@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tacit import randomness
 from tacit.cli.app import app
-from tacit.data.contexts import log_of
+from tacit.data.clicks import log_of
 from tacit.data.ratings import Ratings
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
 from tacit.designs.pdap.experiment.report import PAPER, _verdict, orderings, render, tables

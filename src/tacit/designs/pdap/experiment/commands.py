@@ -13,7 +13,7 @@ from tacit.errors import ConfigError
 from tacit.evaluation.result import REPORT, Result, Table, made_with
 
 if TYPE_CHECKING:
-    from tacit.data.contexts import Log
+    from tacit.data.clicks import Log
     from tacit.designs.pdap.experiment.policies import World
     from tacit.designs.pdap.experiment.simulation import Row
 
@@ -116,9 +116,9 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
 def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
     if path is None:
-        return None, {"generated": "clicks of tacit.data.synthetic_rewards"}
+        return None, {"generated": "clicks of tacit.data.clicks"}
     from tacit.data import load
-    from tacit.data.contexts import log_of
+    from tacit.data.clicks import log_of
 
     ratings = load(path)
     log = log_of(ratings, videos=world.vendors * world.videos, dimension=world.dimension)

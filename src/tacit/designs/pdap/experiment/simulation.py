@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import randomness
-from tacit.data.contexts import Log
-from tacit.data.synthetic_rewards import Clicks, contexts, generate
+from tacit.data.clicks import Clicks, Log, contexts, generate
 from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, World, make
 from tacit.designs.pdap.network import Network, Shown
 from tacit.errors import ConfigError

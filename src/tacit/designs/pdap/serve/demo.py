@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.data.synthetic_rewards import Clicks, generate
+from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.serve.signatures import new_vendor_key
 from tacit.service.keys import Role, add_key, make_private
 from tacit.service.settings import FILE

@@ -249,7 +249,7 @@ def make_demo(folder: Path) -> str:
     Each of the generated people votes for the film they like best. One that they did not rate
     counts as most people like it.
     """
-    from tacit.service.demo_data import ITEMS, population
+    from tacit.service.demo import ITEMS, population
 
     matrix = population().matrix.toarray()  # 0 where a film was not rated
     means = matrix.sum(axis=0) / np.maximum(np.count_nonzero(matrix, axis=0), 1)

@@ -318,7 +318,7 @@ def make_demo(folder: Path) -> str:
     device says.
     """
     from tacit.designs.sketches.model import answer
-    from tacit.service.demo_data import population
+    from tacit.service.demo import population
 
     people = population()
     items = people.item_ids.tolist()

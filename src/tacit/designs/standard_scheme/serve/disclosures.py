@@ -284,7 +284,7 @@ def make_demo(folder: Path) -> str:
 
     No real people are concerned: the item table is published, so devices make lists at once.
     """
-    from tacit.service.demo_data import population
+    from tacit.service.demo import population
 
     model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
     model.fit(population()).save(folder / "gender.tacit")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.metadata import listed
+from tacit.data.domains import listed
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 from tacit.designs.standard_scheme.server import Profiles

@@ -1,20 +1,25 @@
-"""What holds for every store of a ledger. A new one is checked in a few lines:
-
-    class TestMine(LedgerConformance):
-        def fresh(self):
-            return open_ledger("mine://...", second=...)
-
-        def reopened(self):
-            return open_ledger("mine://...", second=..., create=False)
-
-Run by pytest, which this file does not import. One claim per test, stated in its docstring.
-"""
+"""What holds for every store of a ledger. One claim per test, stated in its docstring."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from functools import partial
+
+from ledger_requests import (
+    ANN,
+    BOB,
+    FILMS,
+    KEY,
+    ask,
+    fork,
+    never,
+    noise,
+    one,
+    refused,
+    together,
+)
+from ledger_state_suite import StatesConformance
 
 from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import (
@@ -36,20 +41,6 @@ from tacit.ledger import (
     token_of,
 )
 from tacit.randomness import Source, simulation
-from tacit.testing.ledger_requests import (
-    ANN,
-    BOB,
-    FILMS,
-    KEY,
-    ask,
-    fork,
-    never,
-    noise,
-    one,
-    refused,
-    together,
-)
-from tacit.testing.ledger_states import StatesConformance
 
 
 class LedgerConformance(StatesConformance):
