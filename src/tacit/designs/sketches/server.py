@@ -140,32 +140,27 @@ class Server:
         the middle of a batch: an earlier checkpoint stays as it is.
         """
         with self._busy:
-            header, arrays = self._content()
+            header = {
+                "kind": _CHECKPOINT,
+                "campaign": self.campaign.encode().hex(),
+                "shards": sorted(self.shards),
+                "shard_count": self.shard_count,
+                "keep_tickets": self.keep_tickets,
+                "rejected": self.rejected,
+            }
+            arrays: dict[str, NDArray[Any]] = {
+                "totals": self.totals,
+                "ones": self.ones,
+                "tickets": self._seen.tickets().view(np.int64),
+            }
+            try:  # held against itself: this checkpoint may replace the last good one
+                check_arrays(header, arrays, self.campaign, _places(self.campaign))
+            except MessageError as error:
+                raise ConfigError(
+                    f"These counts are not whole ({error}): a batch was interrupted. Load the last "
+                    "checkpoint and send again what came after it."
+                ) from None
             container.write(path, header, arrays)
-
-    def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Of a checkpoint, held against itself: the next one may replace the last good one."""
-        header = {
-            "kind": _CHECKPOINT,
-            "campaign": self.campaign.encode().hex(),
-            "shards": sorted(self.shards),
-            "shard_count": self.shard_count,
-            "keep_tickets": self.keep_tickets,
-            "rejected": self.rejected,
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            "totals": self.totals,
-            "ones": self.ones,
-            "tickets": self._seen.tickets().view(np.int64),
-        }
-        try:
-            check_arrays(header, arrays, self.campaign, _places(self.campaign))
-        except MessageError as error:
-            raise ConfigError(
-                f"These counts are not whole ({error}): a batch was interrupted. Load the last "
-                "checkpoint and send again what came after it."
-            ) from None
-        return header, arrays
 
     @classmethod
     def load(cls, path: str | Path) -> Server:

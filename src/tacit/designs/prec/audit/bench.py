@@ -105,7 +105,9 @@ def published() -> Line:
     """Theorem 11 without its promise: a client who follows one voter, and nobody else votes."""
     wanted = PRecSettings(_LONG, 2, 2 * _PEERS, peers=_PEERS, variant="published")
     votes = followed(np.array([[at % 2] for at in range(_LONG)]))
-    told = walked_pair(PRec, wanted, votes, [_hers(votes), _never_hers(votes)], peers=0).rounds
+    theirs = _hers(votes)
+    never = tuple(1 - place for place in theirs)
+    told = walked_pair(PRec, wanted, votes, [theirs, never], peers=0).rounds
     with_her = math.exp(lonely_losses(wanted.law, 1)[0]) / 2
     matches = tuple(_binomial(chance) for chance in (with_her, 0.5))
     check = Sampled("one voter, no peers", wanted, votes, told, (matches[0], matches[1]))
@@ -201,10 +203,6 @@ def _splitting(name: str, wanted: PRecSettings, *, share: int) -> Sampled:
 
 def _hers(votes: Pattern) -> Path:
     return tuple(votes.votes[:, -1].tolist())
-
-
-def _never_hers(votes: Pattern) -> Path:
-    return tuple((1 - votes.votes[:, -1]).tolist())
 
 
 def _binomial(chance: float) -> Chances:
