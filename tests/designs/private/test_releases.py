@@ -6,11 +6,13 @@ import math
 import pickle
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tacit import Private, XMap, container, load_model
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import Account, Settings, events, plan, releases
+from tacit.designs.private.fitting import release
 from tacit.errors import ConfigError, ModelFileError, PrivacyError
 from tacit.ledger import BudgetExhausted, Cap, CapChanged, Charge, Cost, Holder, open_ledger
 from tacit.recommenders.baselines import PrivatePopularity
@@ -181,11 +183,76 @@ def test_the_ledger_keeps_no_digest_of_the_ratings(world, two_domains, ledger):
     assert again.released_.means.tolist() == first.released_.means.tolist()
 
 
-@pytest.mark.parametrize("lifetime", [0, -1.0, True, "2"])
-def test_a_bad_lifetime_is_refused(world, lifetime):
-    """An epsilon above 0."""
-    with pytest.raises(ConfigError, match="lifetime"):
-        Private(1.0, lifetime=lifetime).fit(world)
+@pytest.mark.parametrize("lifetime", [0, -1.0, True, "2", math.inf, math.nan])
+def test_a_bad_lifetime_is_refused(world, ledger, lifetime):
+    """A finite epsilon above 0, with a ledger and without."""
+    for account in (None, Account(ledger)):
+        with pytest.raises(ConfigError, match="lifetime"):
+            Private(1.0, lifetime=lifetime).fit(world, account=account)
+
+
+def test_a_fit_after_one_without_noise_is_not_charged(world, ledger):
+    """Also where the ledger has a fit already."""
+    account, free = Account(ledger), Private(math.inf).fit(world)
+    for _ in range(2):
+        with pytest.raises(PrivacyError, match="without noise"):
+            Private(0.5, previous=free, lifetime=3.0).fit(world, account=account)
+        Private(0.5, lifetime=3.0).fit(world, account=account)
+    assert len(account.fits()) == 1
+
+
+def test_numbers_of_numpy_are_numbers(world, tmp_path):
+    """A model of a float32 epsilon is saved and loaded."""
+    model = Private(np.float32(1), np.float64(1e-6), lifetime=np.float32(3)).fit(world)
+    model.save(tmp_path / "m.tacit")
+    assert load_model(tmp_path / "m.tacit").guarantees() == model.guarantees()
+
+
+def test_a_charged_fit_that_fails_can_be_asked_for_again(world, ledger, monkeypatch):
+    """It released nothing and stays charged, for noise was drawn; the next one is charged too, and
+    its total counts both. Then the chain goes on, and a repeat is the stored file."""
+    account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
+    first = Private(0.5, lifetime=3.0).fit(world, account=account)
+    once = ledger.balance(holder).spent
+    with monkeypatch.context() as broken:
+        broken.setattr("tacit.designs.private.model.release", stops_after_the_counts)
+        with pytest.raises(PrivacyError, match="stays charged"):
+            Private(0.5, previous=first).fit(world, account=account)
+    assert ledger.balance(holder).spent == 2 * once
+    second = Private(0.5, previous=first).fit(world, account=account)
+    assert ledger.balance(holder).spent == 3 * once
+    assert second.standing_.fits == 3
+    assert not second.standing_.repeated
+    third = Private(0.5, previous=second).fit(world, account=account)
+    again = Private(0.5, previous=second).fit(world, account=account)
+    assert again.standing_.repeated
+    assert again.released_.means.tolist() == third.released_.means.tolist()
+    assert ledger.balance(holder).spent == 4 * once
+    with pytest.raises(ConfigError, match="another fit after this one"):
+        Private(0.25, previous=second).fit(world, account=account)
+
+
+def test_what_fails_before_the_first_sum_is_not_charged(world, ledger, monkeypatch):
+    """No noise was drawn; the same request is then made and charged once."""
+    account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
+    first = Private(0.5, lifetime=3.0).fit(world, account=account)
+    once = ledger.balance(holder).spent
+
+    def stops(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("tacit.designs.private.model.profiles", stops)
+        with pytest.raises(MemoryError):
+            Private(0.5, previous=first).fit(world, account=account)
+    assert ledger.balance(holder).spent == once
+    assert Private(0.5, previous=first).fit(world, account=account).standing_.fits == 2
+    assert ledger.balance(holder).spent == 2 * once
+
+
+def stops_after_the_counts(*given):
+    release(*given)
+    raise MemoryError
 
 
 def test_previous_is_a_model_of_this_design(world):

@@ -11,6 +11,7 @@ import pytest
 from tacit import Private, XMap, load_model
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
+from tacit.designs.private.device import DeviceLists
 from tacit.engine.local import LocalEngine
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Basis
@@ -439,3 +440,11 @@ def test_numbers_of_numpy_are_numbers():
     """An integer or a float of NumPy is as good as one of Python, and fits into a header."""
     settings = XMap(**{**SETTINGS, "k": np.int64(7), "epsilon": np.float32(0.5)}).settings
     assert (type(settings.k), type(settings.epsilon)) == (int, float)
+
+
+def test_the_sound_variant_has_a_file_for_devices(world, model):
+    """That of its lists; the other variants have none and say so."""
+    sound = XMap(source="books", target="films").fit(world)
+    assert DeviceLists.decode(sound.device_file()).items == sound.sound_.item_ids_.tolist()
+    with pytest.raises(ConfigError, match="sound variant"):
+        model.device_file()

@@ -89,8 +89,10 @@ class Private(ItemRecommender):
         anything is drawn, where the lifetime of all fits would be passed.
         """
         inputs.checked_ratings(ratings)
-        settings, where = self.settings, (self.source, self.target, self.domain)
-        given = prepared(ratings, *where, self.features, settings.mode)
+        settings, where = self.settings, (self.source, self.target, self.domain, self.features)
+        given = prepared(ratings, *where, settings.mode)
+        threshold = like_threshold(ratings.scale, self.like_at)
+        people = profiles(given.ratings, given.sides, threshold, settings.other_weight)
         taken = inputs.taken_for_public(given.ratings)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
@@ -98,14 +100,14 @@ class Private(ItemRecommender):
         repeated = False
         if account is None:
             releases.check(before, settings, lifetime)
-            self._learn(given, (*before, releases.Fit.new(settings, taken)), lifetime)
+            self._learn(given, people, (*before, releases.Fit.new(settings, taken)), lifetime)
         else:
             limit, _ = account.lifetime(lifetime, settings.delta)
             asked = storing.settings_to_header(settings) | self._parameters()
 
             def make(fits: tuple[releases.Fit, ...]) -> bytes:
                 fresh = type(self)(**self.get_params())
-                return container.pack(*fresh._learn(given, fits, limit).parts())
+                return container.pack(*fresh._learn(given, people, fits, limit).parts())
 
             file, repeated = account.release(before, settings, asked, lifetime, make, taken)
             made = type(self).from_parts(*container.unpack(file))
@@ -116,11 +118,10 @@ class Private(ItemRecommender):
         return self
 
     def _learn(
-        self, given: Prepared, fits: tuple[releases.Fit, ...], lifetime: float | None
-    ) -> Private:
+        self, given: Prepared, people: Profiles, fits: tuple[releases.Fit, ...],
+        lifetime: float | None,
+    ) -> Private:  # fmt: skip
         settings, ratings, sides, known = self.settings, given.ratings, given.sides, given.features
-        threshold = like_threshold(ratings.scale, self.like_at)
-        people = profiles(ratings, sides, threshold, settings.other_weight)
         sizes = len(sides.context), len(sides.targets)
         released, stars = release(people, sizes, known, settings), None
         if settings.stars:
@@ -130,7 +131,8 @@ class Private(ItemRecommender):
         self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
         self.context_ids_ = ratings.item_ids[sides.context]
-        self.joint_, self.scale_, self.threshold_ = sides.joint, ratings.scale, threshold
+        self.joint_, self.scale_ = sides.joint, ratings.scale
+        self.threshold_ = like_threshold(ratings.scale, self.like_at)
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
         self.titles_, self.releases_, self.lifetime_ = titles_of(ratings), fits, lifetime
         return self
@@ -216,13 +218,13 @@ class Private(ItemRecommender):
         context, first = self._numbers  # target items come first, then those of another domain
         others = {item: len(first) + place for item, place in context.items()}
         places = np.array([first.get(item, others.get(item, -1)) for item in own], dtype=np.int64)
-        stars = np.array(list(own.values()), dtype=np.float64)
-        made = self.stars_.predict(stars, places, len(first), self.scale_)
+        made = self.stars_.predict(
+            np.fromiter(own.values(), float), places, len(first), self.scale_
+        )
         return pick(made, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """The n items that liking `item` alone speaks most for, beyond their popularity."""
-        self._fitted()
         own = self._own(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
@@ -254,7 +256,6 @@ class Private(ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        self._fitted()
         found, fits = self.summary(), self.releases_
         return (guarantees.card(self.settings_, taken=self.taken_, found=found, fits=fits),)
 

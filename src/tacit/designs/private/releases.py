@@ -5,7 +5,8 @@ Source     mu^2 adds up: Dong, Roth, Su (2022); also where a later epsilon is ch
 Guarantee  For one person's whole profile through all fits: rows of earlier fits and new ones.
 Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
            and the list of fits are one transaction. A fit is known by the one before it: the same
-           one asked for again gives the stored file, and no new noise.
+           one asked for again gives the stored file, and no new noise. A fit that fails after its
+           first sum releases nothing, stays charged and counts; the next one follows it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +37,13 @@ _MICRO = 10**6
 
 @dataclass(frozen=True)
 class Fit:
-    """One fit: a random name, the noise multipliers of its sums, what it took for public."""
+    """One fit: a random name, the noise multipliers of its sums, what it took for public, whether
+    it failed and so released nothing."""
 
     name: str
     noises: tuple[float, ...]
     taken: tuple[str, ...] = field(default=(), compare=False)
+    failed: bool = field(default=False, compare=False)
 
     @classmethod
     def new(cls, settings: Settings, taken: Sequence[str] = ()) -> Fit:
@@ -78,6 +82,7 @@ def earlier(
 
     ConfigError where a lifetime is inherited that was stated at a smaller delta.
     """
+    lifetime = None if lifetime is None else _checked(lifetime)
     if previous is None:
         return (), lifetime
     model = load_model(previous) if isinstance(previous, str | Path) else previous
@@ -172,8 +177,6 @@ def check(before: Sequence[Fit], settings: Settings, lifetime: float | None) -> 
     """Before anything is drawn: PrivacyError where a lifetime is passed."""
     if lifetime is None:
         return
-    if isinstance(lifetime, bool) or not (isinstance(lifetime, int | float) and lifetime > 0):
-        raise ConfigError(f"lifetime is an epsilon above 0; got {lifetime!r}.")
     if not settings.private or not all(all(fit.noises) for fit in before):
         raise PrivacyError(
             "A fit without noise, this one or one before it, has no place in a lifetime: nothing "
@@ -187,6 +190,13 @@ def check(before: Sequence[Fit], settings: Settings, lifetime: float | None) -> 
             f"{settings.delta:g}; their lifetime allows {lifetime:g}. Nothing was drawn, spent or "
             "written. Use a smaller epsilon, or stop."
         )
+
+
+def _checked(lifetime: Any) -> float:
+    number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
+    if not number or not 0 < float(lifetime) < math.inf:
+        raise ConfigError(f"lifetime is a finite epsilon above 0; got {lifetime!r}.")
+    return float(lifetime)
 
 
 Make = Callable[[tuple[Fit, ...]], bytes]
@@ -256,12 +266,17 @@ class Account:
         """
         from tacit.ledger import Charge, KeyReused, Request, canonical
 
-        if not settings.private:
-            raise PrivacyError("A fit without noise cannot be charged to a ledger. Nothing spent.")
+        if not settings.private or not all(all(fit.noises) for fit in before):
+            raise PrivacyError(
+                "A fit without noise, this one or one before it, cannot be charged to a ledger. "
+                "Nothing was drawn or spent."
+            )
         limit, cap = self.lifetime(lifetime, settings.delta)
         known = self.fits()
         missing = [fit for fit in before if fit not in known]
-        repeats = bool(known) and known[-1] not in before
+        after_failure = bool(known) and known[-1].failed
+        after_failure = after_failure and all(fit.failed or fit in before for fit in known)
+        repeats = bool(known) and known[-1] not in before and not after_failure
         if not repeats:
             check((*missing, *known), settings, limit)
 
@@ -269,11 +284,15 @@ class Account:
             now = _read(state)
             fits = (*(fit for fit in missing if fit not in now), *now, fresh)
             check(fits[:-1], settings, limit)  # others may have been faster
-            return make(fits), _written(fits)
+            try:
+                return make(fits), _written(fits)
+            except Exception:  # what it says may hold data
+                return b"", _written((*fits[:-1], replace(fresh, failed=True)))
 
         fresh = Fit.new(settings, taken)
         cost = sum(fit.steps for fit in (*missing, fresh))
-        key = f"fit after {before[-1].name}" if before else "first fit"
+        last = known[-1] if after_failure else before[-1] if before else None
+        key = "first fit" if last is None else f"fit after {last.name}"
         request = Request(self.tenant, self.dataset, "private-fit", key, canonical(asked))
         try:
             made = self.ledger.release(
@@ -284,6 +303,11 @@ class Account:
                 "The ledger holds another fit after this one. Give the newest model as --previous "
                 "(from Python: previous=...). Nothing was drawn or spent."
             ) from None
+        if not made.answer:
+            raise PrivacyError(
+                "The fit failed after its first sum. Nothing was released; it stays charged, for "
+                "noise was drawn. Mend the cause and ask again: that is a further fit."
+            )
         return made.answer, made.repeated
 
 
@@ -303,10 +327,12 @@ def _written(fits: Sequence[Fit]) -> bytes:
 
 
 def _row(fit: Fit) -> list[Any]:
-    return [fit.name, list(fit.noises), list(fit.taken)]
+    row = [fit.name, list(fit.noises), list(fit.taken)]
+    return [*row, True] if fit.failed else row
 
 
 def _fit(row: Sequence[Any]) -> Fit:
-    """What `_row` wrote; without what was taken, in files of before."""
-    name, noises, *taken = row
-    return Fit(str(name), tuple(map(float, noises)), tuple(map(str, taken[0] if taken else ())))
+    """What `_row` wrote; in files of before without what was taken."""
+    name, noises, *more = row
+    taken = more[0] if more else ()
+    return Fit(str(name), tuple(map(float, noises)), tuple(map(str, taken)), more[1:] == [True])

@@ -67,6 +67,7 @@ class Settings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise ConfigError(f"{name} is a number; got {value!r}.")
+            object.__setattr__(self, name, float(value))  # numpy's numbers are no JSON
         if not self.epsilon > 0:
             raise ConfigError(f"epsilon is above 0, or inf without privacy; got {self.epsilon}.")
         if not 0 < self.delta < 1:

@@ -229,6 +229,13 @@ class XMap(ItemRecommender):
         found = self.sound_.predict(items, user, history=history)
         return np.where([item in listed for item in items], found, np.nan)
 
+    def device_file(self) -> bytes:
+        """As `Private.device_file`; the sound variant alone has one."""
+        self._fitted()
+        if self.sound_ is None:
+            raise ConfigError("The sound variant alone has a file for devices.")
+        return self.sound_.device_file()
+
     def explain(
         self,
         item: Any,
