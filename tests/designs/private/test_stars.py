@@ -104,7 +104,7 @@ def test_the_card_counts_the_sums_of_stars(world):
     given = replace(world, catalogue_given=True)
     (card,) = Private(1.0, stars=True).fit(given).guarantees()
     assert 0.999 < card.epsilon <= 1
-    assert any("7 sums" in line for line in card.assumptions)
+    assert any("7 noisy sums" in line for line in card.assumptions)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
