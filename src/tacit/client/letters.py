@@ -283,33 +283,30 @@ class Letters:
             mine = kept.name == name
         if not mine or not scores:
             raise ConfigError(
-                "There are no scores on the device yet: the first letter leaves 30 "
-                "minutes after the "
-                "account was made. Until then rank with at_device, or show what is popular."
+                "There are no scores on the device yet: the first letter leaves 30 minutes after "
+                "the account was made. Until then rank with at_device, or show what is popular."
             )
         return Disclosure.decode(tables), Scores.decode(scores)
 
     def _table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
         """Fetched once an epoch at most, whatever is rated."""
-        epoch, disclosure, table = self._tables.get(name, (-1, None, None))
-        if (
-            disclosure is None
-            or table is None
-            or epoch != drawing.calendar(now, disclosure.epoch_length)
-        ):
+        found = self._tables.get(name)
+        if found is None or found[0] != drawing.calendar(now, found[1].epoch_length):
             disclosure, table = self._public.disclosure(name), self._public.item_table(name)
             if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
                 raise ServiceError("The service's item table is not that of its disclosure.")
-            epoch = drawing.calendar(now, disclosure.epoch_length)
-            self._tables[name] = (epoch, disclosure, table)
-        return disclosure, table
+            found = drawing.calendar(now, disclosure.epoch_length), disclosure, table
+            self._tables[name] = found
+        return found[1:]
 
 
 def _due(kept: Kept, secret: bytes, now: int) -> int:
     """The second from which on a letter may leave; not above now where one is due, where one was
     not answered yet, or where the first tables are not on the device."""
     state = kept.state
-    if state is None or not kept.tables or _unanswered(kept):
+    if state is None or not kept.tables:
+        return now
+    if state.letter is not None and state.last_epoch > kept.settled:
         return now
     length = state.epoch_length or Disclosure.decode(kept.tables).epoch_length
     ended = drawing.latest_ended(state.created, now, length)
@@ -317,11 +314,6 @@ def _due(kept: Kept, secret: bytes, now: int) -> int:
         first, second = (drawing.end(label, state.created, length) for label in (0, 1))
         ended = 0 if now < first else 1 if now < second else drawing.calendar(now, length)
     return drawing.moment(ended, state.created, length, secret)
-
-
-def _unanswered(kept: Kept) -> bool:
-    state = kept.state
-    return state is not None and state.letter is not None and state.last_epoch > kept.settled
 
 
 def _level(disclosure: Disclosure, stars: float) -> int:

@@ -73,7 +73,7 @@ def for_the_person(
         adjacency=Adjacency("attribute value", "replace"),
         against="the recommender: it knows the method, all public tables and every release",
         trust=Trust.NOBODY,
-        basis=_basis_of_release(published, measurements),
+        basis=Basis.REFUTED if published else Basis.MEASURED if measurements else Basis.UNMEASURED,
         epsilon=None,
         delta=None,
         lifetime=(
@@ -99,12 +99,6 @@ def _evidence(hidden: str, measurements: tuple[Measurement, ...]) -> str:
         f"The attacks below say how well your {hidden} is read from a release. Other attackers may "
         "do better."
     )
-
-
-def _basis_of_release(published: bool, measurements: tuple[Measurement, ...]) -> Basis:
-    if published:
-        return Basis.REFUTED
-    return Basis.MEASURED if measurements else Basis.UNMEASURED
 
 
 def for_the_consenting(

@@ -78,12 +78,13 @@ class ItemTable(Message):
             raise ValueError("a level lies off the scale of this item table")
         weight = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
         unseen = [number for number in range(len(items)) if number not in weight]
-        preference = {number: self._preference(number, weight) for number in unseen}
+        preference = {
+            number: sum(
+                weight[row] * each
+                for row, each in zip(*self.columns[number], strict=True)
+                if row in weight
+            )
+            for number in unseen
+        }
         unseen.sort(key=lambda number: (not self.columns[number][0], -preference[number]))
         return [(items[number], preference[number]) for number in unseen]
-
-    def _preference(self, item: int, weight: Mapping[int, int]) -> int:
-        rows, weights = self.columns[item]
-        return sum(
-            weight[row] * each for row, each in zip(rows, weights, strict=True) if row in weight
-        )

@@ -185,10 +185,8 @@ class _Fold:
             return
         labels = _is(self.test_labels, target)
         for mix in MIXES:
-            rule, name = (
-                replace(RELEASES[self.experiment.judged], mix=round(mix * MICRO)),
-                f"mix {mix}",
-            )
+            name = f"mix {mix}"
+            rule = replace(RELEASES[self.experiment.judged], mix=round(mix * MICRO))
             shown = self.experiment.stars(self.releases.shown(self.fold, name, rule))
             scores = frozen.scores(Seen.of(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
@@ -218,10 +216,8 @@ class _Fold:
         if not self.experiment.people.n_levels:  # people type two digits at most
             lattice = max(1, round(0.01 / self.experiment.step * MICRO))
         scores = fraction_scores(shown, self.own, lattice)
-        areas = [
-            auc((self.test_labels == value).astype(np.int64), scores[:, value])
-            for value in self.experiment.targets
-        ]
+        targets = self.experiment.targets
+        areas = [auc(_is(self.test_labels, value), scores[:, value]) for value in targets]
         return float(np.mean(areas))
 
 

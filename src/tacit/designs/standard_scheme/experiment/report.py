@@ -124,11 +124,10 @@ def _columns(table: HidingTable, judged: str) -> list[tuple[str, tuple[str, str,
 
 def _watched(table: HidingTable) -> dict[str, list[TimeRow]]:
     """Rows over time by schedule, the strongest first."""
-    by_schedule: dict[str, list[TimeRow]] = {}
+    watched: dict[str, list[TimeRow]] = {row.schedule: [] for row in table.over_time}
     for row in sorted(table.over_time, key=lambda row: -abs(row.auc - 0.5)):
-        by_schedule.setdefault(row.schedule, []).append(row)
-    names = dict.fromkeys(row.schedule for row in table.over_time)
-    return {name: by_schedule[name] for name in names}
+        watched[row.schedule].append(row)
+    return watched
 
 
 def _plots(table: HidingTable, attacks: list[str]) -> dict[str, Any]:
