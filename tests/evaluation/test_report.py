@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from cells import cell_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -237,7 +238,7 @@ def test_page_holds_every_number_of_the_panel(whole):
     for attack in ATTACKS:
         cells = page.row(ATTACK_NAMES[attack].replace(" ", ""))
         for cell, (release, kind, view) in zip(cells, places, strict=False):
-            row = table.row(release, attack, kind, view)
+            row = cell_of(table, release, attack, kind, view)
             assert cell.startswith(f"{row.auc:.3f} {row.low:.2f}–{row.high:.2f} ")
         assert cells[-1].startswith("0.492 0.45–0.53 ")
 

@@ -63,7 +63,9 @@ class ItemKNN(Baseline):
         chosen = ratings if self.domain is None else within(ratings, self.domain)
         self._learn_items(chosen)
         self.means_ = ItemMean(damping=0.0).fit(chosen).means_
-        table = _centred(chosen, self.means_)
+        centred = chosen.values - person_means(chosen)[chosen.users]
+        likes = chosen.values >= self.means_[chosen.items]
+        table = Table(with_values(chosen.matrix, centred), likes)
         self.similar_ = _most_alike(self._engine(), table, k=self.k, significance=self.significance)
         return self
 
@@ -89,12 +91,6 @@ class ItemKNN(Baseline):
         super()._restore(header, arrays)
         size = len(self.item_ids_)
         self.similar_ = matrix_from_arrays("similar", arrays, size, size)
-
-
-def _centred(ratings: Ratings, means: Floats) -> Table:
-    """Stars minus the person's mean."""
-    centred = ratings.values - person_means(ratings)[ratings.users]
-    return Table(with_values(ratings.matrix, centred), ratings.values >= means[ratings.items])
 
 
 def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:

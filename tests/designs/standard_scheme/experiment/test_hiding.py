@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cells import cell_of
 
 from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
@@ -127,7 +128,7 @@ def test_few_people_are_no_evidence(table):
 def test_nothing_released_nothing_to_learn_anew(table):
     """On true stars the retrained attacker is the frozen one."""
     for attack in QUICK:
-        raw, released = (table.row("none", attack, how) for how in ("raw", "released"))
+        raw, released = (cell_of(table, "none", attack, how) for how in ("raw", "released"))
         assert raw.folds == released.folds
 
 
@@ -220,7 +221,7 @@ def test_tradeoff_runs_from_true_stars_to_the_scheme(table):
     """The curve starts at the attacks on true stars and has one point for each mix."""
     assert [point.mix for point in table.tradeoff] == list(fold.MIXES)
     for attack in ("naive-bayes", "lda"):
-        raw = np.mean(table.row("none", attack, "raw").folds)
+        raw = np.mean(cell_of(table, "none", attack, "raw").folds)
         assert table.tradeoff[0].aucs[attack] == pytest.approx(raw)
 
 
@@ -255,7 +256,7 @@ def test_scores_are_those_of_all_people(table):
     """The pooled scores hold everybody once, and rank as the table says."""
     labels, scores = table.scores["none", "lda"]
     assert len(labels) == len(scores) == table.people == 150
-    assert auc(labels, scores) == pytest.approx(table.row("none", "lda", "raw").auc, abs=0.05)
+    assert auc(labels, scores) == pytest.approx(cell_of(table, "none", "lda", "raw").auc, abs=0.05)
 
 
 def test_known_items_and_counts_tell(table):
@@ -333,8 +334,8 @@ def test_planted_leak_is_seen(ratings, monkeypatch):
     monkeypatch.setattr(hiding_experiment, "release", turned)
     leaky = evaluate_hiding(ratings, "gender", **SMALL, releases=(name,))
     for how in ("raw", "released"):
-        assert distance(leaky.row(name, "lda", how).auc) > 0.4
-        assert distance(sound.row(name, "lda", how).auc) < 0.25
+        assert distance(cell_of(leaky, name, "lda", how).auc) > 0.4
+        assert distance(cell_of(sound, name, "lda", how).auc) < 0.25
 
 
 def test_continuous_scale():
@@ -357,7 +358,9 @@ def test_three_values():
     three = replace(data, user_attributes={"gender": np.array(["a", "b", "c"] * 40, dtype=object)})
     made = evaluate_hiding(three, "gender", **SMALL, releases=("none", "scheme+selection+rounding"))
     assert made.values == ("a", "b", "c")
-    assert distance(made.row("none", "naive-bayes", "raw").auc) < 0.2  # dealt out: nothing to find
+    assert (
+        distance(cell_of(made, "none", "naive-bayes", "raw").auc) < 0.2
+    )  # dealt out: nothing to find
 
 
 @pytest.mark.parametrize(

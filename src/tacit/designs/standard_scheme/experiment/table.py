@@ -146,11 +146,6 @@ class HidingTable:
     tradeoff: tuple[MixPoint, ...]
     scores: dict[tuple[str, str], tuple[Ints, Floats]]
 
-    def row(self, release: str, attack: str, trained_on: str, view: str = UNION) -> AttackRow:
-        """One cell of the table."""
-        wanted = (release, view, attack, trained_on)
-        return next(r for r in self.rows if (r.release, r.view, r.attack, r.trained_on) == wanted)
-
     def worst_of(self, release: str) -> WorstRow | None:
         """The figure of one release."""
         return next((row for row in self.worst if row.release == release), None)

@@ -108,7 +108,8 @@ def _features(levels: sparse.csr_array, table: Tables) -> _Features:
     usual = table.item_means / MICRO
     masks = with_data(levels, np.ones(levels.nnz))
     above = with_data(levels, levels.data - usual[levels.indices])
-    gaps = _gaps(table)
+    first, second = np.maximum(table.keep, 1) / MICRO
+    gaps = np.log(first / second)  # 0 for an item that is not decided
     fame = np.log(counts / levels.shape[0] + 1e-3)[:, None]
     fame = (fame - fame.mean()) / fame.std()
     gap = np.clip(gaps, -_LARGEST_GAP, _LARGEST_GAP)[:, None]
@@ -120,14 +121,6 @@ def _features(levels: sparse.csr_array, table: Tables) -> _Features:
     spread = np.sqrt(shares @ centred**2) + 1e-6
     own = np.hstack([np.ones_like(fame), np.clip(centred / spread, -4, 4)])
     return _Features(usual, gaps, basis, stars, own.astype(np.float32))
-
-
-def _gaps(table: Tables) -> Floats:
-    """(items,) log of how much likelier the second value is to rate an item, by the plain chances;
-    0 for an item that is not decided."""
-    first, second = np.maximum(table.keep, 1) / MICRO
-    gaps: Floats = np.log(first / second)
-    return gaps
 
 
 def _directions(matrix: sparse.csr_array, count: int) -> Floats:
