@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service.access import Asking, Here, Operation, allow, allow_octets, own
+from tacit.service.access import Asking, Here, Name, Operation, allow, allow_octets, named, own
 from tacit.service.deployment import Service
 from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
@@ -20,8 +20,6 @@ from tacit.service.strict_json import PRINTABLE
 router = APIRouter(route_class=Operation, tags=["models"])
 
 PATTERN = f"^{NAME.pattern}$"
-Named = Annotated[str, Path(pattern=PATTERN)]
-"""A model, a person, anything with a name in the address."""
 
 
 class Scale(BaseModel):
@@ -57,14 +55,6 @@ class Page(BaseModel):
     next: str | None
 
 
-def model_of(service: Service, name: str) -> ServedModel:
-    """A served model by name."""
-    found = service.deployment.all(ServedModel).get(name)
-    if found is None:
-        raise Problem(404, "There is nothing at this address.")
-    return found
-
-
 @router.get("/api/models", **allow(Role.ANONYMOUS))
 def models(service: Here) -> Models:
     """Which models are served, and what each recommends."""
@@ -74,12 +64,12 @@ def models(service: Here) -> Models:
 @router.get("/api/models/{model}/items", **allow(Role.ANONYMOUS))
 def items(
     service: Here,
-    model: Named,
+    model: Name,
     after: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Page:
     """The model's catalogue, page by page: begin without `after`, go on with `next`."""
-    served = model_of(service, model)
+    served = named(service, ServedModel, model)
     if after is None:
         start = 0
     elif after in served.places:
@@ -95,9 +85,9 @@ def items(
     "/api/models/{model}/device",
     **allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
 )
-def device(service: Here, model: Named) -> Response:
+def device(service: Here, model: Name) -> Response:
     """What a device needs to make lists: released and public numbers alone."""
-    file = model_of(service, model).device_file
+    file = named(service, ServedModel, model).device_file
     if file is None:
         raise Problem(404, "There is nothing at this address.")
     return Response(file, media_type=OCTETS)
@@ -185,7 +175,7 @@ class History(BaseModel):
 def recommend(
     service: Here,
     caller: Asking,
-    user: Named,
+    user: Name,
     n: Annotated[int, Query(ge=1, le=LONGEST_LIST)] = 10,
     model: Annotated[str | None, Query(pattern=PATTERN)] = None,
 ) -> Response:
@@ -194,7 +184,7 @@ def recommend(
     model: by default the first that is served.
     """
     own(caller, user)
-    served = _first(service) if model is None else model_of(service, model)
+    served = _first(service) if model is None else named(service, ServedModel, model)
     state = service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
     return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
 
@@ -203,7 +193,7 @@ def recommend(
 def recommend_once(service: Here, asked: History) -> Response:
     """A list from a history that comes with the question. It changes nothing, so it takes no
     Idempotency-Key; it needs the key of a person or of the operator in Authorization."""
-    served = model_of(service, asked.model)
+    served = named(service, ServedModel, asked.model)
     check_ratings(served, asked.history)
     return _listed(served, asked.history, asked.n)
 

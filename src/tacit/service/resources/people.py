@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.ledger import canonical
 from tacit.randomness import Source
-from tacit.service.access import Asking, Here, IdempotencyKey, Operation, allow, own
+from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, named, own
 from tacit.service.deployment import Service
 from tacit.service.idempotency import Reply, once, refusal, reply, step
 from tacit.service.keys import Caller, Role
@@ -26,7 +26,7 @@ from tacit.service.people import (
     released_by,
 )
 from tacit.service.problems import Problem
-from tacit.service.resources.models import PATTERN, ItemId, Named, Stars, check_ratings, model_of
+from tacit.service.resources.models import PATTERN, ItemId, Stars, check_ratings
 from tacit.service.resources.privacy import Bound, bounds_of
 
 router = APIRouter(route_class=Operation, tags=["people"])
@@ -125,7 +125,7 @@ class KeptRatings(BaseModel):
 @feedback_router.post("/api/feedback", response_model=Done, **allow(Role.SUBJECT))
 def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Rating) -> Response:
     """Keep one rating of one's own, change it, or take it back."""
-    served = model_of(service, rating.model)
+    served = named(service, ServedModel, rating.model)
     if rating.stars is not None:
         check_ratings(served, {rating.item: rating.stars})
 
@@ -217,7 +217,7 @@ class Receipt(BaseModel):
 @users_router.delete(
     "/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR)
 )
-def forget(service: Here, caller: Asking, user: Named, key: IdempotencyKey) -> Response:
+def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey) -> Response:
     """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
 
     Every part is taken out in a transaction of its own. If one fails, the same request again goes

@@ -15,12 +15,11 @@ from pydantic import BaseModel
 
 from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
 from tacit.privacy import Guarantee
-from tacit.service.access import Asking, Here, Operation, allow
+from tacit.service.access import Asking, Here, Name, Operation, allow
 from tacit.service.deployment import Deployment, Service, noun_of
 from tacit.service.keys import Role
 from tacit.service.people import holders_of
 from tacit.service.problems import Problem
-from tacit.service.resources.models import Named
 
 NOTHING = "This promises no privacy to anybody."
 
@@ -134,7 +133,7 @@ def guarantees(service: Here) -> Promises:
 
 @promises_router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
 def guarantee(
-    service: Here, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: Named
+    service: Here, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: Name
 ) -> Promise:
     """The guarantee of one thing."""
     cards = service.deployment.guarantees().get(f"{noun}/{name}")
