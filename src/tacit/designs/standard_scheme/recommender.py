@@ -27,15 +27,8 @@ from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import WEEK, Disclosure, Release, Rule, Scores
 from tacit.designs.standard_scheme.server import Server
-from tacit.designs.standard_scheme.training import disclosure
+from tacit.designs.standard_scheme.training import disclosure, fitting
 from tacit.designs.standard_scheme.training.ease import AT_HOME, SERVED
-from tacit.designs.standard_scheme.training.fitting import (
-    Fitted,
-    check_settings,
-    check_use,
-    checked_rule,
-    fit,
-)
 from tacit.designs.standard_scheme.training.people import unit
 from tacit.designs.standard_scheme.training.profiles import Profile
 from tacit.errors import DataError, NotFittedError, PrivacyError
@@ -119,7 +112,7 @@ class StandardScheme:
         self.taken_: tuple[str, ...] = tuple(TAKEN)
         self.aliases = dict(self.aliases or {})
         self.measurements_: tuple[Measurement, ...] = ()
-        check_settings(self)
+        fitting.check_settings(self)
 
     def fit(self, ratings: Ratings, previous: StandardScheme | None = None) -> StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known.
@@ -128,9 +121,9 @@ class StandardScheme:
         changed since, but not none: two models would show what these like.
         """
         checked_ratings(ratings)
-        check_use(self)
+        fitting.check_use(self)
         former = None if previous is None else previous.people_
-        fitted = fit(self, ratings, self.rule(ratings.scale), former)
+        fitted = fitting.fit(self, ratings, self.rule(ratings.scale), former)
         unlisted = set(self.attributes) - set(self.values)
         self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
         self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
@@ -138,7 +131,7 @@ class StandardScheme:
 
     def rule(self, scale: RatingScale) -> Rule:
         """What devices will be asked to do on this scale; unsafe rules are refused here already."""
-        return checked_rule(self, scale)
+        return fitting.checked_rule(self, scale)
 
     def device(
         self,
@@ -295,7 +288,7 @@ class StandardScheme:
         item_ids: Column,
         titles: Titles,
         scale: RatingScale,
-        fitted: Fitted,
+        fitted: fitting.Fitted,
         measurements: tuple[Measurement, ...] = (),
     ) -> None:
         """Take this as what was fitted."""
