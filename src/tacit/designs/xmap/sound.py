@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.private.guarantees import card as card_of_lists
-from tacit.designs.private.lists import Reason as ListReason
-from tacit.designs.private.model import Private
-from tacit.designs.private.settings import Settings
+from tacit.designs.private import Private, Settings, guarantees
+from tacit.designs.private import Reason as ListReason
 from tacit.designs.xmap.settings import Catalogue, Routes
 from tacit.designs.xmap.settings import Settings as XMapSettings
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
@@ -53,7 +51,7 @@ def card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guaran
     epsilon: what was asked for, which the events that were spent come to within rounding; the card
     never states less than they come to.
     """
-    lists = card_of_lists(Settings(epsilon=epsilon, delta=delta)) if spent is None else spent
+    lists = guarantees.card(Settings(epsilon=epsilon, delta=delta)) if spent is None else spent
     assert lists.epsilon is not None
     return replace(
         lists,
