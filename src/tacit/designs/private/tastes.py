@@ -56,28 +56,6 @@ def centre(counts: Counts, features: Features, settings: Settings) -> Centre:
     return Centre(damping, features.context.T @ (weights / max(float(weights.sum()), 1e-6)))
 
 
-def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tuple[Floats, float]:
-    """(f,) mean features of ONE person's context items, and the sum of their weights."""
-    mean, weights = np.zeros(features.shape[1]), 0.0
-    for item, liked in zip(person.items, person.liked, strict=True):
-        weight = (1.0 if liked else person.low) * damping[item]
-        weights += weight
-        row = slice(features.indptr[item], features.indptr[item + 1])
-        mean[features.indices[row]] += weight * features.data[row]
-    return (mean / weights if weights > 0 else mean), weights
-
-
-def contributes(person: Profiles) -> bool:
-    """Whether ONE person adds to the sums after the first: decided by their own rows."""
-    return bool(len(person.items)) and (person.joint or bool(len(person.likes)))
-
-
-def taste(person: Profiles, at: Centre, features: sparse.csr_array) -> Floats:
-    """(f,) z of ONE person: their contribution to 2a, before clipping."""
-    mean, weights = shares(person, at.damping, features)
-    return mean - at.mean if weights > 0 and contributes(person) else np.zeros(len(mean))
-
-
 def tastes(
     people: Profiles, at: Centre, features: sparse.csr_array, *, everybody: bool = False
 ) -> Floats:
@@ -122,43 +100,6 @@ def applied(vector: Floats, matrix: Floats) -> Floats:
         if share != 0:
             image += share * row
     return image
-
-
-def without(person: Profiles, like: int, weights: float, at: Centre) -> float | None:
-    """r: the weight of a like relative to all others of ONE person; None: the like is left out."""
-    if not person.joint:
-        return 0.0
-    own = at.damping[like]
-    return own / (weights - own) if weights - own > LEAST_REST else None
-
-
-def left_out(
-    person: Profiles, at: Centre, features: sparse.csr_array, onto: Map
-) -> tuple[Floats, list[tuple[int, Floats]]]:
-    """ONE person's mapped tastes, and for each like that stays, its item and the tastes without it
-    divided by the norm of all likes."""
-    mean, weights = shares(person, at.damping, features)
-    image = applied(mean, onto.matrix)
-    rows = []
-    for like in person.likes:
-        rest = without(person, like, weights, at)
-        if rest is not None:
-            rows.append((int(like), image - onto.mean + rest * (image - onto.targets[like])))
-    return image - onto.mean, rows
-
-
-def product(person: Profiles, at: Centre, features: Features, onto: Map, usual: Floats) -> Floats:
-    """(f, f) ONE person's contribution to 2b. usual: (f,) mean features of likes."""
-    table = np.zeros((features.width, features.width))
-    if not contributes(person):
-        return table
-    own, likes = left_out(person, at, features.context, onto)
-    table = -usual[:, None] * own
-    rows = features.targets
-    for like, tastes_without in likes:
-        for q in range(rows.indptr[like], rows.indptr[like + 1]):
-            table[rows.indices[q]] += rows.data[q] / math.sqrt(len(person.likes)) * tastes_without
-    return table
 
 
 def product_release(width: int, noise: float, settings: Settings) -> SumRelease:

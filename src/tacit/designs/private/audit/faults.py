@@ -38,11 +38,14 @@ Steps = dict[Any, dict[str, Any]]
 def _item_sum(made_of: Callable[[list[Floats], SumRelease], NDArray[np.int64]]) -> Steps:
     """Sum 3 with another way from everybody's own tables to the total."""
 
+    unclipped = items.total
+
     def total(people: Profiles, at: Any, features: Any, onto: Any, mechanism: SumRelease,
               settings: Settings) -> NDArray[np.int64]:  # fmt: skip
-        number = len(people.offsets) - 1
+        number, plain = len(people.offsets) - 1, replace(mechanism, noise_multiplier=0.0)
         each = [
-            items.table(some(people, u, u + 1), at, features, onto, settings) for u in range(number)
+            unclipped(some(people, u, u + 1), at, features, onto, plain, settings)
+            for u in range(number)
         ]
         return made_of(each, mechanism)
 
@@ -164,11 +167,12 @@ def _knowing_people(name: str, make: Callable[[Profiles], Callable[..., Any]]) -
 def presence_beside() -> Steps:
     """The entry for being there is added after the clip, to unit vectors of likes."""
 
+    unclipped = counts.total
+
     def total(people: Profiles, context: int, mechanism: SumRelease, settings: Settings) -> Any:
-        made = mechanism.empty()
+        made, plain = mechanism.empty(), replace(mechanism, noise_multiplier=0.0)
         for u in range(len(people.offsets) - 1):
-            targets = len(made) - 1 - context
-            own = counts.contribution(some(people, u, u + 1), context, targets, settings)
+            own = unclipped(some(people, u, u + 1), context, plain, settings)[:, 0]
             there, own[-1] = own[-1], 0
             length = max(float(np.linalg.norm(own)), 1e-12)
             steps = mechanism.steps((own / length)[:, None])

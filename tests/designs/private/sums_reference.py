@@ -1,0 +1,102 @@
+"""What ONE person adds to each sum, readable: compiled kernels are compared with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.designs.private.counts import item_share
+from tacit.designs.private.settings import Settings
+from tacit.designs.private.tastes import LEAST_REST, Features, applied
+from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
+
+Floats = NDArray[np.float64]
+
+
+def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tuple[Floats, float]:
+    """(f,) mean features of ONE person's context items, and the sum of their weights."""
+    mean, weights = np.zeros(features.shape[1]), 0.0
+    for item, liked in zip(person.items, person.liked, strict=True):
+        weight = (1.0 if liked else person.low) * damping[item]
+        weights += weight
+        row = slice(features.indptr[item], features.indptr[item + 1])
+        mean[features.indices[row]] += weight * features.data[row]
+    return (mean / weights if weights > 0 else mean), weights
+
+
+def contributes(person: Profiles) -> bool:
+    """Whether ONE person adds to the sums after the first: decided by their own rows."""
+    return bool(len(person.items)) and (person.joint or bool(len(person.likes)))
+
+
+def taste(person: Profiles, at: Centre, features: sparse.csr_array) -> Floats:
+    """(f,) z of ONE person: their contribution to 2a, before clipping."""
+    mean, weights = shares(person, at.damping, features)
+    return mean - at.mean if weights > 0 and contributes(person) else np.zeros(len(mean))
+
+
+def without(person: Profiles, like: int, weights: float, at: Centre) -> float | None:
+    """r: the weight of a like relative to all others of ONE person; None: the like is left out."""
+    if not person.joint:
+        return 0.0
+    own = at.damping[like]
+    return own / (weights - own) if weights - own > LEAST_REST else None
+
+
+def left_out(
+    person: Profiles, at: Centre, features: sparse.csr_array, onto: Map
+) -> tuple[Floats, list[tuple[int, Floats]]]:
+    """ONE person's mapped tastes, and for each like that stays, its item and the tastes without it
+    divided by the norm of all likes."""
+    mean, weights = shares(person, at.damping, features)
+    image = applied(mean, onto.matrix)
+    rows = []
+    for like in person.likes:
+        rest = without(person, like, weights, at)
+        if rest is not None:
+            rows.append((int(like), image - onto.mean + rest * (image - onto.targets[like])))
+    return image - onto.mean, rows
+
+
+def product(person: Profiles, at: Centre, features: Features, onto: Map, usual: Floats) -> Floats:
+    """(f, f) ONE person's contribution to 2b. usual: (f,) mean features of likes."""
+    table = np.zeros((features.width, features.width))
+    if not contributes(person):
+        return table
+    own, likes = left_out(person, at, features.context, onto)
+    table = -usual[:, None] * own
+    rows = features.targets
+    for like, tastes_without in likes:
+        for q in range(rows.indptr[like], rows.indptr[like + 1]):
+            table[rows.indices[q]] += rows.data[q] / math.sqrt(len(person.likes)) * tastes_without
+    return table
+
+
+def table(
+    person: Profiles, at: Centre, features: Features, onto: Map, settings: Settings
+) -> Floats:
+    """(target items + 1, k) ONE person's contribution."""
+    values = np.zeros((len(onto.targets) + 1, onto.matrix.shape[1]))
+    if contributes(person):
+        own, likes = left_out(person, at, features.context, onto)
+        for like, tastes_without in likes:
+            values[like] = tastes_without / math.sqrt(len(person.likes))
+        values[-1] = settings.mean_row * own
+    return values
+
+
+def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:
+    """(context + targets + 1,) of ONE person. context: 0 in one domain."""
+    share = item_share(settings, person.joint)
+    vector = np.zeros(context + targets + 1)
+    if context and len(person.items):
+        weights = np.where(person.liked, 1.0, person.low)
+        length = math.sqrt(np.add.accumulate(weights * weights)[-1])
+        vector[person.items] = share * (weights / length)
+    if len(person.likes):
+        vector[context + person.likes] = share / math.sqrt(len(person.likes))
+    vector[-1] = settings.presence
+    return vector
