@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Ratings, RatingScale
+from tacit.designs.xmap import sound
 from tacit.designs.xmap.settings import (
     Kind,
     Settings,
@@ -21,15 +22,7 @@ from tacit.designs.xmap.settings import (
     routes,
     settings_from_header,
 )
-from tacit.designs.xmap.sound import (
-    ListReason,
-    Private,
-    card,
-    from_file,
-    lists,
-    to_file,
-    without_noise,
-)
+from tacit.designs.xmap.sound import ListReason, Private
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import (
@@ -156,7 +149,7 @@ class XMap(ItemRecommender):
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if self.settings.variant == "sound":
-            self.sound_ = lists(self.settings, self.routes).fit(chosen)
+            self.sound_ = sound.lists(self.settings, self.routes).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
             from tacit.randomness import secure
@@ -269,10 +262,10 @@ class XMap(ItemRecommender):
         self._fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            return (without_noise(settings.variant),)
+            return (sound.without_noise(settings.variant),)
         if self.sound_ is not None:
             spent = self.sound_.guarantees()[0]
-            return (card(settings.epsilon, settings.delta, spent),)
+            return (sound.card(settings.epsilon, settings.delta, spent),)
         return (self._boxes().card(self.taken_),)
 
     __getstate__ = without_people
@@ -295,7 +288,7 @@ class XMap(ItemRecommender):
             "taken": list(self.taken_),
             **items_to_header(self.item_ids_, self.titles_),
         }
-        own, arrays = self._boxes().to_file() if self.sound_ is None else to_file(self.sound_)
+        own, arrays = self._boxes().to_file() if self.sound_ is None else sound.to_file(self.sound_)
         container.write(path, header | own, arrays)
 
     @classmethod
@@ -316,7 +309,7 @@ class XMap(ItemRecommender):
             raise ValueError("it takes something unknown for public")
         if model.settings.variant == "sound":
             model.private_ = True  # it takes no seed
-            model.sound_ = from_file(header, arrays, model.item_ids_, model.catalogue_)
+            model.sound_ = sound.from_file(header, arrays, model.item_ids_, model.catalogue_)
             return model
         from tacit.designs.xmap import boxes
 
