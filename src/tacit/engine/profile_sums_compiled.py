@@ -87,9 +87,15 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _clip(values: Any, size: int, clip: Any) -> None:
-    """`tacit.mechanisms.SumRelease.steps` of values[:size], in place."""
+    """`tacit.mechanisms.SumRelease.steps` of values[:size], in place.
+
+    Where one is not finite, which `steps` refuses, the person counts as if they had rated nothing.
+    """
     largest = 0.0
     for j in range(size):
+        if not np.isfinite(values[j]):
+            values[:size] = 0.0
+            return
         largest = max(largest, abs(values[j]))
     if largest == 0.0 or clip.most < 0:
         return

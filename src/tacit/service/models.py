@@ -200,7 +200,10 @@ class ServedModel:
     def device_file(self) -> bytes | None:
         """From which devices make lists; None for a model that has no such file."""
         made = getattr(self.model, "device_file", None)
-        return None if made is None else bytes(made())
+        try:
+            return None if made is None else bytes(made())
+        except ConfigError:  # another variant, or several target domains
+            return None
 
     def known(self, ratings: Mapping[str, float]) -> dict[str, float]:
         """Those of an item of the catalogue, with stars on the scale: what a list is made from."""

@@ -13,7 +13,7 @@ from tacit import Private, XMap, container, load_model
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import Account, Settings, events, plan, releases
 from tacit.designs.private.fitting import release
-from tacit.errors import ConfigError, ModelFileError, PrivacyError
+from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 from tacit.ledger import BudgetExhausted, Cap, CapChanged, Charge, Cost, Holder, open_ledger
 from tacit.recommenders.baselines import PrivatePopularity
 
@@ -223,6 +223,10 @@ def test_a_charged_fit_that_fails_can_be_asked_for_again(world, ledger, monkeypa
     assert ledger.balance(holder).spent == 3 * once
     assert second.standing_.fits == 3
     assert not second.standing_.repeated
+    repeated = Private(0.5, previous=first).fit(world, account=account)
+    assert repeated.standing_.repeated
+    assert repeated.releases_ == second.releases_
+    assert ledger.balance(holder).spent == 3 * once
     third = Private(0.5, previous=second).fit(world, account=account)
     again = Private(0.5, previous=second).fit(world, account=account)
     assert again.standing_.repeated
@@ -230,6 +234,50 @@ def test_a_charged_fit_that_fails_can_be_asked_for_again(world, ledger, monkeypa
     assert ledger.balance(holder).spent == 4 * once
     with pytest.raises(ConfigError, match="another fit after this one"):
         Private(0.25, previous=second).fit(world, account=account)
+
+
+def test_the_first_fit_may_fail_twice_and_is_found_again(world, ledger, monkeypatch):
+    """Each failure is charged; the file that was made at last is given to whoever asks again."""
+    account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
+    with monkeypatch.context() as broken:
+        broken.setattr("tacit.designs.private.model.release", stops_after_the_counts)
+        for _ in range(2):
+            with pytest.raises(PrivacyError, match="stays charged"):
+                Private(0.5, lifetime=3.0).fit(world, account=account)
+    made = Private(0.5, lifetime=3.0).fit(world, account=account)
+    again = Private(0.5, lifetime=3.0).fit(world, account=account)
+    assert again.standing_.repeated
+    assert again.releases_ == made.releases_
+    assert made.standing_.fits == 3
+    assert ledger.balance(holder).spent == sum(fit.steps for fit in made.releases_)
+
+
+def test_an_interrupt_after_the_first_sum_stays_charged(world, ledger, monkeypatch):
+    """Noise was drawn; the program stops only when the charge is written."""
+    account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
+
+    def interrupted(*given):
+        release(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("tacit.designs.private.model.release", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Private(0.5, lifetime=3.0).fit(world, account=account)
+    once = ledger.balance(holder).spent
+    assert once > 0
+    assert [fit.failed for fit in account.fits()] == [True]
+    assert Private(0.5, lifetime=3.0).fit(world, account=account).standing_.fits == 2
+    assert ledger.balance(holder).spent == 2 * once
+
+
+@pytest.mark.parametrize("star", [1e200, np.inf, np.nan, 7.0])
+def test_a_rating_off_the_scale_is_refused_before_anything_is_drawn(world, star):
+    """Also where the ratings were not made by a reader, which would have refused it."""
+    values = world.values.copy()
+    values[0] = star
+    with pytest.raises(DataError, match="off the scale"):
+        Private(1.0, stars=True).fit(replace(world, values=values))
 
 
 def test_what_fails_before_the_first_sum_is_not_charged(world, ledger, monkeypatch):

@@ -448,3 +448,6 @@ def test_the_sound_variant_has_a_file_for_devices(world, model):
     assert DeviceLists.decode(sound.device_file()).items == sound.sound_.item_ids_.tolist()
     with pytest.raises(ConfigError, match="sound variant"):
         model.device_file()
+    both = XMap(source=("books", "films"), target=("books", "films")).fit(world)
+    with pytest.raises(ConfigError, match="one target"):
+        both.device_file()

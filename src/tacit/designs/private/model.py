@@ -89,6 +89,8 @@ class Private(ItemRecommender):
         anything is drawn, where the lifetime of all fits would be passed.
         """
         inputs.checked_ratings(ratings)
+        if not ratings.scale.holds(ratings.values).all():
+            raise DataError("a rating is off the scale", expected=str(ratings.scale))
         settings, where = self.settings, (self.source, self.target, self.domain, self.features)
         given = prepared(ratings, *where, settings.mode)
         threshold = like_threshold(ratings.scale, self.like_at)

@@ -6,7 +6,8 @@ Guarantee  For one person's whole profile through all fits: rows of earlier fits
 Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
            and the list of fits are one transaction. A fit is known by the one before it: the same
            one asked for again gives the stored file, and no new noise. A fit that fails after its
-           first sum releases nothing, stays charged and counts; the next one follows it.
+           first sum, or is interrupted, releases nothing, stays charged and counts; the next one
+           follows it. A process that is killed releases nothing either, and nothing is charged.
 """
 
 from __future__ import annotations
@@ -274,24 +275,24 @@ class Account:
         limit, cap = self.lifetime(lifetime, settings.delta)
         known = self.fits()
         missing = [fit for fit in before if fit not in known]
-        after_failure = bool(known) and known[-1].failed
-        after_failure = after_failure and all(fit.failed or fit in before for fit in known)
-        repeats = bool(known) and known[-1] not in before and not after_failure
+        last, repeats = _place(before, known)
         if not repeats:
             check((*missing, *known), settings, limit)
+        stopped: list[BaseException] = []
 
         def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
             now = _read(state)
             fits = (*(fit for fit in missing if fit not in now), *now, fresh)
-            check(fits[:-1], settings, limit)  # others may have been faster
             try:
+                check(fits[:-1], settings, limit)  # others may have been faster
                 return make(fits), _written(fits)
-            except Exception:  # what it says may hold data
+            except BaseException as error:  # what it says may hold data
+                if not isinstance(error, Exception):
+                    stopped.append(error)  # someone stops the program: once the charge is written
                 return b"", _written((*fits[:-1], replace(fresh, failed=True)))
 
         fresh = Fit.new(settings, taken)
         cost = sum(fit.steps for fit in (*missing, fresh))
-        last = known[-1] if after_failure else before[-1] if before else None
         key = "first fit" if last is None else f"fit after {last.name}"
         request = Request(self.tenant, self.dataset, "private-fit", key, canonical(asked))
         try:
@@ -303,12 +304,28 @@ class Account:
                 "The ledger holds another fit after this one. Give the newest model as --previous "
                 "(from Python: previous=...). Nothing was drawn or spent."
             ) from None
+        if stopped:
+            raise stopped[0]
         if not made.answer:
             raise PrivacyError(
                 "The fit failed after its first sum. Nothing was released; it stays charged, for "
                 "noise was drawn. Mend the cause and ask again: that is a further fit."
             )
         return made.answer, made.repeated
+
+
+def _place(before: Sequence[Fit], known: Sequence[Fit]) -> tuple[Fit | None, bool]:
+    """The fit that a new one follows, None for the first; and whether one follows it already.
+
+    It is the last of `before`, or the last of those that failed directly after that one.
+    """
+    last = before[-1] if before else None
+    if last is not None and last not in known:
+        return last, False
+    at = 0 if last is None else known.index(last) + 1
+    while at < len(known) and known[at].failed:
+        last, at = known[at], at + 1
+    return last, at < len(known)
 
 
 def _cost(steps: int) -> Cost:

@@ -57,7 +57,7 @@ _SCHEME, _XMAP = "standard scheme, private disclosure", "x-map, sound fit"
 _LAPLACE = "Laplace sampler"
 _kary, _bits = KaryResponse.__call__, BitRelease.__call__
 _laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRelease.clipped
-_rows, _noisy = GramRelease.clipped, GramRelease._noisy
+_rows, _noisy, _noisy_sum = GramRelease.clipped, GramRelease._noisy, SumRelease.noisy
 _selection_rate, _noisy_max_rate = Selection.rate.fget, NoisyMax.rate.fget  # type: ignore[attr-defined]
 _weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
 _gate_noise, _private = ThresholdGate._noise, statistics.private
@@ -232,7 +232,12 @@ def first_rows_clipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
     return np.clip(steps, -(1 << 20), 1 << 20)
 
 
-@_fault("support", _XMAP, SumRelease, "__call__", "items that nobody rated keep an exact zero")
+@_fault("support", _XMAP, SumRelease, "noisy", "items that nobody rated keep an exact zero")
+def no_total_no_noise(release: SumRelease, total: NDArray[Any]) -> NDArray[np.float64]:
+    there = np.any(np.asarray(total) != 0, axis=1)
+    return np.where(there[:, None], _noisy_sum(release, total), 0.0)
+
+
 @_fault("support", "sums", SumRelease, "__call__", "rows that nobody contributed to stay zero")
 def no_rows_no_noise(release: SumRelease, blocks: Any) -> NDArray[np.float64]:
     held = list(blocks)

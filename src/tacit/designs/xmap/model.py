@@ -223,10 +223,10 @@ class XMap(ItemRecommender):
         return np.where([item in listed for item in items], found, np.nan)
 
     def device_file(self) -> bytes:
-        """As `Private.device_file`; the sound variant alone has one."""
+        """As `Private.device_file`. ConfigError unless sound, with one target domain."""
         self._fitted()
-        if self.sound_ is None:
-            raise ConfigError("The sound variant alone has a file for devices.")
+        if self.sound_ is None or len(self.routes.targets) > 1:
+            raise ConfigError("The sound variant with one target has a file for devices, no other.")
         return self.sound_.device_file()
 
     def explain(
