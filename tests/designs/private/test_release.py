@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from sums_reference import table
 
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import events
 from tacit.designs.private.counts import count
 from tacit.designs.private.fitting import Tastes, chosen_mode, release
-from tacit.designs.private.items import table
 from tacit.designs.private.lists import scores
 from tacit.designs.private.people import some
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
