@@ -58,6 +58,8 @@ def test_the_first_list_is_made_here_of_the_released_model(visit, disclosure, se
         section = person.page.get_by_role("region", name="For you", exact=True)
         section.get_by_text("Nothing leaves this browser").wait_for()
         section.get_by_text("(1, 1e-06)-differentially private").first.wait_for()
+        section.locator(".list h2").nth(9).wait_for()
+        person.page.wait_for_load_state("networkidle")
         listed = section.locator(".list h2").all_inner_texts()
         with urllib.request.urlopen(f"{served.address}/api/models/lists/device") as answer:
             lists = DeviceLists.decode(answer.read())
