@@ -226,8 +226,13 @@ def _open(context: BrowserContext, address: str, path: str) -> Visit:
     page = context.new_page()
     page.clock.install()
     opened = Visit(page, context, address)
-    page.on("request", lambda request: opened.sent.append(request))
+    page.on("request", lambda request: _is_icon(request) or opened.sent.append(request))
     page.on("console", lambda message: opened.complaints.append(message.text))
     page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     page.goto(address + path)
     return opened
+
+
+def _is_icon(request: Request) -> bool:
+    """The page's icon, which a browser fetches when it likes, if at all."""
+    return "/assets/icon-" in request.url

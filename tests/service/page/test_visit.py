@@ -37,9 +37,13 @@ def disclosure(fetched: Any) -> Disclosure:
 def titles(person: Any, disclosure: Disclosure) -> dict[Any, str]:
     """Of every item, as the page shows them."""
     person.step("Rate")
-    while person.page.get_by_role("button", name="Show more").count():
+    films = person.page.locator(".film h2")
+    films.first.wait_for()
+    while films.count() < len(disclosure.items):
+        before = films.count()
         person.page.get_by_role("button", name="Show more").click()
-    shown = person.page.locator(".film h2").all_inner_texts()
+        films.nth(before).wait_for()
+    shown = films.all_inner_texts()
     person.step("Your list")
     return dict(zip(disclosure.items, shown, strict=True))
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from typing import Any
 
 import pytest
@@ -141,7 +142,7 @@ def test_ratings_that_are_held_back_change_no_request_and_no_moment(visit, discl
         person.send("stars")
         said = person.letter("stars").locator(".schedule").inner_text()
         stars_alone = [one for one in everything(person) if not one[1].endswith("/reports")]
-        found.append((stars_alone, len(said)))
+        found.append((stars_alone, re.sub(r"\d+", "#", said)))  # but for the time of day
     assert found[0] == found[1]
 
 
