@@ -3,7 +3,8 @@
 python benchmarks/served_designs.py [--requests N] [--threads N] [--json]
 
 Sixteen threads call the resources of one process over one SQLite ledger: charge, draw, state,
-answer, on disk. HTTP is left out. Exit code 1 if a request was refused or a report was lost.
+answer, on disk. HTTP is left out. `bytes` is what the ledger's files grew by for each request.
+Exit code 1 if a request was refused or a report was lost.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ from tacit.designs.prec.serve import rounds as served_rounds
 from tacit.designs.sketches import Report
 from tacit.designs.sketches.serve import campaigns as served_campaigns
 from tacit.designs.sketches.serve import resources as campaigns
-from tacit.designs.standard_scheme.serve import demo as disclosures_demo
+from tacit.designs.standard_scheme.serve import disclosures as served_disclosures
 from tacit.designs.standard_scheme.serve import resources as disclosures
-from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
 from tacit.service import Service, Settings
 from tacit.service.idempotency import unsalted
 from tacit.service.keys import Caller, Role
@@ -41,7 +41,7 @@ VOTERS = 300
 
 def service(folder: Path) -> Service:
     """Campaigns, disclosures and rounds of the demonstration."""
-    demos = (served_campaigns, disclosures_demo, served_rounds)
+    demos = (served_campaigns, served_disclosures, served_rounds)
     sections = [demo.make_demo(folder) for demo in demos]
     (folder / "tacit.toml").write_text("\n".join(['tenant = "bench"', *sections]))
     return Service.open(Settings(folder))
@@ -58,7 +58,7 @@ def key() -> str:
 def kinds(running: Service) -> dict[str, Ask]:
     """Each POST of a person, for the request of that number."""
     campaign = running.deployment.all(served_campaigns.ServedCampaign)["taste"].campaign
-    disclosure = running.deployment.all(ServedDisclosure)["gender"]
+    disclosure = running.deployment.all(served_disclosures.ServedDisclosure)["gender"]
     clients = running.deployment.all(served_rounds.ServedRounds)["films"].settings.clients or 1
     items = dict.fromkeys(disclosure.disclosure.items[:40], 4.0)
     device = disclosure.model.device({"gender": "F"})
@@ -111,6 +111,11 @@ def timed(ask: Ask, requests: int, threads: int) -> dict[str, Any]:
     }
 
 
+def stored(folder: Path) -> int:
+    """Bytes of the ledger's files."""
+    return sum(file.stat().st_size for file in folder.glob("budgets.db*"))
+
+
 def counted(running: Service) -> int:
     """Reports in the campaign's counts."""
     served = running.deployment.all(served_campaigns.ServedCampaign)["taste"]
@@ -131,17 +136,21 @@ def main() -> int:
         announced = rounds.Announcement(candidates=[1, 2, 3])
         rounds.announce(running, operator, key(), "films", announced)
         before, asked = counted(running), kinds(running).items()
-        rows = {name: timed(ask, given.requests, given.threads) for name, ask in asked}
+        rows = {}
+        for name, ask in asked:
+            size = stored(Path(folder))
+            rows[name] = timed(ask, given.requests, given.threads)
+            rows[name]["bytes"] = round((stored(Path(folder)) - size) / given.requests)
         lost = before + given.requests - counted(running)
         running.close()
     if given.json:
         print(json.dumps({"python": platform.python_version(), "lost": lost, "rows": rows}))
     else:
-        print(f"{'':24}{'/s':>8}{'cpu ms':>8}{'p50 ms':>8}{'p99 ms':>8}{'refused':>9}")
+        print(f"{'':24}{'/s':>8}{'cpu ms':>8}{'p50 ms':>8}{'p99 ms':>8}{'bytes':>8}{'refused':>9}")
         for name, row in rows.items():
             print(
                 f"{name:24}{row['per_second']:8}{row['processor_ms']:8}{row['p50_ms']:8}"
-                f"{row['p99_ms']:8}{row['refused']:9}"
+                f"{row['p99_ms']:8}{row['bytes']:8}{row['refused']:9}"
             )
         print(f"reports that were answered and not counted: {lost}")
     return 1 if lost or any(row["refused"] for row in rows.values()) else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -62,11 +63,32 @@ def test_every_metric_exists(name):
     assert used <= known
 
 
-def test_the_unit_is_well_formed(tmp_path):
-    """As systemd reads it."""
-    analyze = shutil.which("systemd-analyze")
-    if analyze is None:
+@pytest.fixture
+def analyze():
+    """systemd's own judge of units."""
+    found = shutil.which("systemd-analyze")
+    if found is None:
         pytest.skip("systemd-analyze is not there")
+    return found
+
+
+def exposure_is_below(analyze, most, unit):
+    """most: tenths of what `systemd-analyze security` counts, from 0 (safe) to 100."""
+    asked = [analyze, "security", "--offline=true", f"--threshold={most}", str(unit)]
+    return subprocess.run(asked, capture_output=True).returncode == 0
+
+
+def test_the_unit_is_hardened(analyze, tmp_path):
+    """Below 1.5 of 10; without one of its lines it is above."""
+    unit = KIT / "tacit.service"
+    assert exposure_is_below(analyze, 15, unit)
+    open_unit = tmp_path / "tacit.service"
+    open_unit.write_text(unit.read_text().replace("CapabilityBoundingSet=\n", ""))
+    assert not exposure_is_below(analyze, 15, open_unit)
+
+
+def test_the_unit_is_well_formed(analyze, tmp_path):
+    """As systemd reads it."""
     unit = tmp_path / "tacit.service"
     unit.write_text(
         (KIT / "tacit.service").read_text().replace("/opt/tacit/bin/tacit", "/bin/true")
@@ -75,9 +97,25 @@ def test_the_unit_is_well_formed(tmp_path):
     assert "tacit.service" not in found.stderr
 
 
+READ_ONLY = """
+mount --make-rprivate / && mount --bind "$0" "$0"
+for place in data head tmp; do mount --bind "$0/$place" "$0/$place"; done
+mount -o remount,bind,ro "$0" && mount -o remount,bind,ro / && exec "$@"
+"""
+"""A command with nothing to write to but the places that the container has."""
+
+
+def read_only(tmp_path):
+    """What goes before a command; nothing where only root could do it."""
+    words = ["unshare", "--mount", "sh", "-euc"]
+    able = shutil.which("unshare") and not subprocess.run([*words, "true"]).returncode
+    return [*words, READ_ONLY, str(tmp_path)] if able else []
+
+
 @pytest.mark.long
 def test_the_steps_of_the_image(tmp_path):
-    """Where no container runs: its steps in a bare folder, its command, its health check."""
+    """Where no container runs: its steps in a bare folder, its command on a read-only root, its
+    health check."""
     places = {"/opt/tacit": f"{tmp_path}/tacit", "/src": str(ROOT)}
     build = (KIT / "Dockerfile").read_text().split("\nFROM ")[1]
     for step in re.findall(r"^RUN (.*)$", build, re.MULTILINE):
@@ -90,13 +128,17 @@ def test_the_steps_of_the_image(tmp_path):
     tacit = f"{tmp_path}/tacit/bin/tacit"
     subprocess.run([tacit, "init", f"{tmp_path}/data", ratings], check=True, cwd=tmp_path)
     words = [f"{tmp_path}{word}" if word[0] == "/" else word for word in json.loads(line_of("CMD"))]
-    (tmp_path / "head").mkdir()
+    for place in ("head", "tmp"):
+        (tmp_path / place).mkdir()
+    settings = {**os.environ, "HOME": "/data", "TMPDIR": f"{tmp_path}/tmp"}
     health = json.loads(line_of("HEALTHCHECK").partition(" CMD ")[2])
-    with subprocess.Popen([tacit, *words], cwd=tmp_path) as process:
+    command = [*read_only(tmp_path), tacit, *words]
+    with subprocess.Popen(command, cwd=tmp_path, env=settings) as process:
         try:
             asked = [f"{tmp_path}/tacit/bin/python", *health[1:]]
             until = time.monotonic() + 120
             while subprocess.run(asked, capture_output=True).returncode:
+                assert process.poll() is None
                 assert time.monotonic() < until
         finally:
             process.terminate()
