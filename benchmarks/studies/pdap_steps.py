@@ -4,8 +4,7 @@ World    Generated clicks with a known optimum (`synthetic_rewards.py`): M vendo
          All vendors learn at the same time, T visits each. A forwarded visit is served by what the
          neighbour's learner has released, and the reward comes back by randomised response.
 Regret   Mean of the best video of ALL vendors at the context, minus the mean of what was shown.
-Steps    Each adds one thing to the one before, and every one has the same epsilon per visit; the
-         step with a delta and the one with public visits say so.
+Steps    Each adds one thing to the one before, and every one has the same epsilon per visit.
 Use      python benchmarks/studies/pdap_steps.py [--visits 200000] [--seeds 1 2 3] ...
 """
 
@@ -27,52 +26,19 @@ from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.policies.base import answer_range
 from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
+from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.policies.local import Context, ContextSetting, Sees
-from tacit.designs.pdap.policies.partition import Grid, slices_for
+from tacit.designs.pdap.policies.partition import slices_for
 from tacit.evaluation.result import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB
 
 Floats = NDArray[np.float64]
-_ALONE = Estimates(reach=0.0)
-_TREE: Mapping[str, Any] = {
-    "release": "tree",
-    "growth": 1.0,
-    "pair": "visits and likes",
-    "index": "optimistic",
-    "shrink_counts": False,
-    "beliefs": _ALONE,
-}
-_LIKES = {**_TREE, "pair": "likes and dislikes"}
-_DRAWN = {**_LIKES, "index": "thompson"}
-_BATCHES = {**_DRAWN, "tree_steps": 200}
-_TREES: Mapping[str, Any] = {
-    "release": "tree",
-    "growth": 1.0,
-    "tree_steps": 200,
-    "shrink_counts": False,
-}
-_EPOCHS = {**_DRAWN, "release": "epochs", "growth": 1.5}
-_COUNTS = {**_EPOCHS, "shrink_counts": True}
-
 STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "tree": ("binary tree per cell and arm for visits and likes, optimistic index", _TREE),
-    "tree-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREE, "delta": 1e-6}),
-    "dislikes": ("likes and dislikes instead of visits and likes", _LIKES),
-    "thompson": ("chances drawn from what is believed", _DRAWN),
-    "batches": ("the tree steps 200 times in all, as often as it is read", _BATCHES),
-    "epochs": ("each visit released once, in epochs that grow by half", _EPOCHS),
-    "counts": ("counts combined with what the chances let expect", _COUNTS),
+    "counts": ("every cell alone", {"beliefs": Estimates(reach=0.0)}),
     "surfaces": ("cells borrow from cells around them: the default", {}),
-    "trees": ("as the default, but with a tree of 200 steps instead of epochs", _TREES),
-    "trees-zcdp": ("the same with Gaussian noise, delta 1e-6", {**_TREES, "delta": 1e-6}),
-    "epochs-zcdp": ("the default with Gaussian noise, delta 1e-6", {"delta": 1e-6}),
-    "eliminate": ("the default, but arms are dropped instead of drawn", {"index": "eliminate"}),
-    "noisy": ("the default, but cells split by noisy visits", {"partition": "noisy"}),
-    "public": ("the default and 2,000 public visits of each vendor", {"public": 2000}),
 }
-"""Bottom up."""
+"""Bottom up. Steps that lost are in decision 11."""
 RIVALS: Mapping[str, str] = {
     "uniform": "any arm, and any video of a neighbour's",
     "sound-context": "local privacy: the device draws, and reports at random",
@@ -202,9 +168,6 @@ def _joint(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> 
             epsilon=epsilon,
             neighbour_range=answer_range(epsilon),
         )
-        if "public" in setting:
-            grid = Grid(world.dimension, plain.grid_slices)
-            setting["public"] = public_visits(world, vendor, grid, setting["public"], seed)
         fields = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
         return Joint(
             JointSetting(**{**fields, **setting}),
@@ -262,19 +225,6 @@ def _shown(
         sent = arms == place
         shown[sent] = other * world.videos + policies[other].serve_many(contexts[sent])
     return shown
-
-
-def public_visits(world: Clicks, vendor: int, grid: Grid, visits: int, seed: int) -> PublicData:
-    """So many visits of people who agreed, each shown a random own video."""
-    generator = np.random.default_rng([seed, vendor])
-    contexts = generator.random((visits, world.dimension))
-    arms = generator.integers(0, world.videos, visits)
-    clicks = generator.random(visits) < world.mean(vendor * world.videos + arms, contexts)
-    tables = np.zeros((2, len(grid), world.videos + world.vendors - 1))
-    cells = grid.numbers(contexts)
-    np.add.at(tables[0], (cells, arms), clicks)
-    np.add.at(tables[1], (cells, arms), 1.0)
-    return PublicData(tables[0], tables[1])
 
 
 def exponent(rows: Sequence[StepRow]) -> Interval:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
 import pytest
 from pdap_steps import (
     RIVALS,
@@ -14,13 +13,9 @@ from pdap_steps import (
     exponent,
     exponents,
     main,
-    public_visits,
     steps,
     table,
 )
-
-from tacit.data.clicks import generate
-from tacit.designs.pdap.policies.partition import Grid
 
 
 def row(visits, regret, seed=1, step="surfaces"):
@@ -68,13 +63,3 @@ def test_json_is_a_line_per_run(capsys):
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(one["step"], one["epsilon"]) for one in lines] == [("uniform", 1.0), ("uniform", None)]
     assert lines[0].keys() == row(1, 1.0).to_dict().keys()
-
-
-def test_public_visits_are_counted():
-    """As many as asked for, of own videos, with as many clicks at most."""
-    world = generate(vendors=2, videos=3, seed=1)
-    public = public_visits(world, 1, Grid(2, 4), 500, seed=3)
-    assert public.visits.shape == (16, 4)
-    assert public.visits.sum() == 500
-    assert public.visits[:, 3].sum() == 0
-    assert np.all(public.likes <= public.visits)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.pdap.policies.base import Host, answer_range
-from tacit.designs.pdap.policies.joint.estimates import PARTS, Choices, Estimates, plan, posterior
+from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates, posterior
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
+from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.policies.joint.sums import GRAIN, Observation
 from tacit.designs.pdap.policies.partition import MOST_CELLS, Grid, slices_for
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -61,12 +61,10 @@ def served(policy, contexts, rewards):
     return choices
 
 
-@pytest.mark.parametrize("release", ["epochs", "tree"])
-@pytest.mark.parametrize("pair", ["likes and dislikes", "visits and likes"])
-def test_without_noise_the_sums_are_exact(monkeypatch, release, pair):
+def test_without_noise_the_sums_are_exact(monkeypatch):
     """At epsilon = inf no noise is drawn, and what is released is what was counted."""
     monkeypatch.setattr(samplers, "discrete_laplace", None)
-    policy = joint(release=release, pair=pair, index="thompson")
+    policy = joint()
     contexts, rewards = stream(60)
     choices = served(policy, contexts, rewards)
     policy.select(contexts[0])
@@ -82,7 +80,7 @@ def test_without_noise_the_sums_are_exact(monkeypatch, release, pair):
 def test_immense_epsilon_is_the_twin():
     """With noise that rounds to nothing, every choice and chance is the twin's."""
     contexts, rewards = stream(60)
-    many = {"horizon": 60, "shrink_counts": False, "growth": 2.0}
+    many = {"horizon": 60, "growth": 2.0}
     with_noise = served(joint(epsilon=1e6, **many), contexts, rewards)
     twin = served(joint(**many), contexts, rewards)
     assert [(c.arm, c.phase, c.cell) for c in with_noise] == [
@@ -92,8 +90,6 @@ def test_immense_epsilon_is_the_twin():
 
 class Fixed:
     """Releases the same whatever was learned."""
-
-    cumulative = False
 
     def __init__(self, arms=4):
         generator = np.random.default_rng(1)
@@ -173,34 +169,6 @@ def test_many_at_once_are_one_by_one():
         policy.select_many(stream(50)[0])
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(1, 70), st.integers(1, 30), st.floats(1, 3), st.integers(0, 59))
-def test_trees_are_read_at_the_ends_of_their_steps(steps, first, growth, joins):
-    """However epochs and steps of a tree lie, and whenever an arm joins: to the end of the period
-    no read is refused, and no visit is lost."""
-    with simulation():
-        tree = {"release": "tree", "tree_steps": steps, "index": "optimistic"}
-        policy = joint(first=first, growth=growth, at_horizon="renew", **tree)
-        contexts, rewards = stream(60)
-        served(policy, contexts[:joins], rewards[:joins])
-        policy.add_arm()
-        served(policy, contexts[joins:], rewards[joins:])
-        policy.until_release()
-    assert policy._seen[-1][0].visits.sum() == 60
-
-
-def test_arms_that_cannot_be_the_best_are_dropped():
-    """By "eliminate": equal shares to those whose bounds reach the best one's, none to others."""
-    means = np.array([[0.9, 0.8, 0.1, 0.85]])
-    variances = np.array([[0.0025, 0.0025, 0.0025, 1.0]])
-    parts = plan(means, variances, [0, 1, 2, 3], "eliminate", replay(0))
-    assert parts[0, 2] == 0
-    assert parts.sum() == PARTS
-    assert np.ptp(parts[0, [0, 1, 3]]) <= 1
-    without = plan(means, variances, [2, 3], "eliminate", replay(0))
-    assert without.tolist() == [[0, 0, PARTS // 2, PARTS // 2]]
-
-
 def test_it_learns():
     """The best arm of each half of the square is chosen most of the time at epsilon 1."""
     policy = joint(epsilon=1.0, horizon=20_000, first=200, neighbours=0)
@@ -230,11 +198,10 @@ def test_after_the_horizon_nothing_is_learned():
     assert policy.until_release() == KEPT
 
 
-@pytest.mark.parametrize("release", ["epochs", "tree"])
-def test_a_new_period_has_new_sums(release):
+def test_a_new_period_has_new_sums():
     """With "renew" a visit is in one period: its sums start at zero, with fresh noise, and what
     was released before is kept."""
-    policy = joint(horizon=20, at_horizon="renew", release=release)
+    policy = joint(horizon=20, at_horizon="renew")
     contexts, rewards = stream(50)
     first = policy._sums
     served(policy, contexts[:21], rewards[:21])
@@ -306,11 +273,10 @@ def test_a_choice_in_the_place_of_another_is_the_same_visit():
 
 
 @pytest.mark.parametrize("ending", ["stop", "renew"])
-@pytest.mark.parametrize("release", ["epochs", "tree"])
-def test_the_last_visit_of_the_horizon_is_learned(release, ending):
+def test_the_last_visit_of_the_horizon_is_learned(ending):
     """All T visits are released; with "stop", the T + 1st is served and not learned, nor is an
     answer that comes after it."""
-    policy = joint(horizon=20, release=release, at_horizon=ending)
+    policy = joint(horizon=20, at_horizon=ending)
     contexts, rewards = stream(20)
     served(policy, contexts[:19], rewards[:19])
     late = policy.select(contexts[19])
@@ -318,9 +284,7 @@ def test_the_last_visit_of_the_horizon_is_learned(release, ending):
     after = policy.select(contexts[0])
     assert sum(one.visits.sum() for one, _ in policy._seen) == 20
     policy.update(after, 1.0)
-    assert policy._sums._exact.sum() == (20 * GRAIN if release == "tree" else 0) * (
-        ending == "stop"
-    ) + GRAIN * (ending == "renew")
+    assert policy._sums._exact.sum() == GRAIN * (ending == "renew")
     assert policy.stopped == (ending == "stop")
 
 
@@ -339,17 +303,6 @@ def test_arms_join_and_leave():
     assert 4 in arms
     assert 1 not in arms
     assert (policy.n_own, policy.n_neighbours) == (3, 1)
-
-
-def test_public_data_warm_it_up():
-    """From the first visit on, the arm that public visits liked most is chosen most."""
-    likes, visits = np.full((4, 4), 10.0), np.full((4, 4), 100.0)
-    likes[:, 2] = 90.0
-    policy = joint(public=PublicData(likes, visits), first=1000, horizon=1000)
-    chosen = [policy.select(np.array([0.3, 0.3])).arm for _ in range(50)]
-    assert chosen.count(2) > 40
-    with pytest.raises(ConfigError, match="4 cells x 4 arms"):
-        joint(public=PublicData(likes[:1], visits[:1]))
 
 
 def test_an_early_epoch_counts_little():
@@ -439,13 +392,9 @@ def test_answers_of_a_neighbour_are_learned_in_their_range():
     "changes",
     [
         {"epsilon": 0.0},
-        {"delta": 1.0},
         {"growth": 0.5},
-        {"release": "leaf"},
-        {"pair": "likes"},
         {"neighbour_range": (1.0, 0.0)},
         {"first": 0},
-        {"tree_steps": 0},
         {"slices": 40},
         {"at_horizon": "explode"},
     ],

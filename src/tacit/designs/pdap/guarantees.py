@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tacit.accounting import PureAccountant, ZCDPAccountant
+from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import NodeNoise
+from tacit.designs.pdap.policies.joint.sums import SumNoise
 from tacit.designs.pdap.policies.local import Context
 from tacit.designs.pdap.policies.published.guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
@@ -24,10 +24,6 @@ _JOINT = (
     "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint privacy",
     "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
 )
-_TREES = (
-    "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
-    "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010)",
-)
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler"
 _NOT_JOINT = (
     "a user's own video, towards anyone who sees it: it depends on the user's own context",
@@ -38,27 +34,26 @@ _NOT_JOINT = (
 _BEYOND = "one visit of a person beyond their limit: it lets another of their visits in"
 
 
-def _proved(*, delta: float = 0.0, trust: Trust = Trust.OWN_VENDOR, **card: Any) -> Guarantee:
-    return Guarantee(trust=trust, basis=Basis.PROVED, delta=delta, **card)
+def _proved(*, trust: Trust = Trust.OWN_VENDOR, **card: Any) -> Guarantee:
+    return Guarantee(trust=trust, basis=Basis.PROVED, delta=0.0, **card)
 
 
-def _of_person(visits: int | None, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
+def _of_person(visits: int | None, epsilon: float) -> dict[str, Any]:
     """What so many visits cost together; nothing to say where nothing limits them."""
     if visits is None:
         return {}
-    grouped = _grouped(delta, epsilon, visits)
-    return {"lifetime_epsilon": visits * epsilon, "lifetime_delta": grouped}
+    return {"lifetime_epsilon": visits * epsilon, "lifetime_delta": 0.0}
 
 
 def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
     """visits_per_person: how many are learned at most; None: nothing limits them."""
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
-    epsilon, delta = joint_price(setting.noise)
+    epsilon = joint_price(setting.noise)
     return _proved(
         name="Sound joint privacy: noisy sums per cell and arm",
         sentence=(
-            f"What all others are shown is {_pair(epsilon, delta)}-differentially private for each "
+            f"What all others are shown is {epsilon:g}-differentially private for each "
             "visit: for its context, the arm and the reward together."
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
@@ -68,12 +63,11 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             "released; a visit replaced by another costs twice as much"
         ),
         epsilon=epsilon,
-        delta=delta,
         lifetime=_lifetime(setting, visits_per_person, epsilon),
-        **_of_person(visits_per_person, epsilon, delta),
+        **_of_person(visits_per_person, epsilon),
         assumptions=(
-            _fixed(setting),
-            _released(setting),
+            "the grid, the horizon and the ends of epochs are fixed beforehand",
+            "each visit enters one release of one pair of sums, with Laplace noise",
             "which arms can be shown at a visit is public",
             "when arms join or leave is public",
             "every choice is made from the visitor's own context and from released sums",
@@ -85,15 +79,13 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             *(() if visits_per_person is None else (_BEYOND,)),
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
-        sources=(*_JOINT, *(_TREES if setting.release == "tree" else ()), _DISCRETE),
+        sources=(*_JOINT, _DISCRETE),
     )
 
 
-def joint_price(noise: NodeNoise) -> tuple[float, float]:
-    """(epsilon, delta) of one visit, from the noise that is really drawn."""
-    if noise.delta == 0:
-        return PureAccountant().add(noise.event).epsilon(), 0.0
-    return ZCDPAccountant().add(noise.event).epsilon(noise.delta), noise.delta
+def joint_price(noise: SumNoise) -> float:
+    """epsilon of one visit, from the noise that is really drawn."""
+    return PureAccountant().add(noise.event).epsilon()
 
 
 def answer(epsilon: float) -> Guarantee:
@@ -187,26 +179,6 @@ def _of_what_is_shown(epsilon: float) -> dict[str, Any]:
     }
 
 
-def _fixed(setting: JointSetting) -> str:
-    if setting.partition == "grid":
-        return "the grid, the horizon and the ends of epochs are fixed beforehand"
-    return (
-        "the horizon and the ends of epochs are fixed beforehand; cells split between epochs, by "
-        "sums that were released, and a visit counts in the cell that it had then"
-    )
-
-
-def _released(setting: JointSetting) -> str:
-    noise = "Gaussian" if setting.delta > 0 else "Laplace"
-    steps = -(-setting.horizon // setting.tree_step)
-    if setting.release == "epochs":
-        return f"each visit enters one release of one pair of sums, with {noise} noise"
-    return (
-        f"each visit is in at most {setting.nodes} = floor(log2 {steps}) + 1 blocks of a "
-        f"binary tree on public time, each with {noise} noise"
-    )
-
-
 def _lifetime(setting: JointSetting, visits: int | None, epsilon: float) -> str:
     ends = (
         f"after {setting.horizon} arrivals nothing more is learned"
@@ -216,17 +188,6 @@ def _lifetime(setting: JointSetting, visits: int | None, epsilon: float) -> str:
     if visits is None:
         return f"{ends}; a person with N visits pays N times {epsilon:g}"
     return f"{ends}; of one person {visits} visits are learned, and the others are not"
-
-
-def _grouped(delta: float, epsilon: float, visits: int) -> float:
-    """Group privacy (Dwork, Roth, 2014, Theorem 2.2 and after): delta N e^((N - 1) epsilon)."""
-    if delta == 0:
-        return 0.0
-    return min(1.0, delta * visits * math.exp(min(700.0, (visits - 1) * epsilon)))
-
-
-def _pair(epsilon: float, delta: float) -> str:
-    return f"{epsilon:g}" if delta == 0 else f"({epsilon:g}, {delta:g})"
 
 
 _REQUEST = (

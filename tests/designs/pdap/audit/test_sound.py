@@ -82,11 +82,10 @@ def joint_agreement():
 
 
 @pytest.mark.parametrize(("name", "rows", "visit"), joint.PAIRS, ids=[p[0] for p in joint.PAIRS])
-@pytest.mark.parametrize("release", ["epochs", "tree"])
-def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit, release):
+def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit):
     """Every released sum, noiseless and with one noise at a time: the L1 distance over the scales
     is at most epsilon, and no number moves without noise."""
-    told = joint.setting(release=release, horizon=4, first=2)
+    told = joint.setting(horizon=4, first=2)
     found = laplace_loss(moves(released(joint.joint(told)), rows, without(rows, visit)))
     assert 0 < found <= joint.EPSILON * (1 + 1e-9)
 
@@ -95,7 +94,7 @@ def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit, rele
 def test_all_choices_follow_from_releases(name, rows, visit):
     """With the same releases everybody else is shown the same, in the shipped learners."""
     other = without(rows, visit)
-    told = joint.setting(index="thompson", at_horizon="renew", horizon=4)
+    told = joint.setting(at_horizon="renew", horizon=4)
     assert told_apart(joint.joint(told), rows, other) == ()
     assert told_apart(joint.linear(), rows, other) == ()
 
@@ -135,7 +134,7 @@ def test_a_visit_replaced_costs_twice():
 
 def test_lines_of_the_joint_learner_hold():
     """One line from end to end, on the bench: no violation, and a bound that says something."""
-    line = joint.in_epochs_of_counts()
+    line = joint.renewed()
     audit = run(replace(line, checks=line.checks[:1]), samples=4_000)
     assert audit.exact == pytest.approx(joint.LARGE)
     assert 0.1 * joint.LARGE < audit.lower_bound <= joint.LARGE
@@ -163,7 +162,7 @@ def test_planted_bugs_are_caught(bug):
 
 def test_bugs_are_put_back():
     """After an examination the shipped steps are the shipped ones."""
-    noise = joint.setting(pair="visits and likes").noise
+    noise = joint.setting().noise
     examine(BUGS[0])
     drawn = noise.draw((2_000, 2))
     assert np.count_nonzero(drawn[:, 0]) > 1_000

@@ -10,8 +10,11 @@ import pytest
 from tacit.accounting import ZCDPAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer
+from tacit.designs.pdap.policies.joint import learner as joint_learner
+from tacit.designs.pdap.policies.joint.estimates import PARTS
 from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting, PublicData
+from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint.sums import Observation
 from tacit.designs.pdap.policies.local import Context, ContextSetting
 from tacit.designs.pdap.trust import NEVER, Peer, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
@@ -19,15 +22,31 @@ from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.randomness import secure
 from tacit.recommenders.baselines.linucb import LinUCB
 
-PUBLIC = PublicData(1000.0 * np.eye(2), np.full((2, 2), 1000.0))
+LIKES, VISITS = 1000.0 * np.eye(2), np.full((2, 2), 1000.0)
 """On the left the own video is liked, on the right the neighbour."""
 OWN_SIDE, NEIGHBOUR_SIDE = np.array([0.1]), np.array([0.9])
 WORLD = {"videos": 1, "neighbours": 1, "dimension": 1, "epsilon": 1.0}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_drawn(monkeypatch):
+    """Every choice is of the largest mean plus two deviations: equal beliefs, equal choices."""
+
+    def plan(means, variances, allowed, _):
+        parts = np.zeros(means.shape, dtype=np.int64)
+        best = (means + 2 * np.sqrt(variances))[:, allowed].argmax(axis=1)
+        parts[np.arange(len(means)), np.array(allowed)[best]] = PARTS
+        return parts
+
+    monkeypatch.setattr(joint_learner, "plan", plan)
+
+
 def learner() -> Joint:
-    told = JointSetting(**WORLD, horizon=1000, slices=2, index="optimistic", public=PUBLIC)
-    return Joint(told, randomness=secure())
+    told = JointSetting(**WORLD, horizon=1000, slices=2)
+    home = Joint(told, randomness=secure())
+    home._seen = [(Observation(LIKES, VISITS, 0.0, 0.0, 0.0), VISITS)]
+    home._replan()
+    return home
 
 
 def vendor(home, caution: TrustSettings | None = None) -> Vendor:

@@ -21,33 +21,30 @@ from tacit.auditing.bugs import Bug, Described, Enumerated, Tool, planted
 from tacit.auditing.claims import Advance, Bench, Line, Study, exceeds
 from tacit.auditing.output_distributions import Law
 from tacit.auditing.rules import Noised, Private, Rule, Together
-from tacit.auditing.sampler_spy import Asked, laplace_loss, moves, tapped
+from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local, published, rules
 from tacit.designs.pdap.audit.streams import Rows, released, told_apart, without
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import GRAIN, NodeNoise
-from tacit.designs.pdap.policies.partition import Cell, NoisyCells
+from tacit.designs.pdap.policies.joint.sums import GRAIN, SumNoise
 from tacit.mechanisms.tree import TreeCounter
-from tacit.randomness import secure
 from tacit.recommenders.answers import Unanswered
 
 Steps = dict[type, dict[str, Any]]
-_shipped_draw = NodeNoise.draw
-_shipped_select, _shipped_release = Joint.select, Joint._release
-_shipped_split = NoisyCells.split
+_shipped_draw = SumNoise.draw
+_shipped_select = Joint.select
 
 
-def no_noise_on_counts() -> Steps:
-    """Sums of rewards have noise, numbers of visits have none."""
+def no_noise_on_likes() -> Steps:
+    """Dislikes have noise, likes have none."""
 
-    def draw(noise: NodeNoise, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def draw(noise: SumNoise, shape: tuple[int, ...]) -> NDArray[np.int64]:
         drawn = _shipped_draw(noise, shape)
-        drawn[..., 0] = 0  # of a pair (visits, likes)
+        drawn[..., 0] = 0  # of a pair (likes, dislikes)
         return drawn
 
-    return {NodeNoise: {"draw": draw}}
+    return {SumNoise: {"draw": draw}}
 
 
 def exploring_by_exact_counts() -> Steps:
@@ -63,29 +60,23 @@ def exploring_by_exact_counts() -> Steps:
     return {Joint: {"select": select}}
 
 
-def tree_of_log_levels() -> Steps:
-    """ceil(log2 T) levels, at a T that is a power of two."""
-    fewer = property(lambda setting: setting.horizon.bit_length() - 1)
-    return {JointSetting: {"nodes": fewer}}
-
-
 def half_the_sensitivity() -> Steps:
     """As if a visit moved one sum by a half."""
 
-    def laplace(noise: NodeNoise) -> TreeCounter:
-        return TreeCounter(noise.epsilon, horizon=1 << (noise.nodes - 1), bound=GRAIN // 2)
+    def laplace(noise: SumNoise) -> TreeCounter:
+        return TreeCounter(noise.epsilon, horizon=1, bound=GRAIN // 2)
 
-    return {NodeNoise: {"_laplace": property(laplace)}}
+    return {SumNoise: {"_laplace": property(laplace)}}
 
 
 def reward_not_clamped() -> Steps:
     """A neighbour sends what it likes, and it is added as it is."""
 
-    def pairs(_: NodeNoise, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    def pairs(_: SumNoise, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         liked = np.rint(shares * GRAIN).astype(np.int64)
         return np.stack([liked, GRAIN - liked], axis=-1)
 
-    return {NodeNoise: {"pairs": pairs}}
+    return {SumNoise: {"pairs": pairs}}
 
 
 def answered_twice() -> Steps:
@@ -121,52 +112,6 @@ class Streamed:
                 return bool(told_apart(learner, self.rows, other)), None
             loss = laplace_loss(moves(released(learner), self.rows, other))
         return exceeds(self.epsilon, loss), loss
-
-
-def splits_by_exact_counts() -> Steps:
-    """Cells are split by the visits of the epoch as they are."""
-
-    def release(policy: Joint) -> None:
-        exact = policy._sums._exact.sum(axis=(1, 2)) / GRAIN
-        with planted({NoisyCells: {"split": lambda cells, _: _shipped_split(cells, exact)}}):
-            _shipped_release(policy)
-
-    return {Joint: {"_release": release}}
-
-
-@dataclass(frozen=True)
-class Split:
-    """Two streams whose noisy sums are the same: whatever else the cells were made from shows."""
-
-    name: str
-    epsilon: float = 1.0
-    tool: Tool = "grey-box"
-    described: Described | None = None
-
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        with planted(splits_by_exact_counts() if bug else {}):
-            return _cells(4) != _cells(3), None
-
-
-def _cells(left: int) -> list[Cell]:
-    """After an epoch of four visits on the left, and one with `left` of four there.
-
-    Noise makes up for those that are not.
-    """
-
-    def answer(asked: Asked) -> NDArray[np.int64]:
-        noisy = asked.values.copy()
-        if len(noisy) == 2:  # two cells: the second epoch
-            noisy[:, 0, 0] += GRAIN * (4 - left) * np.array([1, -1])
-        return noisy
-
-    told = joint.setting(videos=1, neighbours=0, slices=None, partition="noisy", index="optimistic")
-    with tapped(answer):
-        policy = Joint(told, randomness=secure())
-        for feature in [0.1] * (4 + left) + [0.9] * (4 - left):
-            policy.update(policy.select(np.array([feature])), 1.0)
-        policy.until_release()
-    return list(policy.grid._cells)  # type: ignore[union-attr]
 
 
 def _raw_first(reward: int, bug: bool) -> dict[Hashable, Fraction]:
@@ -205,16 +150,15 @@ def _noised(bug: Rule, repaired: Rule) -> Described:
 
 
 _ONE = joint.setting()
-_TREE = joint.setting(release="tree", first=1, horizon=4)
 _METERED = local.VISITS * local.EPSILON
 BUGS: tuple[Bug, ...] = (
     Streamed(
-        "noise on sums but not on counts",
-        no_noise_on_counts,
+        "noise on dislikes but not on likes",
+        no_noise_on_likes,
         joint.UNEXPLORED,
         1,
-        joint.setting(pair="visits and likes"),
-        described=_noised(Together((Noised(1, 2), Private())), Noised(2, 2)),
+        _ONE,
+        described=_noised(Together((Noised(1, 1), Private())), Noised(1, 1)),
     ),
     Streamed(
         "exact counts say what to explore",
@@ -232,14 +176,6 @@ BUGS: tuple[Bug, ...] = (
         local.EPSILON,
         described=_noised(rules.RAW_REWARD, rules.answer(local.EPSILON)),
     ),
-    Streamed(
-        "tree with log2 T levels",
-        tree_of_log_levels,
-        joint.FORWARDED,
-        0,
-        _TREE,
-        described=_noised(rules.tree(4, 2, 1.0), rules.tree(4, 3, 1.0)),
-    ),
     Enumerated(
         "a fresh randomisation for each neighbour",
         _fresh_for_each,
@@ -251,7 +187,6 @@ BUGS: tuple[Bug, ...] = (
         ),
     ),
     Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], local.EPSILON),
-    Split("cells split by exact counts", described=_noised(rules.SPLIT, Noised(1, 1))),
     Streamed(
         "half the sensitivity",
         half_the_sensitivity,

@@ -55,7 +55,7 @@ _SMALL: dict[str, Any] = {
 
 def setting(**changes: Any) -> JointSetting:
     """Two own videos and a neighbour, whose rewards lie within (-1, 2), on two cells."""
-    plain = {"slices": 2, "first": 4, "growth": 1.0, "index": "optimistic"}
+    plain = {"slices": 2, "first": 4, "growth": 1.0}
     return JointSetting(**{**_SMALL, **plain, **changes})
 
 
@@ -112,19 +112,9 @@ def in_epochs() -> Line:
     return _joint("sound-joint, epochs", setting(), PAIRS, share=5)
 
 
-def in_epochs_of_counts() -> Line:
-    told = setting(pair="visits and likes", epsilon=LARGE)
-    return _joint("sound-joint, epochs of visits", told, PAIRS[:2])
-
-
-def in_a_tree() -> Line:
-    told = setting(release="tree", first=1, horizon=_STREAM // 2, epsilon=LARGE)
-    return _joint("sound-joint, tree", told, PAIRS[::2])
-
-
 def renewed() -> Line:
-    """Thompson's draws, and a second period with noise of its own."""
-    told = setting(at_horizon="renew", horizon=_STREAM // 2, index="thompson", epsilon=LARGE)
+    """A second period with noise of its own."""
+    told = setting(at_horizon="renew", horizon=_STREAM // 2, epsilon=LARGE)
     return _joint("sound-joint, renewed", told, PAIRS[2:3])
 
 
@@ -148,20 +138,6 @@ def by_choices() -> Line:
         for name, rows, visit in PAIRS
     )
     return replace(sums, checks=(*sums.checks, *views))
-
-
-def gaussian_sums() -> Line:
-    """Joint privacy's trees with Gaussian noise; a larger epsilon's would be too coarse a grid."""
-    epsilon = 5.75
-    told = setting(
-        release="tree",
-        first=2,
-        horizon=_STREAM // 2,
-        epsilon=epsilon,
-        delta=DELTA,
-        pair="visits and likes",
-    )
-    return _gaussian_line("sound-joint, tree of Gaussians", joint(told), epsilon, PAIRS[2:3], 4)
 
 
 def linear_sums() -> Line:
@@ -265,11 +241,8 @@ def _choices(name: str, learner: Learner, a: Rows, b: Rows, claim: float) -> Che
 
 LINES: tuple[Callable[[], Line], ...] = (
     in_epochs,
-    in_epochs_of_counts,
-    in_a_tree,
     renewed,
     replaced,
     by_choices,
-    gaussian_sums,
     linear_sums,
 )

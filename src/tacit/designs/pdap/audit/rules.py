@@ -12,7 +12,7 @@ from tacit.auditing.rules import Answered, Branch, Chosen, Noised, Private, Publ
 from tacit.auditing.rules import upper_bound as bound_of
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.policies.joint.sums import GRAIN, NodeNoise
+from tacit.designs.pdap.policies.joint.sums import GRAIN, SumNoise
 from tacit.designs.pdap.policies.local import Context
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 
@@ -52,11 +52,10 @@ def tree(horizon: int, levels: float, epsilon: float) -> Rule:
     return Noised(theory.levels(horizon), levels / epsilon)
 
 
-def sums(noise: NodeNoise) -> Rule:
-    """Joint privacy's nodes: a visit moves each of those that hold it by L1 1, or 2."""
-    distance = GRAIN * (1 if noise.pair == "likes and dislikes" else 2)
+def sums(noise: SumNoise) -> Rule:
+    """Joint privacy's sums: a visit moves one pair by L1 1."""
     # One step of the scale is asked for with a margin; the accountant's price has it.
-    return Noised(noise.nodes * distance, noise.nodes * distance / noise.epsilon)
+    return Noised(GRAIN, GRAIN / noise.epsilon)
 
 
 def report(policy: Context) -> Rule:
@@ -117,15 +116,7 @@ STEPS: tuple[Step, ...] = (
     *_of_guests("p-dap, guests", EPSILON),
     *_of_own_users("gp-dap", theory.epsilon_at(EPSILON, 2, 1, 5, geometric=True)),
     *_of_guests("gp-dap, guests", EPSILON),
-    Step(
-        "sound-joint", "visit", "sums in epochs", sums(NodeNoise(1.0, 0.0, 1, "visits and likes"))
-    ),
-    Step(
-        "sound-joint",
-        "visit",
-        "sums in a tree, T = 1,024",
-        sums(NodeNoise(1.0, 0.0, theory.levels(1024), "likes and dislikes")),
-    ),
+    Step("sound-joint", "visit", "sums in epochs", sums(SumNoise(1.0))),
     Step("sound-context", "visit", "report of 4 cells", response(0.5, 8)),
     Step("messages", "context", "forward, 9 cells", forward(Agreement(2, 3, 1.0))),
     Step("messages", "reward", "answer", answer(1.0)),

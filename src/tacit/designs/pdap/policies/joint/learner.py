@@ -5,7 +5,7 @@ Source   Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014),
          why the visitor's own video has to be excepted.
 Privacy  epsilon per visit, against all others: the video shown at a visit follows from the context
          of that visit and from sums released before. The grid is fixed beforehand; time is public.
-Regret   What each setting gains is measured by `benchmarks/studies/pdap_steps.py`.
+Regret   Measured by `benchmarks/studies/pdap_steps.py`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ from tacit.designs.pdap.policies.joint.sums import (
     Floats,
     Observation,
     Seen,
-    Sums,
-    TreeSums,
     widened,
 )
-from tacit.designs.pdap.policies.partition import Cell, Grid, NoisyCells
+from tacit.designs.pdap.policies.partition import Grid
 from tacit.errors import ConfigError
 from tacit.mechanisms.grid import finite
 from tacit.randomness import Source, integers_below
@@ -51,25 +49,18 @@ class Joint(Armed):
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         self.setting = setting
-        arms = setting.videos + setting.neighbours
-        self.grid: Grid | NoisyCells = NoisyCells(setting.dimension, arms)
-        if setting.partition == "grid":
-            self.grid = Grid(setting.dimension, setting.grid_slices)
-        self._recut_at = 0
-        """The visit since which cells are as they are now."""
+        self.grid = Grid(setting.dimension, setting.grid_slices)
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
         self._covariance = setting.beliefs.covariance(self.grid.centres)
-        public = setting.public
-        self._seen: list[Seen] = [] if public is None else [public.seen(len(self.grid), arms)]
-        self._running = False
-        """Whether the last one is of a tree: the next one replaces it."""
+        self._seen: list[Seen] = []
         self.arrivals = 0
         """Contexts answered so far; public."""
         self._unanswered = Unanswered()
         self._places: list[int] = []
         self._length = setting.first_epoch
         self._next: float = setting.first_epoch
+        self._sums: EpochSums
         self._planned = True
         """Whether all choices of this epoch follow the chances as they are now."""
         self._start_period()
@@ -97,7 +88,7 @@ class Joint(Armed):
         if self.arrivals >= self._next:
             self._release()
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
-        number = self._number(cell)
+        number = self.grid.number(cell)
         drawn = self._drawn(number) if arms is None else self._drawn_among(number, arms)
         (arm, parts, total), visit = drawn, self.arrivals
         self.arrivals += 1
@@ -111,7 +102,7 @@ class Joint(Armed):
         cell = self.grid.number(choice.cell)
         kept = self._unanswered.end_one(choice.visit, self.arrivals)
         learned = kept and not self.stopped and choice.phase != "train"
-        if learned and cell is not None and 0 <= choice.arm < self._arms.numbered:
+        if learned and 0 <= choice.arm < self._arms.numbered:
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
@@ -134,8 +125,6 @@ class Joint(Armed):
         low, width = self._ranges
         shares = finite((rewards - low[choices.arms]) / width[choices.arms])
         kept = self._unanswered.end(choices.visits, self.arrivals)
-        if choices.visits is not None:  # numbers of cells from before a split are of others now
-            kept &= choices.visits >= self._recut_at
         if not self.stopped:
             self._sums.add(choices.cells[kept], choices.arms[kept], shares[kept])
 
@@ -156,7 +145,7 @@ class Joint(Armed):
         """
         allowed = self._arms.allowed(arms)
         cell = self.grid.cell(checked_context(context, self.setting.dimension))
-        best = allowed[int(self._means[self._number(cell), allowed].argmax())]
+        best = allowed[int(self._means[self.grid.number(cell), allowed].argmax())]
         return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -186,9 +175,9 @@ class Joint(Armed):
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
 
-        ConfigError but on a fixed grid, in epochs. No state may be gone on from twice.
+        No state may be gone on from twice.
         """
-        exact, released = self._kept_sums().kept()
+        exact, released = self._sums.kept()
         seen, counts = [one for one, _ in self._seen], [visits for _, visits in self._seen]
         tables = [*(one.likes for one in seen), *(one.visits for one in seen), *counts]
         numbers = {
@@ -215,7 +204,7 @@ class Joint(Armed):
 
     def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what a Joint of the same setting was when it was `kept`."""
-        self._kept_sums().resume(arrays["exact"], numbers["released"])
+        self._sums.resume(arrays["exact"], numbers["released"])
         self._arms.own, self._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
         self._arms.sides = [bool(side) for side in numbers["sides"]]
         self._seen = [
@@ -238,27 +227,12 @@ class Joint(Armed):
             (first, before), (second, after), *rest = self._seen
             self._seen = [(first.with_later(second), before + after), *rest]
 
-    def _kept_sums(self) -> EpochSums:
-        if isinstance(self.grid, Grid) and isinstance(self._sums, EpochSums):
-            return self._sums
-        raise ConfigError(
-            "A Joint is kept if it has a fixed grid and releases in epochs: of others, more than a "
-            "is kept of a Joint would be needed."
-        )
-
     def _release(self) -> None:
         """An epoch is over."""
         ended = self.arrivals - self._began
         seen = self._sums.release(ended)
-        if self._running:
-            self._seen.pop()
-        self._running = self._sums.cumulative
-        follows = self.setting.shrink_counts and self._planned and not self._running
-        self._seen.append((seen, counted(seen, self._shares if follows else None)))
-        if isinstance(self.grid, NoisyCells):
-            self._split(self.grid)
+        self._seen.append((seen, counted(seen, self._shares if self._planned else None)))
         if ended >= self.setting.horizon:
-            self._running = False
             if self.setting.at_horizon == "renew":
                 self._start_period()
             else:
@@ -269,36 +243,10 @@ class Joint(Armed):
         self._planned = True
         self._replan()
 
-    def _split(self, cells: NoisyCells) -> None:
-        """By what was released; everything known is carried over to the new cells."""
-        so_far = [one.visits.sum(axis=1) for one, _ in self._seen]
-        parents = cells.split(np.sum(so_far, axis=0))
-        if parents is None:
-            return
-        children = np.bincount(parents)[parents][:, None]
-        self._seen = [
-            (one.recut(parents), np.asarray(counts[parents] / children))
-            for one, counts in self._seen
-        ]
-        self._covariance = self.setting.beliefs.covariance(cells.centres)
-        self._sums.recut(len(cells))
-        self._recut_at = self.arrivals
-
-    def _number(self, cell: Cell) -> int:
-        """Of a cell as cells are now."""
-        number = self.grid.number(cell)
-        assert number is not None
-        return number
-
     def _start_period(self) -> None:
         """Sums at zero, whose noise is fresh."""
-        cells, arms, noise = len(self.grid), self._arms.numbered, self.setting.noise
         self._began = self.arrivals
-        self._sums: Sums = (
-            EpochSums(cells, arms, noise)
-            if self.setting.release == "epochs"
-            else TreeSums(cells, arms, noise, self.setting.horizon, step=self.setting.tree_step)
-        )
+        self._sums = EpochSums(len(self.grid), self._arms.numbered, self.setting.noise)
         self._restart_epochs()
 
     def _restart_epochs(self) -> None:
@@ -309,15 +257,13 @@ class Joint(Armed):
         self._schedule()
 
     def _schedule(self) -> None:
-        step = self.setting.tree_step if self.setting.release == "tree" else 1
-        so_far = self.arrivals - self._began
-        ends = -(-(so_far + self._length) // step) * step
+        ends = self.arrivals - self._began + self._length
         self._next = self._began + min(ends, self.setting.horizon)
 
     def _replan(self) -> None:
         means, variances = self.estimates()
         allowed = sorted(self._arms.allowed())
-        self._follow(means, plan(means, variances, allowed, self.setting.index, self._source))
+        self._follow(means, plan(means, variances, allowed, self._source))
 
     def _follow(self, means: Floats, parts: NDArray[np.int64]) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
