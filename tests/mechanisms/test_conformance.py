@@ -10,7 +10,7 @@ import pytest
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
-from tacit.mechanisms.cosine import CosineRelease, SmoothCosineRelease
+from tacit.mechanisms.cosine import SmoothCosineRelease
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
@@ -19,7 +19,6 @@ from tacit.mechanisms.selection import NoisyMax, Selection
 from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.topk import TopSelection
 from tacit.mechanisms.tree import TreeCounter
-from tacit.randomness import secure
 from tacit.testing.mechanisms import MechanismConformance
 
 SCORES = (np.tile([0, 3, 1, 2], (60, 1)), np.tile([4, 3, 1, 0], (60, 1)))
@@ -53,31 +52,16 @@ class TestGaussian(MechanismConformance):
         return GaussianRelease(1 / epsilon, 1.0, 0.0, 8.0, 2.0**-20)
 
 
-class TestCosine(MechanismConformance):
+class TestSmoothCosine(MechanismConformance):
     datasets = ([[1, 2, 0], [2, 2, 1]], [[1, 0, 0], [0, 2, 1]])
 
     def make(self, epsilon=1.0):
-        return CosineRelease(epsilon, 2)
+        return SmoothCosineRelease(epsilon, 1e-6, 2)
 
     def exact(self, argument):
         one, other = argument.tolist()
         dot = sum(a * b for a, b in zip(one, other, strict=True))
         return dot / (math.hypot(*one) * math.hypot(*other)) if dot else 0.0
-
-    def release(self, mechanism, argument, source=None):
-        if math.isinf(mechanism.epsilon) or not np.isfinite(argument).all():
-            return super().release(mechanism, argument, source)
-        source = source or secure()
-        return [super(TestCosine, self).release(mechanism, argument, source) for _ in range(8)]
-
-
-class TestSmoothCosine(MechanismConformance):
-    datasets = TestCosine.datasets
-
-    def make(self, epsilon=1.0):
-        return SmoothCosineRelease(epsilon, 1e-6, 2)
-
-    exact = TestCosine.exact
 
 
 class TestGram(MechanismConformance):

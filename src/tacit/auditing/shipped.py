@@ -18,7 +18,7 @@ from tacit.auditing.shipped_choices import (
     selection,
     top_selection,
 )
-from tacit.auditing.shipped_cosines import cosine_release, smooth_cosine_release
+from tacit.auditing.shipped_cosines import smooth_cosine_release
 from tacit.auditing.shipped_noise import (
     gaussian_release,
     gram_release,
@@ -43,7 +43,6 @@ BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
     "threshold-gate": tuple(partial(threshold_gate, epsilon) for epsilon in (1.0, 4.0)),
     "gram": (gram_release,),
     "sums": (sum_release,),
-    "cosine": (partial(cosine_release, 4.0),),
     "smooth-cosine": (
         partial(smooth_cosine_release, 1.0, 1e-6, 1_000),
         partial(smooth_cosine_release, 4.0, 1e-5, 64),

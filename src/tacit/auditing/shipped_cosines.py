@@ -1,6 +1,6 @@
-"""Pairs for cosines: chosen among outputs, or with noise whose scale follows the data.
+"""Pairs for cosines with noise whose scale follows the data.
 
-The second is proved to tell no more than its delta. Its exact loss compares the two noises that the
+It is proved to tell no more than its delta. Its exact loss compares the two noises that the
 running code asks for, centre and scale, at delta. The rule holds them against the proof: half of
 epsilon for the centre, half for the scale. On no small pair both halves are used up, so the rule
 refuses too little noise where the loss cannot. The grey-box audit leaves the draws out: that the
@@ -10,72 +10,23 @@ scale differs is what the proof is about.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from tacit.auditing import exact
 from tacit.auditing.bench import Pair, Subject
-from tacit.auditing.rules import Chosen, Following
+from tacit.auditing.rules import Following
 from tacit.auditing.sampler_spy import tapped
-from tacit.auditing.shipped_choices import shares_of, weights_of
 from tacit.auditing.shipped_noise import thinned
-from tacit.mechanisms.cosine import CosineRelease, SmoothCosineRelease
+from tacit.mechanisms.cosine import SmoothCosineRelease
 
 _REACH = 60  # scales; beyond, less than 1e-25 is left
 _MOST_LOSS = 100.0
 
 Noise = tuple[int, float]
 """Centre and scale, in units."""
-
-
-def cosine_release(epsilon: float) -> Subject:
-    alike, mixed = np.ones((2, 20), dtype=np.int64), np.array([[1, 1, -1, 0], [1, -1, 1, 1]])
-
-    def pair(
-        name: str,
-        people: NDArray[Any],
-        one: list[int],
-        bound: int = 1,
-        halves: int = 4,
-        share: int = 2_500,
-    ) -> Pair:
-        release = CosineRelease(epsilon, bound=bound, halves=halves)
-        person = np.hstack([people, np.array(one)[:, None]])
-        # the integer weights that the call draws from
-        weights = [
-            weights_of(release._selection, (-release.changes(data)).tolist())
-            for data in (people, person)
-        ]
-        return Pair(
-            name,
-            release,
-            people,
-            person,
-            exact.loss(*weights),
-            (_of_outputs(weights[0], halves), _of_outputs(weights[1], halves)),
-            feature=lambda cosines: np.asarray(np.rint(cosines * halves)),
-            share=share,
-            rule=Chosen(1, float(release._selection.rate)),
-        )
-
-    pairs = (
-        pair("twenty alike, one against", alike, [1, -1], share=200),
-        pair("nobody, then one", np.zeros((2, 1), dtype=np.int64), [1, 1]),
-        pair("few and mixed", mixed, [-1, 1]),
-        pair("one item only", mixed, [1, 0]),
-        pair("clamped", alike[:, :8], [7, -9]),
-        pair("bound 2, fine outputs", 2 * alike, [2, -2], bound=2, halves=20),
-    )
-    return Subject("cosine", "person", "comes or goes", epsilon, pairs)
-
-
-def _of_outputs(weights: Mapping[Hashable, int], halves: int) -> dict[Hashable, float]:
-    """Of each output times `halves`."""
-    return {place - halves: chance for place, chance in enumerate(shares_of(weights).values())}
 
 
 def smooth_cosine_release(epsilon: float, delta: float, halves: int) -> Subject:

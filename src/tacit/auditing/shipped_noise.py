@@ -189,8 +189,6 @@ def gram_release(noise_multiplier: float = 1.0) -> Subject:
         pair(
             "clipped in integers", [[1, 1, 2]], [[0] * 3], items=3, norm=_JUST_BELOW, resolution=1
         ),
-        pair("replaced", [[1, 0]], [[0, 1]], replace=True),
-        pair("replaced, sign turned", [[half, half]], [[half, -half]], replace=True),
         pair("among others", [[0.5, 0.5, 0.5], [1, 0, 0]], [[0, 0, 0], [1, 0, 0]], items=3),
     )
     claim = ZCDPAccountant().add(GramRelease(noise_multiplier, 2).event)

@@ -1,19 +1,14 @@
-"""The cosine of two items' ratings: chosen among outputs, or with noise by smooth sensitivity.
+"""The cosine of two items' ratings with noise by smooth sensitivity.
 
 Source       Nissim, Raskhodnikova, Smith: Smooth sensitivity and sampling in private data analysis
              (STOC 2007), for noise by the data at hand, which shrinks as the ratings become many.
-             `CosineRelease`: Asi and Duchi: Instance-optimality in differential privacy via
-             approximate inverse sensitivity mechanisms (NeurIPS 2020), which needs no delta.
-Guarantee    for one cosine under add/remove of one person with both their ratings; replacing them
-             costs twice that. `CosineRelease`: epsilon (docs/mechanisms/cosine.md has the proof).
-             `SmoothCosineRelease`: (epsilon, delta), no pure epsilon
-             (docs/mechanisms/smooth-cosine.md has the proof, for integers).
+Guarantee    (epsilon, delta), no pure epsilon, for one cosine under add/remove of one person with
+             both their ratings (docs/mechanisms/smooth-cosine.md has the proof, for integers);
+             replacing them costs twice that.
 Sensitivity  none is asked for: ratings are clamped to [-bound, bound]. If they are centred, then by
              the person's own or a public mean.
-Sampler      `CosineRelease`: our own exponential mechanism, exact on integers.
-             `SmoothCosineRelease`: OpenDP's discrete Laplace on integers. Its scale follows the
-             data, and is one of a public ladder of scales, on which one person moves it by at most
-             one rung.
+Sampler      OpenDP's discrete Laplace on integers. Its scale follows the data, and is one of a
+             public ladder of scales, on which one person moves it by at most one rung.
 """
 
 from __future__ import annotations
@@ -30,67 +25,11 @@ from tacit.accounting.rounding import MARGIN
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.grid import check_epsilon, check_whole, whole
-from tacit.mechanisms.selection import Selection
-from tacit.randomness import Source
 
-_UNIT = 1 << 40  # cosines and their changes are compared in integers of 2**-40
-_FAR = 1 << 14  # changes counted at most; beyond, an output is about equally unlikely
 _MOST_DELTA = 0.5  # the proof needs ln(2 / delta) >= 1
 _LEAST_SHARE = 2.0**-14  # between two rungs; below, the ladder has hundreds of thousands
 _MOST_SHARE = 2.0**10  # rungs may lie closer than they have to; no product of them overflows
 _NEAREST = 2  # units by which one person moves a cosine at least, as it is bounded here
-
-
-@dataclass(frozen=True)
-class CosineRelease:
-    """One of the cosines -1, -1 + 1 / m, ..., 1, likelier the fewer people it takes to get there.
-
-    epsilon: nats for one cosine, or inf for the exact one. bound: the largest rating in whole
-    steps, such as half stars around a mean. halves: m.
-    """
-
-    epsilon: float
-    bound: int
-    halves: int = 500
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        check_whole("bound", self.bound, least=1, most=1 << 10)
-        check_whole("halves", self.halves, least=1, most=1 << 16)
-
-    @cached_property
-    def _selection(self) -> Selection:
-        return Selection(self.epsilon, 2 * self.halves + 1, 1.0, float(-_FAR), 0.0, 1.0)
-
-    @property
-    def event(self) -> Event:
-        """What ONE cosine costs."""
-        return self._selection.event
-
-    def __call__(self, ratings: ArrayLike, source: Source) -> float:
-        """Two rows of whole numbers (2, people), zero where a person has not rated."""
-        pair = rating_pair(ratings)
-        if math.isinf(self.epsilon):
-            return cosine(pair)
-        chosen = int(self._selection(-self.changes(pair), source))
-        return (chosen - self.halves) / self.halves
-
-    def changes(self, ratings: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each output, how many people must come or go, at least, to make it the cosine.
-
-        It moves by at most one if one person comes or goes.
-        """
-        pair = np.clip(ratings, -self.bound, self.bound)
-        here = round(cosine(pair) * _UNIT)
-        outputs = np.arange(-self.halves, self.halves + 1) * _UNIT // self.halves
-        return np.searchsorted(self._reach(pair), np.abs(outputs - here)).astype(np.int64)
-
-    def _reach(self, pair: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How far k people can move the cosine, at most, for k = 0, 1, ...; in units."""
-        steps = np.minimum(turns(pair, self.bound, _FAR), 2.0)
-        # 2 units more cover the rounding of two cosines to units.
-        units = np.ceil(steps * _UNIT).astype(np.int64) + 2
-        return np.concatenate([[0], np.cumsum(units)])
 
 
 def rating_pair(ratings: ArrayLike) -> NDArray[np.int64]:

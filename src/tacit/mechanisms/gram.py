@@ -37,15 +37,13 @@ class GramRelease:
 
     noise_multiplier: sigma / sensitivity, or 0 for the exact matrix of the rows as they are. norm:
     the largest L2 norm of a row; longer ones are scaled down. resolution: rows are rounded towards
-    zero to multiples of it. replace: whether neighbours differ in the values of a person
-    (sensitivity sqrt(2) norm^2) or in their presence (norm^2).
+    zero to multiples of it. Neighbours differ in one person's presence.
     """
 
     noise_multiplier: float
     items: int
     norm: float = 1.0
     resolution: float = 2.0**-10
-    replace: bool = False
 
     def __post_init__(self) -> None:
         check_multiplier(self.noise_multiplier)
@@ -64,8 +62,7 @@ class GramRelease:
     @property
     def sigma(self) -> float:
         """Of the noise on the diagonal, in squared steps."""
-        sensitivity = self.squared_norm * (math.sqrt(2) if self.replace else 1)
-        return self.noise_multiplier * sensitivity * MARGIN
+        return self.noise_multiplier * self.squared_norm * MARGIN
 
     @property
     def sigma_beside(self) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.accounting import BasicAccountant, GDPAccountant, PureAccountant, smallest_noise
 from tacit.errors import ConfigError
-from tacit.mechanisms.cosine import CosineRelease, SmoothCosineRelease
+from tacit.mechanisms.cosine import SmoothCosineRelease
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.grid import check_epsilon
@@ -84,8 +84,6 @@ _CHARGED = (
     "no sensitivity is required: ratings are clamped; a person is charged for every cosine that "
     "their ratings are in"
 )
-_CLAMPED = (_CHARGED, "centring by anything but the person's own or a public mean")
-_SMOOTH = "Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)"
 
 _TERMS: Mapping[str, _Terms] = {
     "bit-release": _Terms(
@@ -204,21 +202,14 @@ _TERMS: Mapping[str, _Terms] = {
         ),
         gaussian=True,
     ),
-    "cosine": _Terms(
-        lambda epsilon: CosineRelease(epsilon, bound=4),
-        "one cosine of two items",
-        _PERSON,
-        "ratings in whole steps from -4 to 4 around a mean, cosines in steps of 1/500",
-        *_CLAMPED,
-        (_SMOOTH, "Asi, Duchi: Instance-optimality in differential privacy (NeurIPS 2020)"),
-    ),
     "smooth-cosine": _Terms(
         lambda epsilon, delta: SmoothCosineRelease(epsilon, delta, bound=4),
         "one cosine of two items",
         _PERSON,
         "ratings in whole steps from -4 to 4 around a mean, noise in steps of 2^-20",
-        *_CLAMPED,
-        (_SMOOTH, _SAMPLER),
+        _CHARGED,
+        "centring by anything but the person's own or a public mean",
+        ("Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)", _SAMPLER),
         smooth=True,
     ),
 }

@@ -70,31 +70,6 @@ def test_no_request_has_the_number_of_another():
     assert len(numbers) == 1000
 
 
-def test_a_subjects_answer_is_kept():
-    """Per subject, the same cell gets the same places for ever, under another number each time."""
-    made = forwarder(0.1, per="subject")
-    told = [made.forward(HERE, "ann") for _ in range(200)]
-    assert len({one.places for one in told}) == 1
-    assert len({one.request for one in told}) == 200
-
-
-def test_a_kept_answer_is_paid_once_and_another_cell_again():
-    """A budget for two randomisations lasts for two cells, whatever the number of visits."""
-    made = forwarder(1.0, per="subject", lifetime=2.0)
-    assert all(made.forward(HERE, "ann") for _ in range(10))
-    assert all(made.forward(THERE, "ann") for _ in range(10))
-    assert made.forward(np.array([0.1, 0.9]), "ann") is None
-    assert made.forward(HERE, "ann") is not None
-
-
-def test_visits_are_paid_one_by_one():
-    """Per visit, a lifetime of three epsilons is three forwards; nobody else pays for them."""
-    made = forwarder(1.0, lifetime=3.0)
-    told = [made.forward(HERE, "ann") is not None for _ in range(5)]
-    assert told == [True, True, True, False, False]
-    assert made.forward(HERE, "bob") is not None
-
-
 def test_nothing_told_costs_nothing():
     """An agreement without features forwards no place, at epsilon 0."""
     made = forwarder(1.0, features=0)
@@ -134,14 +109,11 @@ def test_the_card_of_a_chosen_neighbour_is_for_the_content_alone():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: forwarder(per="week"),
         lambda: forwarder(features=21),
         lambda: forwarder(5000.0),
-        lambda: forwarder(per="subject").forward(HERE),
-        lambda: forwarder(lifetime=1.0).forward(HERE),
     ],
 )
 def test_what_makes_no_sense_is_refused(make):
-    """Settings that promise nothing, or need a person, are refused in a sentence."""
+    """Settings that promise nothing are refused in a sentence."""
     with pytest.raises(ConfigError):
         make()

@@ -96,13 +96,6 @@ def test_what_one_draw_loses(level, nats):
     assert math.log(chances[0, 0] / chances[1, 0]) == pytest.approx(nats, rel=1e-6)
 
 
-def test_spread_of_one_keeps_the_claim():
-    """With Delta u = 1 the same draw loses half of epsilon at any level."""
-    policy = PDap(setting(videos=2), epsilon=0.1, randomness=replay(3), spread="one")
-    chances = policy.selection(7, 2).probabilities([[1.0, 0.0], [0.0, 1.0]])
-    assert math.log(chances[0, 0] / chances[1, 0]) == pytest.approx(0.05, rel=1e-6)
-
-
 def test_gp_dap_spends_more_in_smaller_cells():
     """epsilon_0 m^(alpha l), and a draw's exponent grows as m^(2 alpha l)."""
     policy = GPDap(setting(videos=2), epsilon=0.1, randomness=replay(4))
@@ -144,9 +137,7 @@ def test_gamma_is_lemma_5s_unless_given():
     )
 
 
-@pytest.mark.parametrize(
-    "change", [{"epsilon": 0.0}, {"epsilon": math.nan}, {"spread": "two"}, {"sigma": 0.0}]
-)
+@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"epsilon": math.nan}, {"sigma": 0.0}])
 def test_nonsense_is_refused(change):
     """A parameter out of range is refused when the policy is made."""
     with pytest.raises(ConfigError):

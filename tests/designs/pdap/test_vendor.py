@@ -51,11 +51,10 @@ class Steady:
         self.arm = self.inner._arms.numbered - 1 if arm == self.arm else self.arm
 
 
-def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), person=None, **settings):
+def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), **settings):
     home = Steady(len(videos), len(peers), arm)
     source = randomness.secure()
-    options = {} if person is None else {"lifetime": person}
-    forwarder = Forwarder(Agreement(2, 2, epsilon), randomness=source, **options)
+    forwarder = Forwarder(Agreement(2, 2, epsilon), randomness=source)
     host = Host(home, epsilon=math.inf, randomness=source)
     return Vendor(
         home,
@@ -88,13 +87,6 @@ def test_where_all_are_asked_no_word_is_waited_for():
     assert home.home.learned == [(2, 1.0)]
 
 
-def test_nobody_is_asked_for_a_person_whose_budget_is_spent():
-    """Then own videos are shown, and nothing leaves."""
-    home = vendor(2, asks_all=True, person=1.0)
-    asked = [home.choose(HERE, person="ann").asks for _ in range(2)]
-    assert asked == [("b",), ()]
-
-
 def test_an_own_video_needs_nobody():
     """An own video is shown and learned without a message."""
     home = vendor(0)
@@ -115,11 +107,10 @@ def test_a_neighbour_is_asked_and_its_word_learned():
 
 
 def test_what_crosses_holds_no_name_and_no_context():
-    """A forward has a number, epsilon and a randomised cell: nothing of person or features."""
-    home = vendor(2, epsilon=1.0, person=10.0)
-    visit = home.choose(HERE, person="ann-4711")
+    """A forward has a number, epsilon and a randomised cell: nothing of the features."""
+    home = vendor(2, epsilon=1.0)
+    visit = home.choose(HERE)
     message = Forward.decode(visit.forward)
-    assert b"ann" not in visit.forward
     assert set(message.places) <= {0, 1}
     assert message.epsilon == 1_000_000
 
@@ -300,14 +291,6 @@ def test_an_absent_neighbour_is_left_alone_for_longer_and_longer():
             calls += 1
             home.offered(visit, None)
     assert 3 <= calls <= 30
-
-
-def test_a_spent_budget_leaves_an_own_video():
-    """Once a person's budget is spent nothing about her leaves; others are still forwarded."""
-    home = vendor(2, person=2.0)
-    told = [home.choose(HERE, person="ann").forward for _ in range(4)]
-    assert [one is None for one in told] == [False, False, True, True]
-    assert home.choose(HERE, person="bob").forward is not None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """A visitor's context as other vendors may see it: randomised once, before it leaves.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
-            answer; Erlingsson, Pihur, Korolova: RAPPOR (CCS 2014), for keeping it.
+            answer.
 Guarantee   epsilon for one randomisation, towards all neighbours together, also if they collude:
             every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
@@ -11,14 +11,12 @@ Not         that a request was made, when, and to whom. A policy that forwards b
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import Event, PrivacyFilter, PureAccountant
+from tacit.accounting import Event, PureAccountant
 from tacit.designs.pdap.messages import (
     MICRO,
     MOST_FEATURES,
@@ -32,8 +30,6 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.grid import check_epsilon, check_whole
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
 from tacit.randomness import Source
-
-Per = Literal["visit", "subject"]
 
 
 @dataclass(frozen=True)
@@ -88,34 +84,15 @@ CLEAR = MOST_SLICES
 
 
 class Forwarder:
-    """Randomises contexts, and meters it.
+    """Randomises contexts, each visit's once; who limits a person's visits is the caller."""
 
-    per: "visit", each costs epsilon; "subject", a person's answer is kept for as long as their cell
-    stays the same, and only another cell costs epsilon again: that it changed can then be seen.
-    lifetime: nats that may be spent on one person; None: no limit. Persons are distinguished by ids
-    that never leave.
-    """
-
-    def __init__(
-        self,
-        agreement: Agreement,
-        *,
-        randomness: Source,
-        per: Per = "visit",
-        lifetime: float | None = None,
-    ) -> None:
-        if per not in get_args(Per):
-            raise ConfigError(f"A context is randomised per visit or per subject; got {per!r}.")
+    def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
         self.agreement = agreement
-        self.per = per
-        self._lifetime = lifetime
         self._source = randomness
         noisy = agreement.told and not math.isinf(agreement.epsilon)
         # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
         spent = agreement.epsilon * (1 - 2**-40)
         self._response = KaryResponse(spent, agreement.answers) if noisy else None
-        self._kept: dict[tuple[Hashable, tuple[int, ...]], tuple[int, ...]] = {}
-        self._budgets: dict[Hashable, PrivacyFilter] = {}
         self._numbers = b""
 
     @property
@@ -130,18 +107,10 @@ class Forwarder:
             return math.inf if self.agreement.told else 0.0
         return PureAccountant().add(self._response.event).epsilon()
 
-    def forward(self, context: NDArray[np.float64], person: Hashable = None) -> Forward | None:
-        """One message for this visit, for all receivers; None: the person's budget is spent.
-
-        person: needed where answers are kept, or budgets.
-        """
-        if person is None and (self.per == "subject" or self._lifetime is not None):
-            raise ConfigError("Say whose visit it is: answers or budgets are kept for each person.")
-        places = self._places(context)
-        told = places if self._response is None else self._randomised(places, person)
-        if told is None:
-            return None
-        return Forward(self._number(), self.agreement.micros, self.agreement.slices, told)
+    def forward(self, context: NDArray[np.float64]) -> Forward:
+        """One message for this visit, for all receivers."""
+        places = self._randomised(self._places(context))
+        return Forward(self._number(), self.agreement.micros, self.agreement.slices, places)
 
     def _places(self, context: NDArray[np.float64]) -> tuple[int, ...]:
         if self.agreement.features == 0:
@@ -150,31 +119,12 @@ class Forwarder:
         features = checked_context(context, self.agreement.features).tolist()
         return tuple([min(int(feature * slices), slices - 1) for feature in features])
 
-    def _randomised(self, places: tuple[int, ...], person: Hashable) -> tuple[int, ...] | None:
-        keep = self.per == "subject"
-        if keep and (person, places) in self._kept:
-            return self._kept[person, places]
-        if not self._paid(person):
-            return None
-        assert self._response is not None
+    def _randomised(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        if self._response is None:
+            return places
         grid = (self.agreement.slices,) * len(places)
         answer = self._response([int(np.ravel_multi_index(places, grid))], self._source)[0]
-        found = tuple(int(place) for place in np.unravel_index(int(answer), grid))
-        if keep:
-            self._kept[person, places] = found
-        return found
-
-    def _paid(self, person: Hashable) -> bool:
-        """Spend before anything is drawn."""
-        if self._lifetime is None or self.event is None:
-            return True
-        if person not in self._budgets:
-            self._budgets[person] = PrivacyFilter(PureAccountant, epsilon=self._lifetime)
-        budget = self._budgets[person]
-        if not budget.affords(self.event):
-            return False
-        budget.spend(self.event)
-        return True
+        return tuple(int(place) for place in np.unravel_index(int(answer), grid))
 
     def _number(self) -> bytes:
         """16 random bytes; many are drawn at once."""

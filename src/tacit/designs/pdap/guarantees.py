@@ -229,8 +229,7 @@ def forwarded(
         lifetime=(
             f"{visits} visits of one person, then nothing of theirs is forwarded"
             if visits is not None
-            else "every visit costs as much again, unless a Forwarder reuses answers or has a "
-            "budget"
+            else "every visit costs as much again"
         ),
         **_of_person(visits, spent),
         assumptions=(
@@ -244,10 +243,7 @@ def forwarded(
             "that a neighbour's video was fetched or clicked, where that neighbour sees it",
             _OWN_VENDOR,
         ),
-        sources=(
-            "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
-            "Erlingsson, Pihur, Korolova: RAPPOR (CCS 2014), for answers that are kept",
-        ),
+        sources=("Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",),
     )
 
 

@@ -9,7 +9,7 @@ home asks all neighbours: then a visitor tells nobody but home.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,12 +59,10 @@ class Network:
         home: str,
         context: NDArray[np.float64],
         click: Callable[[str, str], float | None],
-        *,
-        person: Hashable = None,
     ) -> Shown:
         """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]
-        visit = vendor.choose(context, person=person)
+        visit = vendor.choose(context)
         answers = {name: self._ask(home, name, visit.forward) for name in visit.asks}
         if visit.peer is None:
             assert visit.video is not None

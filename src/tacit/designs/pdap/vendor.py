@@ -4,8 +4,7 @@ A visit   choose() -> offered() if another vendor is to be asked ->
           clicked(), rewarded(), in any order, or never. Bytes in, bytes out: nothing but
           `messages.py` crosses.
 A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
-Users     have no record here: a new one needs nothing, and no id is asked for unless a Forwarder
-          keeps budgets or answers.
+Users     have no record here: a new one needs nothing, and no id is asked for.
 Who may   come and go at any time: videos (add_video, remove_video), neighbours (meet, part), and
           for one call the videos that can be shown now.
 """
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -149,15 +148,13 @@ class Vendor(Neighbour):
         self,
         context: NDArray[np.float64],
         *,
-        person: Hashable = None,
         videos: Sequence[str] | None = None,
         peers: Sequence[str] | None = None,
     ) -> Visit:
         """Own video or neighbour, and what is sent if neighbours are to be asked.
 
-        person: stays here; needed by a Forwarder that keeps budgets or answers. videos, peers:
-        those that can be shown, or asked, now, by name; None: all. Which ones must not follow from
-        other visits. Raises DataError as policies do.
+        videos, peers: those that can be shown, or asked, now, by name; None: all. Which ones must
+        not follow from other visits. Raises DataError as policies do.
         """
         self.visits += 1
         self._pass_time()
@@ -180,18 +177,13 @@ class Vendor(Neighbour):
         elif visit.peer is not None:
             visit.asks = (visit.peer,)
         if visit.asks:
-            self._ask(visit, person)
+            self._ask(visit)
         return visit
 
-    def _ask(self, visit: Visit, person: Hashable) -> None:
-        """What leaves for neighbours; where their budget is spent, nothing does."""
+    def _ask(self, visit: Visit) -> None:
+        """What leaves for neighbours."""
         assert self._forwarder is not None
-        message = self._forwarder.forward(visit.context, person)
-        if message is None:
-            visit.asks = ()
-            if visit.peer is not None:
-                self._locally(visit)
-            return
+        message = self._forwarder.forward(visit.context)
         visit.forward = message.encode()
         if visit.peer is None:
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,14 +167,11 @@ def adaptive(setting: Setting, make: Callable[[V | None], V]) -> AdaptivePartiti
     )
 
 
-Spread = Literal["printed", "one"]
-
-
 class PDap(Dap):
     """DAP that draws among its own videos by the exponential mechanism once all are explored.
 
     epsilon: of one draw, as the paper's Algorithm 1 uses it; inf is DAP.
-    spread: Delta u. "printed" is L m^(-alpha l); "one" is what means in [0, 1] can differ by.
+    Delta u is as printed, L m^(-alpha l).
     gamma: visits that a neighbour's noise costs. None is Lemma 5's, with confidence 1 - sigma.
     """
 
@@ -187,13 +184,10 @@ class PDap(Dap):
         *,
         epsilon: float,
         randomness: Source,
-        spread: Spread = "printed",
         gamma: float | None = None,
         sigma: float = 0.05,
     ) -> None:
         check_epsilon(epsilon)
-        if spread not in ("printed", "one"):
-            raise ConfigError(f"spread is 'printed' or 'one'; got {spread!r}.")
         if not 0 < sigma < 1:
             raise ConfigError(f"sigma is a chance between 0 and 1; got {sigma}.")
         if gamma is None:
@@ -202,7 +196,6 @@ class PDap(Dap):
         self._setting = setting
         self._epsilon = epsilon
         self._source = randomness
-        self._spread = spread
         self._selections: dict[tuple[int, int], Selection] = {}
 
     @property
@@ -235,8 +228,7 @@ class PDap(Dap):
         """The mechanism of one draw among so many own videos in a cell of this level."""
         if (level, candidates) not in self._selections:
             s = self._setting
-            width = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
-            sensitivity = width if self._spread == "printed" else 1.0
+            sensitivity = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
             # A power of two, fine enough for the sensitivity to be many steps.
             resolution = 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
             self._selections[level, candidates] = Selection(
