@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tacit.ledger import LedgerUnavailable
-from tacit.service.middleware import Limits
+from tacit.service.limits import Limits
 from tacit.service.problems import Problem
 
 

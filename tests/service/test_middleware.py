@@ -10,8 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 from fastapi import APIRouter
-from starlette.routing import Route
-from starlette.testclient import TestClient
 
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import (
@@ -23,11 +21,10 @@ from tacit.ledger import (
     UnknownBudget,
 )
 from tacit.service import http_bodies
-from tacit.service.access import Here, Operation, allow
+from tacit.service.access import Operation
 from tacit.service.deployment import Deployment
 from tacit.service.http_bodies import HEADERS
-from tacit.service.keys import Role
-from tacit.service.middleware import Limits
+from tacit.service.limits import Limits
 from tacit.service.monitoring import Logger, adopt
 from tacit.service.problems import KINDS, Problem, body, of_error
 
@@ -246,10 +243,7 @@ def test_an_operation_without_roles(shared_shop):
 
 def test_every_route_is_an_operation(shared_shop):
     """No router came in with routes of another class, which would check nothing."""
-    assert {type(route) for route in shared_shop.app.routes if route.path.startswith("/api/")} == {
-        Operation,
-        Route,  # the document of the interface, FastAPI's own
-    }
+    assert {type(route) for route in shared_shop.app.routes} == {Operation}
 
 
 def test_a_line_for_each_request(demo, shops, folder):
@@ -314,19 +308,3 @@ def test_answers_on_a_grid(demo, shops, folder, monkeypatch):
         for path in ("/api/models", "/nothing", "/metrics"):
             shop.get(None, path)
     assert waits == pytest.approx([0.1 - 0.037] * 3)
-
-
-def test_the_service_is_a_resources_argument(shared_shop):
-    """A resource gets the service that the application was made with."""
-    app = shared_shop.app
-    found = []
-
-    @app.get("/found", include_in_schema=False, **allow(Role.ANONYMOUS))
-    def find(service: Here) -> None:
-        found.append(service)
-
-    try:
-        assert TestClient(app).get("/found").status_code == 200
-    finally:
-        app.router.routes.pop()
-    assert found == [shared_shop.service]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.service.keys import Role
-from tacit.service.middleware import Newcomers
+from tacit.service.limits import Newcomers
 from tacit.service.problems import Problem
 
 SLOW = settings(

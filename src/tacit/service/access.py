@@ -1,8 +1,10 @@
 """An operation: a route that names who may do it, and is given what is no parameter of its request.
 
-FastAPI solves dependencies anew for each request, which takes longer than most operations do. What
-every operation needs is therefore taken from the request here: its roles are checked, and where a
-signature says `From`, the service, the caller or the body's bytes are filled in.
+FastAPI describes the operations and makes the schemas that check them; it does not run them. Its
+machinery for each request took more than half of the processor's time, since it is made for what no
+operation here has: dependencies, streams, forms. What an operation needs is put together once, when
+it is made: its roles, what its signature takes from the path, the query, the headers and the body,
+and where it says `From`, the service, the caller or the body's bytes.
 
 Who may do what: every operation names its roles, and an operation without them is not served.
 
@@ -12,8 +14,15 @@ Routes whose content is bytes: the messages that devices and vendors exchange, a
 from __future__ import annotations
 
 import inspect
-from asyncio import Semaphore, get_running_loop
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+import json
+from asyncio import Future, Semaphore, create_task, get_running_loop
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Mapping,
+    MutableMapping,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -21,13 +30,18 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from fastapi import Header, Path, Request, Response
 from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
 
 from tacit.errors import ConfigError
 from tacit.service.deployment import Service, running
-from tacit.service.idempotency import OCTETS, unsalted
+from tacit.service.http_bodies import MISSING
+from tacit.service.idempotency import JSON, OCTETS, unsalted
 from tacit.service.keys import NAME, Caller, Role
-from tacit.service.problems import MEDIA_TYPE, TITLES, Problem
+from tacit.service.problems import MEDIA_TYPE, TITLES, Invalid, Problem
 
+S = TypeVar("S")
+T = TypeVar("T")
+E = TypeVar("E", bound=Callable[..., Any])
 EXTENSION = "x-tacit-roles"
 """In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
 
@@ -39,6 +53,24 @@ class From:
     take: Callable[[Request], Any]
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a request: where it stands, what checks it, and what it is if left out."""
+
+    place: str
+    name: str
+    alias: str
+    check: Any
+    required: bool
+    otherwise: Any
+
+    @classmethod
+    def of(cls, place: str, field: Any) -> Parameter:
+        """As FastAPI made it of the signature."""
+        required = field.field_info.is_required()
+        return cls(place, field.name, field.alias, field.validate, required, field.default)
+
+
 class Operation(APIRoute):
     """ConfigError for a route that names no roles: a route that no role may use does not exist."""
 
@@ -47,62 +79,129 @@ class Operation(APIRoute):
         if roles is None:
             raise ConfigError(f"{path} names no roles: add `**allow(...)` to its route.")
         self._roles = frozenset(map(Role, roles))
-        super().__init__(path, _with_request(endpoint), **options)
+        self._takes = _takes_of(endpoint)
+        self._does = endpoint
+        self._waits = inspect.iscoroutinefunction(endpoint)
+        self.at_once: bool = getattr(endpoint, "at_once", False)
+        super().__init__(path, _described(endpoint, self._takes), **options)
+        asked, parts = self.dependant, [("body", self.body_field)] if self.body_field else []
+        parts = [
+            *(("path", field) for field in asked.path_params),
+            *(("query", field) for field in asked.query_params),
+            *(("header", field) for field in asked.header_params),
+            *parts,
+        ]
+        self._parameters = [Parameter.of(*part) for part in parts]
+        self._queries = {one.alias for one in self._parameters if one.place == "query"}
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, behind the check."""
-        handler = super().get_route_handler()
-        queries = frozenset(one.alias for one in self.dependant.query_params)
+    def check_role(self, caller: Caller) -> None:
+        """Problem 401 or 403 unless they may do this."""
+        if caller.role not in self._roles and Role.ANONYMOUS not in self._roles:
+            if caller.role is Role.ANONYMOUS:
+                raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
+            raise Problem(403, "The role of this key does not do this.")
 
-        async def handle(request: Request) -> Response:
-            caller: Caller = request.state.caller
-            if caller.role not in self._roles and Role.ANONYMOUS not in self._roles:
-                if caller.role is Role.ANONYMOUS:
-                    raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
-                raise Problem(403, "The role of this key does not do this.")
-            if request.scope["query_string"]:
-                _check_query(request, queries)
-            return await handler(request)
+    def prepare(self, request: Request) -> Callable[[], Any]:
+        """The call, with all that it takes; Invalid or Problem for what is refused."""
+        given = self._given(request)
+        taken = {name: take(request) for name, take in self._takes.items()}
+        return partial(self._does, **taken, **given)
 
-        return handle
+    def begin(self, request: Request, call: Callable[[], Any]) -> Future[Response]:
+        """In a thread, or on the loop what is a coroutine."""
+        if self._waits:
+            return create_task(self._awaited(call))
+        return in_thread(request, lambda: self.response(call()))
+
+    def _given(self, request: Request) -> dict[str, Any]:
+        """The values of all parameters."""
+        scope = request.scope
+        queries = _queries(scope["query_string"], self._queries) if scope["query_string"] else {}
+        parts: dict[str, Mapping[str, Any]] = {
+            "path": scope["path_params"],
+            "query": queries,
+            "header": request.headers,
+        }
+        values: dict[str, Any] = {}
+        errors: list[Any] = []
+        for one in self._parameters:
+            if one.place == "body":
+                place: tuple[str, ...] = ("body",)
+                value = request.state.body.value
+            else:
+                place, value = (one.place, one.alias), parts[one.place].get(one.alias, MISSING)
+            if value is not MISSING:
+                values[one.name], wrong = one.check(value, {}, loc=place)
+                errors += wrong
+            elif one.required:
+                errors.append({"type": "missing", "loc": place})
+            else:
+                values[one.name] = one.otherwise
+        if errors:
+            raise Invalid(errors)
+        return values
+
+    async def _awaited(self, call: Callable[[], Any]) -> Response:
+        return self.response(await call())
+
+    def response(self, made: Any) -> Response:
+        """What the operation made, as the document says it; what does not fit that is a fault."""
+        if isinstance(made, Response):
+            return made
+        field = self.response_field
+        if field is None:
+            return Response(json.dumps(made), media_type=JSON)
+        value, errors = field.validate(made, {}, loc=("response",))
+        if errors:
+            raise TypeError("an answer is not as the document says")
+        return Response(field.serialize_json(value, by_alias=True), media_type=JSON)
 
 
-def _check_query(request: Request, known: frozenset[str]) -> None:
+def in_thread(request: Request, call: Callable[[], T]) -> Future[T]:
+    """Runs in one of the service's own threads: what waits or computes holds up nobody."""
+    return get_running_loop().run_in_executor(request.app.state.threads, call)
+
+
+def at_once(endpoint: E) -> E:
+    """Marks an operation that neither asks the ledger nor computes: it is answered on the loop, and
+    no thread is woken for it."""
+    endpoint.at_once = True  # type: ignore[attr-defined]
+    return endpoint
+
+
+def _queries(text: bytes, known: set[str]) -> dict[str, str]:
     """What is not known is not passed over: it would be taken for something that had an effect."""
-    given = [name for name, _ in request.query_params.multi_items()]
-    if len(set(given)) != len(given):
+    given = QueryParams(text).multi_items()
+    found = dict(given)
+    if len(found) != len(given):
         raise Problem(400, "A parameter of the query is given once.")
-    if not known.issuperset(given):
+    if not known.issuperset(found):
         raise Problem(422, "Wrong or missing: a parameter of the query that is not known.")
+    return found
 
 
-def _with_request(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """The endpoint as FastAPI calls it: with the request in place of what is `From` it, and one
-    that waits for something in a thread of the service's own."""
-    signature = inspect.signature(endpoint, eval_str=True)
-    takes = {
+def _takes_of(endpoint: Callable[..., Any]) -> dict[str, Callable[[Request], Any]]:
+    """What its signature takes `From` a request, by name."""
+    return {
         name: mark.take
-        for name, parameter in signature.parameters.items()
+        for name, parameter in inspect.signature(endpoint, eval_str=True).parameters.items()
         for mark in _marks(parameter.annotation)
     }
 
-    def filled(request: Request, parameters: dict[str, Any]) -> Callable[[], Any]:
-        taken = {name: take(request) for name, take in takes.items()}
-        return partial(endpoint, **taken, **parameters)
+
+def _described(endpoint: Callable[..., Any], takes: Mapping[str, Any]) -> Callable[..., Any]:
+    """The endpoint as FastAPI describes it: with the parameters of a request alone."""
 
     @wraps(endpoint)
-    async def called(request: Request, **parameters: Any) -> Any:
-        call = filled(request, parameters)
-        if inspect.iscoroutinefunction(endpoint):
-            return await call()
-        return await get_running_loop().run_in_executor(request.app.state.threads, call)
+    def described(**_: Any) -> Any:
+        raise AssertionError(f"{endpoint.__name__} runs as an operation")
 
-    asks = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+    signature = inspect.signature(endpoint, eval_str=True)
     rest = [one for name, one in signature.parameters.items() if name not in takes]
-    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (asks, *rest)]
+    described.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in rest]
     )
-    return called
+    return described
 
 
 def _marks(annotation: Any) -> tuple[From, ...]:
@@ -110,6 +209,39 @@ def _marks(annotation: Any) -> tuple[From, ...]:
         return (From(lambda request: request),)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return tuple(mark for mark in marks if isinstance(mark, From))
+
+
+class Routes:
+    """Which operation an address and a method are."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._of: dict[str, list[Operation]] = {}
+        for one in operations:
+            self._of.setdefault(_noun(one.path), []).append(one)
+
+    def find(self, scope: MutableMapping[str, Any]) -> Operation:
+        """Noted in the scope, with the path's parameters. Problem 404, or 405 with the methods."""
+        allowed: set[str] = set()
+        for one in self._of.get(_noun(scope["path"]), ()):
+            if (found := one.path_regex.match(scope["path"])) is None:
+                continue
+            methods = one.methods or set()
+            if scope["method"] in methods:
+                scope["path_params"], scope["route"] = found.groupdict(), one
+                return one
+            allowed |= methods
+        if not allowed:
+            raise Problem(404, "There is nothing at this address.")
+        refused = Problem(405, "This address does not take this method.")
+        allowed |= {"HEAD"} if "GET" in allowed else set()
+        refused.headers["Allow"] = ", ".join(sorted(allowed))
+        raise refused
+
+
+def _noun(path: str) -> str:
+    """The part of an address that operations are found by: an address has one spelling."""
+    first, _, rest = path[1:].partition("/")
+    return rest.partition("/")[0] if first == "api" else first
 
 
 Here = Annotated[Service, From(running)]
@@ -160,9 +292,6 @@ async def outside(request: Request) -> AsyncIterator[None]:
         await place.acquire()
 
 
-S = TypeVar("S")
-
-
 def named(service: Service, kind: type[S], name: str) -> S:
     """What is served of one noun under this name; Problem 404 if there is nothing."""
     found = service.deployment.all(kind).get(name)
@@ -182,25 +311,6 @@ def own(caller: Caller, name: str) -> None:
         raise Problem(404, "There is nothing at this address.")
 
 
-def names_of(document: dict[str, Any]) -> frozenset[str]:
-    """All parameters and fields of the OpenAPI document: what an error may repeat of a request,
-    since we made it up."""
-    return frozenset(_names(document))
-
-
-def _names(part: object) -> Iterator[str]:
-    if isinstance(part, list):
-        for one in part:
-            yield from _names(one)
-    elif isinstance(part, dict):
-        if "in" in part and "name" in part:
-            yield part["name"]
-        if isinstance(part.get("properties"), dict):
-            yield from part["properties"]
-        for one in part.values():
-            yield from _names(one)
-
-
 _BYTES = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
 
 
@@ -208,7 +318,7 @@ def _octets(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != OCTETS:
         raise Problem(415, f"Content of this address is {OCTETS}.")
-    body: bytes = request.state.body
+    body: bytes = request.state.body.octets
     return body
 
 

@@ -27,7 +27,7 @@ from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, CapChanged, Holder, Ledger, open_ledger
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.keys import NAME, KeyRing, read_secret
-from tacit.service.middleware import Limits, Newcomers
+from tacit.service.limits import Limits, Newcomers
 from tacit.service.settings import FILE, SECTION, Settings, content_of
 
 

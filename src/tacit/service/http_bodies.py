@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from dataclasses import dataclass
+from typing import Any
 
 from starlette.datastructures import Headers
-from starlette.types import Message, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from tacit.service import problems, strict_json
+from tacit.service import strict_json
 from tacit.service.problems import Problem
 
 ARRIVES_WITHIN = 10.0
@@ -24,8 +27,20 @@ _ONCE = ("authorization", "content-encoding", "content-type", "idempotency-key")
 """Headers that two of would have two meanings."""
 
 
-async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
-    """The body, whole; JSON comes out in one spelling, whatever it came in. Problem otherwise."""
+MISSING: Any = object()
+"""In place of what a request left out."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """octets: as they came. value: what they say in JSON; of another content the octets."""
+
+    octets: bytes = b""
+    value: Any = MISSING
+
+
+async def body_of(scope: Scope, receive: Receive, most: int) -> Body:
+    """The body, whole, and read once: nobody parses it again. Problem otherwise."""
     headers = Headers(scope=scope)
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", last=True)
@@ -41,12 +56,14 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> bytes:
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
+    if not length:  # in HTTP/1.1, a request that states no length has no body
+        return Body()
     try:
         async with asyncio.timeout(ARRIVES_WITHIN):
             body = await _read(receive, most)
     except TimeoutError:
         raise Problem(408, "The request did not arrive in time.", last=True) from None
-    return _checked(headers, body) if body else b""
+    return Body(body, _checked(headers, body)) if body else Body()
 
 
 def head_too_large() -> Problem:
@@ -79,14 +96,14 @@ def _too_large(most: int) -> Problem:
     return Problem(413, f"A request has at most {most} bytes.", last=True)
 
 
-def _checked(headers: Headers, body: bytes) -> bytes:
+def _checked(headers: Headers, body: bytes) -> Any:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in READ:
         raise Problem(415, f"Content is one of: {', '.join(READ)}.")
     if kind != "application/json":
         return body
     try:
-        return strict_json.spelled(strict_json.parse(body))
+        return strict_json.parse(body)
     except strict_json.Refused as refused:
         raise Problem(400, f"The body is not read: {refused}.") from None
 
@@ -109,7 +126,7 @@ _ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 
 class Answer:
-    """Sends at most one answer, and remembers its status. grid: seconds, or 0 for at once.
+    """Sends one answer, and remembers its status. grid: seconds, or 0 for at once.
     bodiless: the answer to HEAD, which is that to GET without its body.
 
     With a grid an answer starts at a multiple of it after the request began, so that how long the
@@ -120,44 +137,24 @@ class Answer:
         self._send = send
         self._bodiless = bodiless
         self._grid = grid
-        self._given_up = False
         self.started = time.perf_counter()
         self.request_id = secrets.token_hex(8)
         self.status = 0
-        self.begun = False
 
     @property
     def seconds(self) -> float:
         """Since the request began."""
         return time.perf_counter() - self.started
 
-    async def send(self, message: Message) -> None:
-        """What the application sends; nothing any more after it was given up."""
-        if not self._given_up:
-            await self._pass(message)
-
-    async def problem(self, scope: Scope, problem: Problem) -> None:
-        """A problem, unless an answer has begun; what the application still sends is dropped."""
-        if self.begun:
-            return
-        self._given_up = True
-        await problems.response_of(problem)(scope, _nothing, self._pass)
-
-    async def _pass(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            if self._grid:
-                await asyncio.sleep(self._grid - self.seconds % self._grid)
-            self.begun, self.status = True, message["status"]
-            present = {name.lower() for name, _ in message["headers"]}
-            message["headers"] = [
-                *message["headers"],
-                *(header for header in _ENCODED if header[0] not in present),
-                (b"x-request-id", self.request_id.encode()),
-            ]
-        elif self._bodiless:
-            message = {**message, "body": b""}
-        await self._send(message)
-
-
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
+    async def send(self, response: Response) -> None:
+        """With the headers of every answer."""
+        if self._grid:
+            await asyncio.sleep(self._grid - self.seconds % self._grid)
+        self.status, own = response.status_code, response.raw_headers
+        present = {name for name, _ in own}
+        more = [header for header in _ENCODED if header[0] not in present]
+        headers = [*own, *more, (b"x-request-id", self.request_id.encode())]
+        start = {"type": "http.response.start", "status": self.status, "headers": headers}
+        await self._send(start)
+        body = b"" if self._bodiless else response.body
+        await self._send({"type": "http.response.body", "body": body})

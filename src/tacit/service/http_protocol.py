@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tacit.service import http_bodies, problems
 from tacit.service.http_bodies import LONGEST_HEAD
-from tacit.service.middleware import network_of
+from tacit.service.limits import network_of
 from tacit.service.problems import Problem
 
 ARRIVES_WITHIN = 15.0

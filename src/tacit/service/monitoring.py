@@ -5,32 +5,34 @@ Counts for Prometheus, by operation and status alone: nothing of any person.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 import traceback
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
-import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 
 class Logger:
-    """Writes to a stream, by default standard error."""
+    """Writes to a stream, by default standard error: whole lines, whichever thread writes."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._log: Any = structlog.wrap_logger(
-            structlog.WriteLogger(sys.stderr if stream is None else stream),
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
-                structlog.processors.JSONRenderer(sort_keys=True),
-            ],
-        ).bind()  # now, or each line would be bound anew
+        self._stream = sys.stderr if stream is None else stream
+
+    def _write(self, event: str, **facts: Any) -> None:
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        self._stream.write(
+            json.dumps({**facts, "event": event, "time": now}, sort_keys=True) + "\n"
+        )
+        self._stream.flush()
 
     def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
         """One request that was answered."""
-        self._log.msg(
+        self._write(
             "request",
             request_id=request_id,
             operation=operation,
@@ -41,16 +43,16 @@ class Logger:
     def fault(self, request_id: str, error: BaseException | None) -> None:
         """Something that broke: its kind and its place in the code, never its message."""
         kind = type(error).__name__
-        self._log.msg("fault", request_id=request_id, kind=kind, place=_place(error))
+        self._write("fault", request_id=request_id, kind=kind, place=_place(error))
 
     def event(self, what: str, **public: Any) -> None:
         """Start and stop."""
-        self._log.msg(what, **public)
+        self._write(what, **public)
 
     def library(self, name: str, level: str, error: BaseException | None) -> None:
         """Something that a library reports: who, how bad, and of what kind."""
         kind = type(error).__name__ if error is not None else ""
-        self._log.msg("library", name=name, level=level, kind=kind, place=_place(error))
+        self._write("library", name=name, level=level, kind=kind, place=_place(error))
 
 
 def adopt(log: Logger) -> None:
@@ -96,11 +98,19 @@ class Metrics:
             registry=self._registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
         )
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self._requests.labels(operation, str(status)).inc()
-        self._seconds.labels(operation).observe(seconds)
+        if (operation, status) not in self._known:
+            count, took = (
+                self._requests.labels(operation, str(status)),
+                self._seconds.labels(operation),
+            )
+            self._known[operation, status] = count, took
+        count, took = self._known[operation, status]
+        count.inc()
+        took.observe(seconds)
 
     def text(self) -> bytes:
         """In Prometheus's text format."""

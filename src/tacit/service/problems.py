@@ -6,16 +6,13 @@ the value that was wrong, never whose budget, never an amount.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.responses import Response
 
 from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
 from tacit.ledger import (
@@ -26,7 +23,6 @@ from tacit.ledger import (
     LedgerRefused,
     LedgerUnavailable,
 )
-from tacit.service.monitoring import Logger
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"
@@ -96,6 +92,14 @@ class Problem(Exception):
             self.headers["Connection"] = "close"
 
 
+class Invalid(Exception):
+    """Parameters or a body that do not fit. errors: as pydantic gives them, with their places."""
+
+    def __init__(self, errors: Iterable[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.errors = tuple(errors)
+
+
 class ProblemBody(BaseModel):
     """The body of every answer from 400 up."""
 
@@ -116,10 +120,11 @@ def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
     }
 
 
-def response_of(problem: Problem) -> JSONResponse:
+def response_of(problem: Problem) -> Response:
     """A problem as a response."""
-    return JSONResponse(
-        body(problem.status, problem.detail, problem.kind),
+    told = body(problem.status, problem.detail, problem.kind)
+    return Response(
+        json.dumps(told, separators=(",", ":")),
         status_code=problem.status,
         headers=problem.headers,
         media_type=MEDIA_TYPE,
@@ -156,51 +161,9 @@ def fault() -> Problem:
     return Problem(500, "Something broke here. It was recorded without your data.")
 
 
-def install(app: FastAPI, log: Logger, names: Collection[str]) -> None:
-    """Every error of the application as a problem. names: what a problem may call wrong."""
-
-    @app.exception_handler(Problem)
-    async def _own(_: Request, problem: Problem) -> JSONResponse:
-        return response_of(problem)
-
-    @app.exception_handler(HTTPException)
-    async def _routing(request: Request, error: HTTPException) -> JSONResponse:
-        found = Problem(error.status_code, _ROUTING.get(error.status_code, "This is not read."))
-        if error.status_code == 405:
-            found.headers["Allow"] = ", ".join(sorted(_methods(request)))
-        return response_of(found)
-
-    @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return response_of(Problem(422, _where(error, names)))
-
-    @app.exception_handler(TacitError)
-    async def _told(_: Request, error: TacitError) -> JSONResponse:
-        found = of_error(error)
-        if found.status == 500:
-            log.fault("", error)
-        return response_of(found)
-
-
-def _methods(request: Request) -> set[str]:
-    """All that an address takes: each operation of it is a route of its own. HEAD where GET is."""
-    found = {
-        method
-        for route in request.app.routes
-        if route.matches(request.scope)[0] is not Match.NONE
-        for method in route.methods
-    }
-    return found | {"HEAD"} if "GET" in found else found
-
-
-_ROUTING = {
-    404: "There is nothing at this address.",
-    405: "This address does not take this method.",
-}
-
-
-def of_error(error: TacitError) -> Problem:
-    """What an error of the library becomes; its own sentence may name things and stays inside."""
+def of_error(error: Exception) -> Problem:
+    """What an error becomes, of the library or not; its own sentence may name things and stays
+    inside."""
     if isinstance(error, LedgerUnavailable) and not isinstance(error, LedgerFailed):
         return unavailable()
     for known, status, detail, kind in _ERRORS:
@@ -239,17 +202,36 @@ _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
 )
 
 
-def _where(error: RequestValidationError, names: Collection[str]) -> str:
+def where(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
     """Which fields are wrong, by the names they have in the OpenAPI document.
 
     A place may also hold what the sender made up, such as a key of an object: not repeated.
     """
-    places = {_place(one, names) for one in error.errors()}
+    places = {_place(one, names) for one in errors}
     return f"Wrong or missing: {', '.join(sorted(places))}. See /api/openapi.json."
 
 
-def _place(one: dict[str, Any], names: Collection[str]) -> str:
+def _place(one: Mapping[str, Any], names: Collection[str]) -> str:
     if one["type"] == "extra_forbidden":
         return "a field that is not known"
     named = [part for part in one["loc"][1:] if isinstance(part, str) and part in names]
     return named[0] if named else "the body"
+
+
+def names_of(document: dict[str, Any]) -> frozenset[str]:
+    """All parameters and fields of the OpenAPI document: what an error may repeat of a request,
+    since we made it up."""
+    return frozenset(_names(document))
+
+
+def _names(part: object) -> Iterator[str]:
+    if isinstance(part, list):
+        for one in part:
+            yield from _names(one)
+    elif isinstance(part, dict):
+        if "in" in part and "name" in part:
+            yield part["name"]
+        if isinstance(part.get("properties"), dict):
+            yield from part["properties"]
+        for one in part.values():
+            yield from _names(one)

@@ -18,17 +18,17 @@ from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI
+from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.service import problems
-from tacit.service.access import Operation, names_of
+from tacit.service.access import Operation, Routes
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
 from tacit.service.monitoring import Logger, Metrics, adopt
-from tacit.service.problems import ProblemBody
+from tacit.service.problems import ProblemBody, names_of
 from tacit.service.resources import about, models, people, privacy
 from tacit.service.settings import PREFIX, Settings
 
@@ -64,15 +64,12 @@ def create_app(
         service.close()
         logger.event("stopped")
 
-    app = FastAPI(
+    app = Application(
         title="tacit",
         summary="Private recommendation.",
         description=READ,
         version=version("tacit-rec"),
-        openapi_url="/api/openapi.json",
-        docs_url=None,  # its page fetches scripts from elsewhere
-        redoc_url=None,
-        redirect_slashes=False,  # an address has one spelling
+        openapi_url=None,  # its pages fetch scripts from elsewhere
         lifespan=lifespan,
     )
     app.router.route_class = Operation
@@ -80,20 +77,37 @@ def create_app(
     app.state.threads = threads
     app.state.metrics = metrics
     for router in _routers():
-        app.router.routes.extend(router.routes)  # included, each request would look in each router
+        app.router.routes.extend(router.routes)
     _describe(app)
-    problems.install(app, logger, names_of(app.openapi()))
-    app.add_middleware(
-        Middleware, settings=service.settings, keys=service.keys, metrics=metrics, log=logger
+    app.answers = Middleware(
+        Routes(one for one in app.routes if isinstance(one, Operation)),
+        settings=service.settings,
+        keys=service.keys,
+        metrics=metrics,
+        log=logger,
+        names=names_of(app.openapi()),
     )
     return app
+
+
+class Application(FastAPI):
+    """FastAPI describes the operations and begins and ends with the process; requests go by it."""
+
+    answers: Middleware
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.answers(scope, receive, send)
 
 
 def _routers() -> Iterator[APIRouter]:
     """The page's comes last: what is at no other address may be one of its files."""
     yield from (about.router, models.router, models.lists_router, people.feedback_router)
     yield from (privacy.promises_router, privacy.router, models.curves_router)
-    yield from (people.users_router, people.router)
+    yield from (people.users_router, people.router, about.document_router)
     for owner, one in nouns().values():
         yield owner.load(one.router)
     yield about.page_router

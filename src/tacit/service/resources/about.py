@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import fastapi
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from tacit.errors import TacitError
-from tacit.service.access import Here, Operation, allow
+from tacit.service.access import Here, Operation, allow, at_once
 from tacit.service.keys import Role
 from tacit.service.monitoring import CONTENT_TYPE
 from tacit.service.problems import ADDRESS, KINDS, Problem
@@ -20,7 +20,8 @@ router = APIRouter(route_class=Operation, tags=["health"])
 
 
 @router.get("/healthz", **allow(Role.ANONYMOUS))
-async def healthz() -> dict[str, str]:
+@at_once
+def healthz() -> dict[str, str]:
     """The process lives."""
     return {"status": "lives"}
 
@@ -58,7 +59,8 @@ class Kinds(BaseModel):
 
 
 @router.get(ADDRESS, **allow(Role.ANONYMOUS))
-async def problems() -> Kinds:
+@at_once
+def problems() -> Kinds:
     """Every kind of problem an answer may name, and what to do about it."""
     return Kinds(
         problems=[
@@ -66,6 +68,16 @@ async def problems() -> Kinds:
             for one in KINDS
         ]
     )
+
+
+document_router = APIRouter(route_class=Operation, include_in_schema=False)
+
+
+@document_router.get("/api/openapi.json", **allow(Role.ANONYMOUS))
+@at_once
+def document(request: Request) -> Response:
+    """The description of all operations, in OpenAPI 3.1."""
+    return JSONResponse(request.app.openapi())
 
 
 page_router = APIRouter(route_class=Operation, include_in_schema=False)

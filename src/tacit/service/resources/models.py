@@ -8,7 +8,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.service.access import Asking, Here, Name, Operation, allow, allow_octets, named, own
+from tacit.service.access import (
+    Asking,
+    Here,
+    Name,
+    Operation,
+    allow,
+    allow_octets,
+    at_once,
+    named,
+    own,
+)
 from tacit.service.deployment import Service
 from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
@@ -85,6 +95,7 @@ def items(
     "/api/models/{model}/device",
     **allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
 )
+@at_once
 def device(service: Here, model: Name) -> Response:
     """What a device needs to make lists: released and public numbers alone."""
     file = named(service, ServedModel, model).device_file

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
 from tacit.privacy import Guarantee
-from tacit.service.access import Asking, Here, Name, Operation, allow
+from tacit.service.access import Asking, Here, Name, Operation, allow, at_once
 from tacit.service.deployment import Deployment, Service, noun_of
 from tacit.service.keys import Role
 from tacit.service.people import holders_of
@@ -132,6 +132,7 @@ def guarantees(service: Here) -> Promises:
 
 
 @promises_router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
+@at_once
 def guarantee(
     service: Here, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: Name
 ) -> Promise:

@@ -25,7 +25,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from anyio import to_thread
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from fastapi import Request, Response
@@ -34,7 +33,7 @@ from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve.served import ServedVendor
 from tacit.designs.pdap.serve.state import Shown, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
-from tacit.service.access import outside
+from tacit.service.access import in_thread, outside
 from tacit.service.deployment import Service
 from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import Caller
@@ -61,7 +60,7 @@ async def visit(
     latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
     told = _Visitor(service, vendor, caller, key, context)
     reached = () if vendor.reach is None else vendor.reach.now()
-    begun = await to_thread.run_sync(told.begin, reached)
+    begun = await in_thread(request, lambda: told.begin(reached))
     if begun.status_code != _ASKS:
         return begun
     asks = json.loads(bytes(begun.body))
@@ -72,7 +71,7 @@ async def visit(
     if asks["peer"] in calls:
         async with outside(request):
             answer = await asyncio.shield(calls[asks["peer"]])
-    return await to_thread.run_sync(told.finish, asks, answer)
+    return await in_thread(request, lambda: told.finish(asks, answer))
 
 
 def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
