@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -163,8 +163,13 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
 
 def noun_of(thing: object) -> str:
     """The section that such a thing is described in."""
-    end = f":{type(thing).__name__}"
-    return next((noun for noun, (_, one) in nouns().items() if one.kind.endswith(end)), MODELS)
+    return _noun_of(type(thing).__name__)
+
+
+@cache
+def _noun_of(kind: str) -> str:
+    found = (noun for noun, (_, one) in nouns().items() if one.kind.endswith(f":{kind}"))
+    return next(found, MODELS)
 
 
 def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
