@@ -62,7 +62,8 @@ def imported() -> set[str]:
 def test_declared_is_imported():
     """The core dependencies are exactly what the package imports: none missing, none idle.
     What comes from an extra is named here; uvicorn imports uvloop and httptools itself."""
-    modules = {"scikit-learn": "sklearn", "vl-convert-python": "vl_convert"}
+    modules = {"pyspark-client": "pyspark", "scikit-learn": "sklearn"}
+    modules["vl-convert-python"] = "vl_convert"
     declared = {Requirement(line).name for line in PROJECT["dependencies"]}
     extras = PROJECT["optional-dependencies"]
     optional = {
@@ -73,11 +74,13 @@ def test_declared_is_imported():
         "ledger": {"sqlalchemy"},
         "postgres": {"psycopg"},
         "service": {Requirement(line).name for line in extras["service"]} - {"httptools", "uvloop"},
+        "spark": {"pyarrow", "pyspark-client"},
     }
     for extra, names in optional.items():
         assert names <= {Requirement(line).name for line in extras[extra]}
-    behind = {name.replace("-", "_") for names in optional.values() for name in names}
-    assert {modules.get(name, name) for name in declared} | behind == imported()
+    behind = {name for names in optional.values() for name in names}
+    found = {modules.get(name, name.replace("-", "_")) for name in declared | behind}
+    assert found == imported()
 
 
 def test_every_pin_has_a_hash():

@@ -19,6 +19,7 @@ from tacit.extensions import DESIGNS, installed
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
+    from tacit.data.stored import StoredRatings
     from tacit.evaluation.result import Result
     from tacit.privacy import Guarantee
 
@@ -167,6 +168,11 @@ class Run(Protocol):
         catalogue: a file of the only items that count. domains: whether it must have them.
         """
 
+    def open(
+        self, where: Where, *, catalogue: Path | None = None, domains: bool = True
+    ) -> AbstractContextManager[Ratings | StoredRatings]:
+        """The same where they are."""
+
     def progress(
         self, description: str, total: int | None
     ) -> AbstractContextManager[Callable[[int], None]]:
@@ -205,6 +211,39 @@ def option(
     """
     metadata = {"help": help, "least": least, "flag": flag, "argument": argument}
     return field(default=default, metadata={**metadata, "writes": writes, "repeat": repeat})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Options of commands whose sums over people need not be made in memory."""
+
+    engine: str = option(
+        "Where sums over people are made: 'local', or 'spark' with --remote.", default="local"
+    )
+    remote: str | None = option(
+        "Spark Connect server, sc://HOST:PORT. RATINGS is then a path of Parquet or CSV that it "
+        "sees, or a table of its catalogue.",
+        default=None,
+    )
+    memory: str | None = option(
+        "Stream RATINGS, Parquet, in this much memory, such as 4GiB; left out: all in memory.",
+        default=None,
+    )
+    tasks: int | None = option(
+        "In how many tasks people are parted on a cluster; default: one for 2 million ratings.",
+        default=None,
+        least=1,
+    )
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("local", "spark"):
+            raise ConfigError(f"--engine is 'local' or 'spark'; got {self.engine!r}.")
+        if (self.engine == "spark") != (self.remote is not None):
+            raise ConfigError("--engine spark and --remote sc://HOST:PORT go together.")
+        if self.engine == "spark" and self.memory is not None:
+            raise ConfigError("--memory is of this machine; a cluster's is set at its workers.")
+        if self.engine == "local" and self.tasks is not None:
+            raise ConfigError("--tasks is for --engine spark.")
 
 
 def options_of(settings: type[Any]) -> dict[str, Field[Any]]:

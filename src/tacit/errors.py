@@ -78,6 +78,12 @@ class NotFittedError(TacitError):
     exit_code = 2
 
 
+class ClusterError(TacitError):
+    """A cluster does not answer, cannot do what is asked, or answered what cannot be used."""
+
+    exit_code = 1
+
+
 class MissingExtra(TacitError):
     """An optional dependency is not installed."""
 

@@ -17,10 +17,11 @@ from typer.main import get_command
 
 from tacit.cli import terminal
 from tacit.cli.terminal import JSON, Source, reads_ratings
-from tacit.design import Command, Design, design, names, options_of
+from tacit.design import Command, Design, Where, design, names, options_of
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
+    from tacit.data.stored import StoredRatings
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _LISTS: dict[type, Callable[[str, str], tuple[Any, ...]]] = {
@@ -40,6 +41,14 @@ class Terminal:
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         assert self._source is not None  # a command that reads says so
         return self._source.read(catalogue=catalogue, domains=domains)
+
+    def open(
+        self, where: Where, *, catalogue: Path | None = None, domains: bool = True
+    ) -> AbstractContextManager[Ratings | StoredRatings]:
+        from tacit.cli.stored import opened
+
+        assert self._source is not None
+        return opened(self._source, where, catalogue=catalogue, domains=domains)
 
     def progress(
         self, description: str, total: int | None

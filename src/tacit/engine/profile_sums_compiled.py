@@ -9,6 +9,7 @@ and no order changes them. Only where there is no noise (`Clip.most` below 0) ar
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -27,6 +28,10 @@ class Profiles(NamedTuple):
     likes: Any
     low: float
     joint: bool
+
+    def total(self, add: Callable[[Profiles], Any]) -> Any:
+        """What `add` makes of these people; people in other places sum it over their blocks."""
+        return add(self)
 
 
 class Sparse(NamedTuple):

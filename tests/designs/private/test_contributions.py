@@ -48,10 +48,9 @@ def each_sum(people, at, features, context, targets, noise):
     """For sums 1, 2b and 3: the mechanism, one person's readable table, everybody's total."""
     separate = 0 if people.joint else context
     first = counts.release(separate + targets + 1, noise)
-    white = tastes.map_of(WHITE, at, features.targets)
+    white, narrow = (tastes.map_of(each, at, features.targets) for each in (WHITE, MAP))
     usual = features.targets.T @ np.full(targets, 0.1)
     second = tastes.product_release(F, noise, SETTINGS)
-    narrow = tastes.map_of(MAP, at, features.targets)
     third = items.release(targets, K, noise, SETTINGS)
     yield (
         first,
@@ -61,12 +60,12 @@ def each_sum(people, at, features, context, targets, noise):
     yield (
         second,
         lambda one: sums_reference.product(one, at, features, white, usual),
-        lambda some_: tastes.product_total(some_, at, features, white, usual, second),
+        lambda some_: tastes.product_total(some_, at, features, WHITE, usual, second),
     )
     yield (
         third,
         lambda one: sums_reference.table(one, at, features, narrow, SETTINGS),
-        lambda some_: items.total(some_, at, features, narrow, third, SETTINGS),
+        lambda some_: items.total(some_, at, features, MAP, third, SETTINGS),
     )
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Run, option
+from tacit.design import Command, Run, Where, option
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation.any_design import lists
 from tacit.evaluation.result import OUT, SEED, WORKERS, Result, manifest, private_summary, promised
@@ -29,7 +29,7 @@ _PERIODS = ("day", "week", "month", "quarter", "year")
 
 
 @dataclass(frozen=True)
-class FitSettings:
+class FitSettings(Where):
     """Of `tacit fit private`."""
 
     out: Path = option(OUT, flag="--out -o", writes=True)
@@ -101,8 +101,11 @@ def fit(settings: FitSettings, run: Run) -> Result:
     )
     _ = model.settings  # refuses bad ones before the file is read
     across = bool(settings.from_domain or settings.to_domain)
-    ratings = run.read(catalogue=settings.catalogue, domains=across)
-    with run.progress("Fitting", None), ExitStack() as open_until:
+    with ExitStack() as open_until:
+        ratings = open_until.enter_context(
+            run.open(settings, catalogue=settings.catalogue, domains=across)
+        )
+        open_until.enter_context(run.progress("Fitting", None))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private import Account

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.designs.private.people import People
 from tacit.designs.private.settings import LEAST_PEOPLE, Settings, step
 from tacit.engine import profile_sums_compiled as kernels
 from tacit.engine.profile_sums_compiled import Clip, Profiles
@@ -71,11 +73,12 @@ def total(
     return summed
 
 
-def count(people: Profiles, context: int, targets: int, noise: float, settings: Settings) -> Counts:
+def count(people: People, context: int, targets: int, noise: float, settings: Settings) -> Counts:
     """context, targets: how many items there are on each side."""
     separate = 0 if people.joint else context
     mechanism = release(separate + targets + 1, noise)
-    noisy = mechanism.noisy(total(people, separate, mechanism, settings))[:, 0]
+    add = partial(total, context=separate, mechanism=mechanism, settings=settings)
+    noisy = mechanism.noisy(people.total(add))[:, 0]
     return counts_of(noisy, separate, mechanism, settings)
 
 

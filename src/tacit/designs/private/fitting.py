@@ -28,10 +28,11 @@ from tacit.designs.private.guarantees import (
     popular_above_noise,
 )
 from tacit.designs.private.items import item_tastes
+from tacit.designs.private.people import People
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.designs.private.tastes import Features, centre, directions, whitening
 from tacit.designs.private.top_items import TopItems, head_size, top_items
-from tacit.engine.profile_sums_compiled import Centre, Profiles
+from tacit.engine.profile_sums_compiled import Centre
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -79,7 +80,7 @@ class Released:
 
 
 def release(
-    people: Profiles, sizes: tuple[int, int], features: Features | None, settings: Settings
+    people: People, sizes: tuple[int, int], features: Features | None, settings: Settings
 ) -> Released:
     """sizes: numbers of context and target items. features: None without public metadata."""
     noises = noise_multipliers(settings)
@@ -126,7 +127,7 @@ def judged(useful: Usefulness, counts: Counts, lists: Tastes) -> Usefulness:
 
 
 def _tastes(
-    people: Profiles, counts: Counts, features: Features, noises: list[float], settings: Settings
+    people: People, counts: Counts, features: Features, noises: list[float], settings: Settings
 ) -> Tastes:
     at = centre(counts, features, settings)
     whitened = whitening(people, at, features, counts.people, noises[1], settings)

@@ -9,6 +9,7 @@ Clips      one person's whole table, the last row included.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.private.counts import Counts, clip_of
-from tacit.designs.private.people import compiled
+from tacit.designs.private.people import People, compiled
 from tacit.designs.private.settings import Settings, step
 from tacit.designs.private.tastes import LEAST_REST, Features, map_of
 from tacit.engine import profile_sums_compiled as kernels
-from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
+from tacit.engine.profile_sums_compiled import Centre, Profiles
 from tacit.mechanisms.sums import SumRelease
 
 Floats = NDArray[np.float64]
@@ -33,11 +34,11 @@ def release(items: int, k: int, noise: float, settings: Settings) -> SumRelease:
 
 
 def total(
-    people: Profiles, at: Centre, features: Features, onto: Map, mechanism: SumRelease,
+    people: Profiles, at: Centre, features: Features, matrix: Floats, mechanism: SumRelease,
     settings: Settings,
 ) -> NDArray[Any]:  # fmt: skip
-    """The exact sum over people, before noise: PRIVATE."""
-    summed = mechanism.empty()
+    """The exact sum over people, before noise: PRIVATE. matrix: (f, k) directions."""
+    summed, onto = mechanism.empty(), map_of(matrix, at, features.targets)
     kernels.items(
         people, at, compiled(features.context), onto, settings.mean_row, LEAST_REST,
         clip_of(mechanism), summed,
@@ -46,13 +47,15 @@ def total(
 
 
 def item_tastes(
-    people: Profiles, at: Centre, features: Features, counts: Counts, directions: Floats,
+    people: People, at: Centre, features: Features, counts: Counts, directions: Floats,
     noise: float, settings: Settings,
 ) -> tuple[Floats, float]:  # fmt: skip
     """(target items, k) B, shrunk, and the deviation of the noise in an entry before that."""
-    onto = map_of(directions, at, features.targets)
     mechanism = release(len(counts.targets), directions.shape[1], noise, settings)
-    noisy = mechanism.noisy(total(people, at, features, onto, mechanism, settings))
+    add = partial(
+        total, at=at, features=features, matrix=directions, mechanism=mechanism, settings=settings
+    )
+    noisy = mechanism.noisy(people.total(add))
     mean = noisy[-1] / settings.mean_row
     centred = (noisy[:-1] - counts.targets[:, None] * mean) / counts.people
     deviation = mechanism.deviation / counts.people

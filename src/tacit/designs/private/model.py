@@ -15,7 +15,16 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.private import guarantees, lists, releases, storing
 from tacit.designs.private.fitting import release
 from tacit.designs.private.lists import Reason
-from tacit.designs.private.people import like_threshold, of_history, profiles, read_history
+from tacit.designs.private.people import (
+    Given,
+    People,
+    catalogue_of,
+    everybody,
+    like_threshold,
+    of_history,
+    profiles,
+    read_history,
+)  # fmt: skip
 from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 from tacit.designs.private.sides import Prepared, prepared, sides_of
@@ -82,19 +91,18 @@ class Private(ItemRecommender):
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(self.epsilon, self.delta, self.mode, self.like_at, self.stars)
 
-    def fit(self, ratings: Ratings, y: None = None, *, account: Account | None = None) -> Private:
+    def fit(self, ratings: Given, y: None = None, *, account: Account | None = None) -> Private:
         """Learn from everybody. y: not used, as scikit-learn has it.
 
+        ratings: in memory, in buckets on disk or on a cluster; the sums are the same.
         account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
         anything is drawn, where the lifetime of all fits would be passed.
         """
-        inputs.checked_ratings(ratings)
-        if not ratings.scale.holds(ratings.values).all():
-            raise DataError("a rating is off the scale", expected=str(ratings.scale))
+        known = catalogue_of(ratings)
         settings, where = self.settings, (self.source, self.target, self.domain, self.features)
-        given = prepared(ratings, *where, settings.mode)
-        threshold = like_threshold(ratings.scale, self.like_at)
-        people = profiles(given.ratings, given.sides, threshold, settings.other_weight)
+        given = prepared(known, *where, settings.mode)
+        threshold = like_threshold(known.scale, self.like_at)
+        people = everybody(ratings, given.sides, threshold, settings.other_weight)
         taken = inputs.taken_for_public(given.ratings)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
@@ -102,33 +110,35 @@ class Private(ItemRecommender):
         repeated = False
         if account is None:
             releases.check(before, settings, lifetime)
-            self._learn(given, people, (*before, releases.Fit.new(settings, taken)), lifetime)
+            fits = (*before, releases.Fit.new(settings, taken))
+            self._learn(given, ratings, people, fits, lifetime)
         else:
             limit, _ = account.lifetime(lifetime, settings.delta)
-            asked = storing.settings_to_header(settings) | self._parameters()
+            asked = storing.settings_to_header(settings) | storing.parameters(self)
 
             def make(fits: tuple[releases.Fit, ...]) -> bytes:
                 fresh = type(self)(**self.get_params())
-                return container.pack(*fresh._learn(given, people, fits, limit).parts())
+                made = fresh._learn(given, ratings, people, fits, limit)
+                return container.pack(*made.parts())
 
             file, repeated = account.release(before, settings, asked, lifetime, make, taken)
             made = type(self).from_parts(*container.unpack(file))
             self.__dict__ |= {name: what for name, what in vars(made).items() if name[-1] == "_"}
-        self.people_ = ratings
+        self.people_ = known
         stood = releases.standing(self.releases_, settings.delta, self.lifetime_)
         self.standing_ = replace(stood, repeated=repeated)
         return self
 
     def _learn(
-        self, given: Prepared, people: Profiles, fits: tuple[releases.Fit, ...],
-        lifetime: float | None,
+        self, given: Prepared, rows: Given, people: People,
+        fits: tuple[releases.Fit, ...], lifetime: float | None,
     ) -> Private:  # fmt: skip
         settings, ratings, sides, known = self.settings, given.ratings, given.sides, given.features
         sizes = len(sides.context), len(sides.targets)
         released, stars = release(people, sizes, known, settings), None
         if settings.stars:
             number = released.usefulness.people
-            stars = star_model(ratings, sides, known, noise_multipliers(settings)[4:], number)
+            stars = star_model(rows, sides, known, noise_multipliers(settings)[4:], number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
         self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
@@ -138,14 +148,6 @@ class Private(ItemRecommender):
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
         self.titles_, self.releases_, self.lifetime_ = titles_of(ratings), fits, lifetime
         return self
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "source": _names(self.source),
-            "target": _names(self.target),
-            "domain": self.domain,
-            "features": None if self.features is None else list(self.features),
-        }
 
     @property
     def history_ids_(self) -> Column:
@@ -278,7 +280,7 @@ class Private(ItemRecommender):
         header = {
             "recommender": "private",
             "settings": storing.settings_to_header(self.settings_),
-            "parameters": self._parameters(),
+            "parameters": storing.parameters(self),
             "releases": releases.to_header(self.releases_, self.lifetime_),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
@@ -346,7 +348,3 @@ class Private(ItemRecommender):
     def _score(self, history: History) -> Floats:
         scores: Floats = self._scores(self._profile(history))[0]
         return scores
-
-
-def _names(given: str | Sequence[str] | None) -> list[str] | str | None:
-    return given if given is None or isinstance(given, str) else list(given)

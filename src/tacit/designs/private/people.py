@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored import StoredRatings
 from tacit.engine.profile_sums_compiled import Profiles, Sparse
+from tacit.errors import DataError
 from tacit.recommenders.base import History
-from tacit.recommenders.inputs import check_kind, checked_history, checked_ids
+from tacit.recommenders.inputs import check_kind, checked_history, checked_ids, checked_ratings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,6 +52,61 @@ def profiles(ratings: Ratings, sides: Sides, threshold: float, low: float) -> Pr
     of_context = liked if rows is None else liked[rows]
     running = np.concatenate([[0], np.cumsum(kept)])
     return Profiles(offsets, items, of_context, running[likes[0]], likes[2][kept], low, joint)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredProfiles:
+    """Everybody's rows where they lie, as `profiles` of a block at a time."""
+
+    rows: StoredRatings
+    sides: Sides
+    threshold: float
+    low: float
+
+    @property
+    def joint(self) -> bool:
+        """Whether context and target are one domain."""
+        return self.sides.joint
+
+    def total(self, add: Callable[[Profiles], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what `add` makes of each block."""
+        return self.rows.total(_OfProfiles(add, self.sides, self.threshold, self.low))
+
+
+Given = Ratings | StoredRatings
+People = Profiles | StoredProfiles
+"""Whom a sum is over; `total(add)` gives it."""
+
+
+def everybody(ratings: Given, sides: Sides, threshold: float, low: float) -> People:
+    """Everybody's rows, where they are."""
+    kind = StoredProfiles if isinstance(ratings, StoredRatings) else profiles
+    return kind(ratings, sides, threshold, low)  # type: ignore[arg-type]  # each has its own
+
+
+def total_of(ratings: Given, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
+    """The sum of what `add` makes of people's ratings."""
+    return ratings.total(add) if isinstance(ratings, StoredRatings) else add(ratings)
+
+
+def catalogue_of(ratings: Given) -> Ratings:
+    """Items, metadata and scale; DataError for what is no ratings, or off its scale."""
+    known = ratings.catalogue if isinstance(ratings, StoredRatings) else ratings
+    checked_ratings(known)
+    if not known.scale.holds(known.values).all():
+        raise DataError("a rating is off the scale", expected=str(known.scale))
+    return known
+
+
+@dataclass(frozen=True, eq=False)
+class _OfProfiles:
+    add: Callable[[Profiles], NDArray[Any]]
+    sides: Sides
+    threshold: float
+    low: float
+
+    def __call__(self, ratings: Ratings) -> NDArray[Any]:
+        return self.add(profiles(ratings, self.sides, self.threshold, self.low))
 
 
 def _side(

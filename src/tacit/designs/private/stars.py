@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ from scipy import sparse
 from tacit.data.ratings import Ratings
 from tacit.data.scales import RatingScale
 from tacit.designs.private.counts import clip_of
-from tacit.designs.private.people import BLOCK, Sides
+from tacit.designs.private.people import BLOCK, Given, Sides, catalogue_of, total_of
 from tacit.designs.private.settings import overall, step
 from tacit.designs.private.tastes import Features
 from tacit.engine import profile_sums_compiled as kernels
@@ -99,10 +101,11 @@ class _Means:
 
 
 def star_model(
-    ratings: Ratings, sides: Sides, features: Features | None, noises: Sequence[float],
+    ratings: Given, sides: Sides, features: Features | None, noises: Sequence[float],
     people: float,
 ) -> StarModel:  # fmt: skip
     """Three events. noises: of each. people: noisy number of them."""
+    scale = catalogue_of(ratings).scale
     factors = people >= MANY * max(overall(noises), 1)
     across = factors and not sides.joint
     items = np.concatenate([sides.targets, sides.context]) if across else sides.targets
@@ -110,16 +113,15 @@ def star_model(
     if features and across:
         table = sparse.vstack([features.targets, features.context]).tocsr()
     sums = [SumRelease(noise, len(items) + 1, 2, NORM, step(NORM)) for noise in noises]
-    total = sums[0].total(contributions(ratings, items))
+    total = total_of(ratings, partial(means_total, items=items, mechanism=sums[0]))
     asked, drawn = [0, 1, 2] if noises[0] else [0], {}
     if factors:
         drawn[0] = sums[0].noisy(total)
         known = _means(drawn[0], noises[0], table)
-        rows = _rows(ratings, items, known)
-        head, found = _head(rows, known, noises[1])
+        head, found = _head(ratings, items, known, noises[1])
         if found.shape[1]:
-            loadings, variances = _factors(rows, known, head, found, noises[2])
-            return known.model(ratings.scale, loadings, variances)
+            loadings, variances = _factors(ratings, items, known, head, found, noises[2])
+            return known.model(scale, loadings, variances)
         asked = [each for each in asked if each != 1]
     tables = [drawn[j] if j in drawn else sums[j].noisy(total) for j in asked]
     noise = overall([noises[j] for j in asked])
@@ -127,7 +129,7 @@ def star_model(
     mixed = sum(share * drawn for share, drawn in zip(shares, tables, strict=True))
     known = _means(np.asarray(mixed), noise, table)
     variances = np.full(len(items), 0.2 if known.few else 1.0)
-    return known.model(ratings.scale, np.zeros((len(items), 0)), variances)
+    return known.model(scale, np.zeros((len(items), 0)), variances)
 
 
 def _means(total: Floats, noise: float, features: sparse.csr_array | None) -> _Means:
@@ -171,6 +173,11 @@ def _effects(
     guess = design @ np.linalg.solve(known.T @ (design * counts[:, None]) + ridge, known.T @ sums)
     made: Floats = guess + spread * counts / doubt * (sums - counts * guess)
     return np.clip(made, -4, 4)
+
+
+def means_total(ratings: Ratings, items: Ints, mechanism: SumRelease) -> NDArray[Any]:
+    """The exact sum over people, before noise: PRIVATE."""
+    return mechanism.total(contributions(ratings, items))
 
 
 def contributions(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
@@ -231,14 +238,22 @@ def head_rows(rows: StarRows, head: Ints, items: int, share: float) -> Iterator[
         yield made / np.sqrt(_SPREAD * share * given)[:, None]
 
 
-def _head(rows: StarRows, known: _Means, noise: float) -> tuple[Ints, Floats]:
+def head_total(
+    ratings: Ratings, items: Ints, known: _Means, head: Ints, share: float, mechanism: GramRelease
+) -> NDArray[Any]:
+    """The exact sum over people, before noise: PRIVATE."""
+    return mechanism.total(head_rows(_rows(ratings, items, known), head, len(items), share))
+
+
+def _head(ratings: Given, items: Ints, known: _Means, noise: float) -> tuple[Ints, Floats]:
     """The most rated items and their loadings, (head, k): of what stands out of the noise, and of
     chance. k may be 0."""
     counts = known.counts
     head = np.argsort(-counts, kind="stable")[:_HEAD].astype(np.int64)
     share = float(counts[head].sum() / counts.sum())
     mechanism = GramRelease(noise, len(head), 1.0, step(1.0))
-    gram = mechanism.noisy(mechanism.total(head_rows(rows, head, len(counts), share)))
+    add = partial(head_total, items=items, known=known, head=head, share=share, mechanism=mechanism)
+    gram = mechanism.noisy(total_of(ratings, add))
     chance = (float(gram.trace()) / len(head)) ** 2 / known.people
     doubt = math.sqrt((mechanism.sigma_beside * mechanism.resolution**2) ** 2 + chance)
     sizes = counts[head] / math.sqrt(known.people * _SPREAD * share)
@@ -260,9 +275,19 @@ def spiked(gram: Floats, edge: float) -> Floats:
     return made
 
 
+def factors_total(
+    ratings: Ratings, items: Ints, known: _Means, table: StarTable, mechanism: SumRelease
+) -> NDArray[Any]:
+    """The exact sum over people, before noise: PRIVATE."""
+    total = mechanism.empty()
+    kernels.stars(_rows(ratings, items, known), table, clip_of(mechanism), total)
+    return total
+
+
 def _factors(
-    rows: StarRows, known: _Means, head: Ints, found: Floats, noise: float
-) -> tuple[Floats, Floats]:
+    ratings: Given, numbers: Ints, known: _Means, head: Ints, found: Floats,
+    noise: float,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """(items, k) loadings and (items,) variances of all items, from one sum: of a person's table
     `star_table`, clipped as a whole by the kernel, as `SumRelease.steps` does."""
     counts, (items, k) = known.counts, (len(known.counts), found.shape[1])
@@ -277,9 +302,11 @@ def _factors(
     size = math.sqrt(_SPREAD * square * k)
     moment = _MOMENT * size / (square * math.sqrt(usual * k))
     mechanism = SumRelease(noise, items + k, k, _CLIP * size, step(_CLIP * size))
-    total = mechanism.empty()
-    kernels.stars(rows, StarTable(loadings, variances, _LEVEL, moment), clip_of(mechanism), total)
-    noisy = mechanism.noisy(total)
+    add = partial(
+        factors_total, items=numbers, known=known, mechanism=mechanism,
+        table=StarTable(loadings, variances, _LEVEL, moment),
+    )  # fmt: skip
+    noisy = mechanism.noisy(total_of(ratings, add))
     second = (noisy[items:] + noisy[items:].T) / 2 / moment / counts.sum()
     values, vectors = np.linalg.eigh(second)
     values = np.maximum(values, 1e-3 * max(float(values.max()), 1e-6))

@@ -38,6 +38,16 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
     }
 
 
+def parameters(model: Any) -> dict[str, Any]:
+    """What a `Private` was asked for beside its settings, as JSON values."""
+
+    def plain(given: Any) -> Any:
+        return given if given is None or isinstance(given, str) else list(given)
+
+    names = ("source", "target", "domain", "features")
+    return {name: plain(getattr(model, name)) for name in names}
+
+
 def settings_from_header(header: Mapping[str, Any]) -> Settings:
     """What `settings_to_header` wrote."""
     given = dict(header) | {"shares": tuple(header["shares"])}

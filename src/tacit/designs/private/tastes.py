@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.private.counts import Counts, clip_of
-from tacit.designs.private.people import blocks, compiled
+from tacit.designs.private.people import People, blocks, compiled
 from tacit.designs.private.settings import Settings, step
 from tacit.engine import profile_sums_compiled as kernels
 from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
@@ -75,12 +76,20 @@ def moment_rows(people: Profiles, at: Centre, features: sparse.csr_array) -> Ite
     return (tastes(block, at, features) for block in blocks(people))
 
 
+def moment_total(
+    people: Profiles, at: Centre, features: sparse.csr_array, mechanism: GramRelease
+) -> NDArray[Any]:
+    """The exact sum over people, before noise: PRIVATE."""
+    return mechanism.total(moment_rows(people, at, features))
+
+
 def whitening(
-    people: Profiles, at: Centre, features: Features, count: float, noise: float, settings: Settings
+    people: People, at: Centre, features: Features, count: float, noise: float, settings: Settings
 ) -> Floats:
     """(f, f) A from sum 2a: A' z has a second moment near 1 where the moment exceeds the noise."""
     mechanism = moment_release(features.width, noise, settings)
-    released = mechanism.noisy(mechanism.total(moment_rows(people, at, features.context)))
+    add = partial(moment_total, at=at, features=features.context, mechanism=mechanism)
+    released = mechanism.noisy(people.total(add))
     deviation = mechanism.sigma * mechanism.resolution**2 / count
     values, vectors = np.linalg.eigh(released / count)
     ridge = deviation * math.sqrt(features.width) if noise else _RIDGE
@@ -109,11 +118,11 @@ def product_release(width: int, noise: float, settings: Settings) -> SumRelease:
 
 
 def product_total(
-    people: Profiles, at: Centre, features: Features, onto: Map, usual: Floats,
+    people: Profiles, at: Centre, features: Features, matrix: Floats, usual: Floats,
     mechanism: SumRelease,
 ) -> NDArray[Any]:  # fmt: skip
-    """The exact sum over people, before noise: PRIVATE."""
-    total = mechanism.empty()
+    """The exact sum over people, before noise: PRIVATE. matrix: (f, f) whitening."""
+    total, onto = mechanism.empty(), map_of(matrix, at, features.targets)
     kernels.products(
         people, at, compiled(features.context), compiled(features.targets), onto, usual,
         LEAST_REST, clip_of(mechanism), total,
@@ -122,15 +131,17 @@ def product_total(
 
 
 def directions(
-    people: Profiles, at: Centre, features: Features, counts: Counts, whitened: Floats,
+    people: People, at: Centre, features: Features, counts: Counts, whitened: Floats,
     noise: float, settings: Settings,
 ) -> Floats:  # fmt: skip
     """(f, k) V from sum 2b: the directions of tastes that tell which features are liked."""
     width = features.width
-    onto = map_of(whitened, at, features.targets)
-    usual = features.targets.T @ counts.targets
     mechanism = product_release(width, noise, settings)
-    released = mechanism.noisy(product_total(people, at, features, onto, usual, mechanism))
+    add = partial(
+        product_total, at=at, features=features, matrix=whitened,
+        usual=features.targets.T @ counts.targets, mechanism=mechanism,
+    )  # fmt: skip
+    released = mechanism.noisy(people.total(add))
     left, sizes, _ = np.linalg.svd(released.T)
     edge = 2 * math.sqrt(width) * mechanism.deviation
     found = max(int((sizes > settings.edge * edge).sum()), 2)

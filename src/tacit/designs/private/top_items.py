@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.private.counts import Counts
-from tacit.designs.private.people import blocks
+from tacit.designs.private.people import People, blocks
 from tacit.designs.private.settings import step
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.mechanisms.gram import GramRelease
@@ -117,12 +118,17 @@ def cross_total(people: Profiles, chosen: tuple[Ints, Ints], mechanism: SumRelea
     return total
 
 
-def top_items(people: Profiles, counts: Counts, size: int, noises: Sequence[float]) -> TopItems:
+def gram_total(people: Profiles, head: Ints, mechanism: GramRelease) -> NDArray[Any]:
+    """The exact sum over people, before noise: PRIVATE."""
+    return mechanism.total(gram_rows(people, head))
+
+
+def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]) -> TopItems:
     """noises: of the three sums after the counts."""
     context, targets = heads(counts, size)
     grams = noises if people.joint else noises[:2]
     mechanisms = [gram(len(context), noise) for noise in grams]
-    total = mechanisms[0].total(gram_rows(people, context))
+    total = people.total(partial(gram_total, head=context, mechanism=mechanisms[0]))
     weights = np.array([noise**-2 if noise else 1.0 for noise in grams])
     released = sum(
         share * mechanism.noisy(total)
@@ -136,7 +142,8 @@ def top_items(people: Profiles, counts: Counts, size: int, noises: Sequence[floa
     if people.joint:
         return TopItems(context, context, leave_one_out(vectors, values / (values + ridge)))
     mechanism = cross((len(context), len(targets)), noises[2])
-    products = mechanism.noisy(cross_total(people, (context, targets), mechanism))
+    add = partial(cross_total, chosen=(context, targets), mechanism=mechanism)
+    products = mechanism.noisy(people.total(add))
     return TopItems(context, targets, vectors / (values + ridge) @ (vectors.T @ products))
 
 

@@ -40,11 +40,11 @@ def _item_sum(made_of: Callable[[list[Floats], SumRelease], NDArray[np.int64]]) 
 
     unclipped = items.total
 
-    def total(people: Profiles, at: Any, features: Any, onto: Any, mechanism: SumRelease,
+    def total(people: Profiles, at: Any, features: Any, matrix: Any, mechanism: SumRelease,
               settings: Settings) -> NDArray[np.int64]:  # fmt: skip
         number, plain = len(people.offsets) - 1, replace(mechanism, noise_multiplier=0.0)
         each = [
-            unclipped(some(people, u, u + 1), at, features, onto, plain, settings)
+            unclipped(some(people, u, u + 1), at, features, matrix, plain, settings)
             for u in range(number)
         ]
         return made_of(each, mechanism)
@@ -194,7 +194,7 @@ def liked_above_the_mean() -> Steps:
     def made(ratings: Any, sides: Any, _: float, low: float) -> Profiles:
         return profiles(ratings, sides, float(ratings.values.mean()), low)
 
-    return {model: {"profiles": made}}
+    return {model: {"everybody": made}}
 
 
 def rare_items_dropped() -> Steps:
@@ -204,7 +204,7 @@ def rare_items_dropped() -> Steps:
         often = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
         return profiles(ratings.where(often[ratings.items]), *given)
 
-    return {model: {"profiles": made}}
+    return {model: {"everybody": made}}
 
 
 def factors_with_half_the_noise() -> Steps:

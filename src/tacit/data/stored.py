@@ -1,0 +1,216 @@
+"""Ratings that do not lie in memory: what is known of them all, and where their sums are made."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.assembly import align, number_ids
+from tacit.data.domains import DOMAIN, domain_of
+from tacit.data.ratings import Ratings
+from tacit.data.scales import EVENTS, RatingScale
+from tacit.data.tables.table import Role, choose, find
+from tacit.data.tabular import read_catalogue, with_items
+from tacit.errors import ConfigError, DataError
+
+MOST_VALUES = 1000
+"""Different stars of which a scale is found; with more it has to be given."""
+_OFFERED = ("user", "item", "rating", "time")
+
+
+class StoredRatings(ABC):
+    """catalogue: the items, their metadata, the scale, and what was read off the ratings."""
+
+    catalogue: Ratings
+
+    @abstractmethod
+    def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of `add(block)` over blocks of whole people, each in one block: PRIVATE.
+
+        A block has the item numbers and the scale of the catalogue. A sum of integers is the same
+        for every cut into blocks. `add` is called in other processes, and may be called again for
+        a block whose answer was lost.
+        """
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of columns; None where there is none."""
+
+    user: str
+    item: str
+    rating: str | None
+    time: str | None
+
+    @classmethod
+    def among(
+        cls, headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
+    ) -> Columns:
+        """Well-known headers, or those asked for; DataError where one is missing."""
+
+        def name(role: Role, *, required: bool) -> str | None:
+            place = choose(role, headers, asked.get(role), path=path, required=required)
+            return None if place is None else headers[place]
+
+        rating = None if events else name("rating", required=False)
+        if rating is None and not events and find("plays", headers, None) is not None:
+            raise ConfigError(
+                "Numbers of plays are not read here: give --events, where each row is a like, or "
+                "the column of stars with --rating."
+            )
+        user, item = name("user", required=True), name("item", required=True)
+        assert user is not None
+        assert item is not None
+        return cls(user, item, rating, name("time", required=False))
+
+    @property
+    def used(self) -> dict[str, str]:
+        """Role to name, of those that there are."""
+        return {role: name for role in _OFFERED if (name := getattr(self, role)) is not None}
+
+
+@dataclass(frozen=True)
+class Public:
+    """What comes from outside the ratings. scale: None: found in the stars. catalogue, items: files
+    as `read_catalogue` and `with_items` read them. item, domain: names of their columns. domains:
+    whether the catalogue must have them."""
+
+    scale: RatingScale | None = None
+    catalogue: Path | None = None
+    items: Path | None = None
+    item: str | None = None
+    domain: str | None = None
+    domains: bool = False
+
+    def known(
+        self, rated: Callable[[], Sequence[Any]], stars: NDArray[np.float64] | None
+    ) -> Ratings:
+        """The catalogue without people. rated: ids of the rated items, asked for where no
+        catalogue is given. stars: all different ones, None for events."""
+        scale = self.scale_of(stars)
+        if self.catalogue is None:
+            made = without_people(rated(), {}, scale)
+        else:
+            columns = read_catalogue(
+                self.catalogue, item=self.item, domain=self.domain, domains=self.domains
+            )
+            if not any(columns[DOMAIN].values()):
+                made = without_people([*columns.pop(DOMAIN)], columns, scale)
+            else:
+                made = without_people([*columns[DOMAIN]], columns, scale)
+                domain_of(made)
+            made = replace(made, catalogue_given=True)
+        if self.items is not None:
+            domain = None if self.catalogue is not None else self.domain
+            made = with_items(made, self.items, item=self.item, domain=domain)
+        return replace(made, scale_given=stars is None or self.scale is not None)
+
+    def scale_of(self, stars: NDArray[np.float64] | None) -> RatingScale:
+        """The scale of these different stars; DataError where one is off it."""
+        if stars is None:
+            if self.scale is not None:
+                raise ConfigError("Events have no stars, so a scale has no meaning for them.")
+            return EVENTS
+        if len(stars) > MOST_VALUES and self.scale is None:
+            raise DataError(
+                "there are too many different stars to find their scale",
+                fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.",
+            )
+        scale = RatingScale.detect(stars) if self.scale is None else self.scale
+        if not (np.isfinite(stars).all() and scale.holds(stars).all()):
+            raise DataError("a rating lies off the scale", expected=str(scale))
+        return scale
+
+
+def without_people(
+    items: Sequence[Any], metadata: Mapping[str, Mapping[Any, Any]], scale: RatingScale
+) -> Ratings:
+    """Items and their scale, and no rating."""
+    ids, _ = number_ids(items, "item")
+    return Ratings(
+        users=np.zeros(0, np.int32),
+        items=np.zeros(0, np.int32),
+        values=np.zeros(0),
+        timestamps=None,
+        user_ids=np.zeros(0, np.int64),
+        item_ids=ids,
+        scale=scale,
+        item_metadata=align(metadata, ids),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Whole people's rows, in any order. people: from 0, each number in use. items: of the
+    catalogue, -1: none of it. times: None where there are none."""
+
+    people: NDArray[np.integer[Any]]
+    items: NDArray[np.integer[Any]]
+    values: NDArray[np.float64]
+    times: NDArray[Any] | None
+
+    def block(self, items: int, *, ordered: bool) -> Block:
+        """By person, then item. Of repeats the latest counts; of equally late ones the last row if
+        rows are `ordered`, else the most stars, because a cluster keeps no order."""
+        pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
+        order = np.argsort(pairs, kind="stable")
+        last = _ends(pairs[order])
+        if not last.all():
+            keys = [] if self.times is None else [self.times]
+            order = np.lexsort((*(() if ordered else (self.values,)), *keys, pairs))
+            last = _ends(pairs[order])
+        kept = order[last]
+        kept = kept[self.items[kept] >= 0]
+        # A person without an item of the catalogue stays in, and is counted like all others.
+        count = np.bincount(self.people[kept], minlength=int(self.people.max()) + 1)
+        offsets = np.concatenate([[0], np.cumsum(count)])
+        return Block(offsets, self.items[kept].astype(np.int32), self.values[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """offsets: (people + 1,) int64; items: int32, ascending in a person; values: float64."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls) -> Block:
+        """Nobody."""
+        return cls(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+    def parts(self, rows: int) -> Iterator[Block]:
+        """Runs of people of about so many rows; a person is never cut."""
+        last = len(self.offsets) - 1
+        ends = np.searchsorted(self.offsets, np.arange(rows, self.offsets[-1], rows))
+        bounds = np.unique([0, *ends.tolist(), last])
+        for start, stop in pairwise(bounds.tolist()):
+            kept = slice(int(self.offsets[start]), int(self.offsets[stop]))
+            offsets = self.offsets[start : stop + 1] - self.offsets[start]
+            yield Block(offsets, self.items[kept], self.values[kept])
+
+    def ratings(self, n_items: int, scale: RatingScale) -> Ratings:
+        """As ratings of people numbered from 0."""
+        people = np.arange(len(self.offsets) - 1)
+        return Ratings(
+            users=np.repeat(people, np.diff(self.offsets)).astype(np.int32),
+            items=self.items,
+            values=self.values,
+            timestamps=None,
+            user_ids=people,
+            item_ids=np.arange(n_items),
+            scale=scale,
+        )
+
+
+def _ends(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which sorted entries are the last of their value."""
+    return np.concatenate([keys[1:] != keys[:-1], np.ones(min(len(keys), 1), dtype=bool)])

@@ -1,0 +1,128 @@
+"""What a cluster's workers do with their part of the ratings: blocks of whole people, and sums.
+
+Runs at    workers, which have this package, NumPy, Numba and Arrow, and see raw ratings.
+Sees       all rows of some people, the public catalogue, and what was released before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored import Block, Rows
+
+HASHES = 4096
+"""Values of the hash by which people are parted; far more than tasks."""
+PIECE = 1 << 16
+"""Cells of a table that travel together."""
+SEEN = -1
+"""The number of the piece that counts, for each hash, in how many tasks it was."""
+BLOCK_ROWS = 1_000_000
+BLOCKS = "seen binary, offsets binary, items binary, values binary"
+PIECES = "piece long, cells binary"
+
+
+def prepared(batches: Iterable[Any], *, ids: Column, stars: bool, times: bool) -> Iterator[Any]:
+    """A task's rows as blocks of whole people, the hashes of all of them beside the first."""
+    import pyarrow as pa
+
+    given = list(batches)
+    if not given:
+        return
+    table = pa.Table.from_batches(given).combine_chunks()
+    people = _flat(table["user"]).dictionary_encode().indices.to_numpy()
+    values = table["rating"].to_numpy() if stars else np.ones(len(people))
+    when = table["time"].to_numpy() if times else None
+    rows = Rows(people, numbers_in(_flat(table["item"]), ids), values, when)
+    seen = np.zeros(HASHES, np.int64)
+    seen[table["hash"].to_numpy()] = 1
+    for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
+        yield batch_of(BLOCKS, seen.tobytes(), *(part.tobytes() for part in vars(block).values()))
+        seen[:] = 0
+
+
+def summed(
+    batches: Iterable[Any],
+    *,
+    add: Callable[[Ratings], NDArray[Any]],
+    n_items: int,
+    scale: RatingScale,
+) -> Iterator[Any]:
+    """A task's table in pieces; pieces of zeros stay away."""
+    seen, total = np.zeros(HASHES, np.int64), None
+    for batch in batches:
+        for marks, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            block = Block(*map(np.frombuffer, parts, (np.int64, np.int32, np.float64)))
+            made = add(block.ratings(n_items, scale))
+            total = made if total is None else total + made
+            seen += np.frombuffer(marks, np.int64)
+    if total is None:
+        return
+    yield batch_of(PIECES, SEEN, seen.tobytes())
+    cells = total.ravel()
+    for number in range(math.ceil(len(cells) / PIECE)):
+        piece = cells[number * PIECE : (number + 1) * PIECE]
+        if piece.any():
+            yield batch_of(PIECES, number, piece.tobytes())
+
+
+def merged(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
+    """Pieces of the same number added up."""
+    found: dict[int, NDArray[Any]] = {}
+    for batch in batches:
+        for number, raw in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            cells = np.frombuffer(raw, np.int64 if number == SEEN else kind)
+            found[number] = found[number] + cells if number in found else cells
+    for number, cells in found.items():
+        yield batch_of(PIECES, number, cells.tobytes())
+
+
+def off_scale(batches: Iterable[Any], *, scale: RatingScale) -> Iterator[Any]:
+    """How many stars of a task are off the scale."""
+    odd = sum(int((~scale.holds(batch.column(0).to_numpy())).sum()) for batch in batches)
+    yield batch_of("odd long", odd)
+
+
+def versions(batches: Iterable[Any]) -> Iterator[Any]:
+    """What a worker has installed."""
+    for _ in batches:
+        yield batch_of("tacit string", version("tacit-rec"))
+
+
+def batch_of(schema: str, *values: Any) -> Any:
+    """One row."""
+    import pyarrow as pa
+
+    kinds = {"long": pa.int64(), "binary": pa.binary(), "string": pa.string()}
+    fields = [part.split() for part in schema.split(", ")]
+    columns = [
+        pa.array([value], kinds[kind]) for value, (_, kind) in zip(values, fields, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])
+
+
+def _flat(column: Any) -> Any:
+    """One array, of text that may be long."""
+    import pyarrow as pa
+
+    text = pa.types.is_string(column.type)
+    chunks = (column.cast(pa.large_string()) if text else column).chunks
+    return pa.concat_arrays(chunks)
+
+
+def numbers_in(items: Any, ids: Column) -> NDArray[np.int32]:
+    """Where each id stands in the catalogue, compared as they are written; -1: nowhere."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = ids.dtype != object and pa.types.is_integer(items.type)
+    kind = pa.int64() if whole else pa.large_string()
+    known = pa.array(ids if whole else [str(key) for key in ids.tolist()], kind)
+    found: NDArray[np.int32] = pc.index_in(items.cast(kind), known).fill_null(-1).to_numpy()
+    return found

@@ -1,0 +1,285 @@
+"""Sums over people who do not lie in memory: in buckets on disk, and on a cluster (pysail)."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tacit
+from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.stored import Columns, Public
+from tacit.data.tables import buckets
+from tacit.data.tables.buckets import open_parquet
+from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
+from tacit.mechanisms import samplers
+
+SCALE = RatingScale(1, 5, 1)
+PEOPLE, ITEMS = 700, 90
+SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
+
+
+def write_world(folder: Path) -> tuple[Path, Path]:
+    """Ids of text; item 7 in half of all profiles; one person with 30,000 events; rated again."""
+    draws = np.random.default_rng(3)
+    people = draws.integers(0, PEOPLE, 14_000)
+    items = (draws.random(14_000) ** 2 * ITEMS).astype(int)
+    half = np.arange(0, PEOPLE, 2)
+    users = np.concatenate([people, half, np.full(30_000, 5)])
+    items = np.concatenate([items, np.full(len(half), 7), draws.integers(0, ITEMS, 30_000)])
+    order = draws.permutation(len(users))
+    table = pl.DataFrame(
+        {
+            "user_id": [f"u{person}" for person in users[order]],
+            "item_id": items[order],
+            "rating": draws.integers(1, 6, len(users)).astype(float),
+            "timestamp": draws.permutation(len(users)) + 1_600_000_000,
+        }
+    )
+    about = pl.DataFrame(
+        {
+            "item_id": np.arange(ITEMS),
+            "genres": [f"g{item % 5}|h{item % 3}" for item in range(ITEMS)],
+            "domain": ["s" if item % 2 else "t" for item in range(ITEMS)],
+        }
+    )
+    table.write_parquet(folder / "ratings.parquet", row_group_size=5000)
+    about.write_csv(folder / "items.csv")
+    return folder / "ratings.parquet", folder / "items.csv"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def remote(missing):
+    """The address of a pysail server in this process."""
+    if find_spec("pysail") is None:
+        missing(SAIL)
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    yield "sc://{}:{}".format(*server.listening_address)
+    server.stop()
+
+
+@pytest.fixture
+def same_noise(monkeypatch):
+    """Noise that hangs on the shape alone, so that two fits are equal if their exact sums are.
+    Gives the shapes that were drawn."""
+    drawn = []
+
+    def noise(values, sigma):
+        drawn.append(values.shape)
+        assert values.dtype == np.int64
+        return values + np.random.default_rng(values.size).integers(-3, 4, values.shape)
+
+    monkeypatch.setattr(samplers, "discrete_gaussian", noise)
+    return drawn
+
+
+def public(items: Path) -> Public:
+    return Public(scale=SCALE, catalogue=items, item="item_id", domain="domain")
+
+
+def opened(kind, files, request, monkeypatch):
+    if kind == "cluster":
+        from tacit.engine.spark import open_spark
+
+        address = request.getfixturevalue("remote")
+        return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
+    monkeypatch.setattr(buckets, "_OF_ROW", 40_000)  # several buckets and chunks
+    return open_parquet(files[0], {}, public(files[1]), 2**30, events=False)
+
+
+def local(files) -> Ratings:
+    from tacit.data import on_catalogue, read_catalogue
+    from tacit.data.domains import DOMAIN
+
+    known = read_catalogue(files[1], item="item_id", domain="domain")
+    ratings = tacit.load(files[0], scale=SCALE)
+    return on_catalogue(ratings, known[DOMAIN], metadata=known)
+
+
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
+@pytest.mark.parametrize(
+    "asked",
+    [{"mode": "taste", "stars": True}, {"mode": "top-items"}, {"source": "s", "target": "t"}],
+    ids=["tastes and stars", "top items", "two domains"],
+)
+def test_sums_are_equal_to_the_bit(kind, asked, files, request, monkeypatch, same_noise):
+    """Everything that a fit releases is the same as in memory if noise is the same: the exact sums
+    are. As often drawn, and the same card."""
+    model = tacit.Private(2.0, **asked).fit(local(files))
+    draws = list(same_noise)
+    with opened(kind, files, request, monkeypatch) as ratings:
+        other = tacit.Private(2.0, **asked).fit(ratings)
+    (header, arrays), (its_header, its_arrays) = model.parts(), other.parts()
+    assert arrays.keys() == its_arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, its_arrays[name], name)
+    assert same_noise == 2 * draws
+    assert header | {"releases": 0} == its_header | {"releases": 0}
+    assert model.guarantees() == other.guarantees()
+
+
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
+def test_without_noise_sums_are_equal_but_for_rounding(kind, files, request, monkeypatch):
+    """At epsilon inf nothing is rounded to whole steps, and floats are added in another order."""
+    model = tacit.Private(float("inf")).fit(local(files))
+    with opened(kind, files, request, monkeypatch) as ratings:
+        other = tacit.Private(float("inf")).fit(ratings)
+    np.testing.assert_allclose(model.released_.means, other.released_.means, rtol=1e-12)
+
+
+def test_catalogue_and_scale_are_read_off_where_they_are_not_given(files, request, remote):
+    """As in memory, and the cards say so."""
+    from tacit.engine.spark import open_spark
+
+    model = tacit.Private(1.0).fit(tacit.load(files[0]))
+    given = Public()
+    with (
+        open_parquet(files[0], {}, given, 2**30, events=False) as one,
+        open_spark(str(files[0]), remote, {}, given, events=False) as other,
+    ):
+        for ratings in (one, other):
+            found = tacit.Private(1.0).fit(ratings)
+            assert found.scale_ == model.scale_
+            assert found.item_ids_.tolist() == model.item_ids_.tolist()
+            assert found.guarantees()[0].assumptions == model.guarantees()[0].assumptions
+
+
+def test_the_folder_is_private_and_goes(files, tmp_path, monkeypatch):
+    """Rows on disk can be read by their owner alone, and are removed, also after an error."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with open_parquet(files[0], {}, public(files[1]), 2**30, events=False):
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(DataError, match="off the scale"):
+        open_parquet(files[0], {}, Public(scale=RatingScale(1, 4, 1)), 2**30, events=False)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
+def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
+    """A hole, and stars off the scale: the column is named, and no id and no number."""
+    file = tmp_path / "bad.parquet"
+
+    def open_it(given: Public) -> None:
+        if kind == "buckets":
+            open_parquet(file, {}, given, 2**30, events=False)
+        from tacit.engine.spark import open_spark
+
+        open_spark(str(file), request.getfixturevalue("remote"), {}, given, events=False)
+
+    def refusal(scale: RatingScale | None) -> str:
+        with pytest.raises(DataError) as caught:
+            open_it(Public(scale=scale))
+        return str(caught.value)
+
+    rows = {"user": [11111, 22222], "item": [33333, 44444], "rating": [5.0, 77.0]}
+    pl.DataFrame(rows).write_parquet(file)
+    off = refusal(SCALE)
+    pl.DataFrame(rows | {"item": [33333, None]}).write_parquet(file)
+    hole = refusal(None)
+    assert "off the scale" in off
+    assert "no item" in hole
+    assert not any(text in off + hole for text in ("11111", "22222", "33333", "77"))
+
+
+class Frame:
+    """A frame of batches in this process whose first task is done `times` times in each job."""
+
+    def __init__(self, tasks, times):
+        self.tasks, self.times = tasks, times
+
+    def mapInArrow(self, work, schema):
+        done = [list(work(task)) for task in self.tasks for _ in range(1)]
+        return Frame([done[0] * self.times, *done[1:]], 1)
+
+    def repartition(self, *_):
+        return self
+
+    def toArrow(self):
+        import pyarrow as pa
+
+        return pa.Table.from_batches([batch for task in self.tasks for batch in task])
+
+    def unpersist(self):
+        return self
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files):
+    """By an engine that adds one task's table twice, or loses it: the bound of a person's
+    contribution would not hold. Once is accepted."""
+    from tacit.engine import spark_workers as workers
+    from tacit.engine.spark import SparkRatings
+
+    pa = pytest.importorskip("pyarrow")
+    known = public(files[1]).known(list, np.zeros(0))
+    people = np.arange(40)
+    rows = pa.record_batch(
+        {"user": people, "item": people, "rating": people % 5 + 1.0, "hash": people.astype("i4")}
+    )
+    blocks = [
+        [*workers.prepared([rows[:20]], ids=known.item_ids, stars=True, times=False)],
+        [*workers.prepared([rows[20:]], ids=known.item_ids, stars=True, times=False)],
+    ]
+    ratings = SparkRatings(None, Frame(blocks, 1), known, 4)
+    add = lambda block: np.bincount(block.items, minlength=ITEMS)  # noqa: E731
+    assert ratings.total(add).sum() == 40
+    ratings._blocks = Frame(blocks, times)
+    if times == 1:
+        assert ratings.total(add).sum() == 40
+        return
+    with pytest.raises(ClusterError, match="each person once"):
+        ratings.total(add)
+
+
+def test_what_is_missing_is_said(files, monkeypatch):
+    """A server that does not answer, an address of another form, no pyspark, too little memory,
+    numbers of plays."""
+    from tacit.engine import spark
+
+    with pytest.raises(ClusterError, match=r"No Spark Connect server answers at 127\.0\.0\.1:1 "):
+        spark.connect("sc://127.0.0.1:1")
+    with pytest.raises(ConfigError, match="sc://HOST:PORT"):
+        spark.connect("spark://somewhere:7077")
+    with pytest.raises(ConfigError, match="1GiB or more"):
+        open_parquet(files[0], {}, Public(), 2**20, events=False)
+    with pytest.raises(DataError, match="no Parquet file"):
+        open_parquet(files[1], {}, Public(), 2**30, events=False)
+    with pytest.raises(ConfigError, match="--events"):
+        Columns.among(["user", "item", "plays"], {}, events=False, path=None)
+    monkeypatch.setattr(spark.socket, "create_connection", lambda *_, **__: open(files[1]))  # noqa: PTH123, SIM115
+    monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
+    with pytest.raises(MissingExtra, match=r"tacit-rec\[spark\]"):
+        spark.connect("sc://127.0.0.1:1")
+
+
+def test_a_worker_without_the_package_and_an_absent_file(remote, monkeypatch):
+    """Both are said in a sentence, without what the cluster reports."""
+    from tacit.engine import spark
+
+    with pytest.raises(ClusterError, match="does not find the ratings"):
+        spark.open_spark("/nowhere/r.parquet", remote, {}, Public(), events=False)
+
+    def missing(batches):
+        raise ModuleNotFoundError("No module named 'tacit'")
+        yield
+
+    monkeypatch.setattr(spark.workers, "versions", missing)
+    with pytest.raises(ClusterError, match="A package is missing on the workers"):
+        spark.connect(remote)
+    monkeypatch.setattr(spark.workers, "versions", lambda batches: iter([1 / 0, "person 17"]))
+    with pytest.raises(ClusterError, match="Its own log says why") as caught:
+        spark.connect(remote)
+    assert "17" not in str(caught.value)
