@@ -90,12 +90,12 @@ def test_csv_latex_and_page_are_whole(compared):
 
 
 def test_the_page_opens_without_an_error(compared, chromium_path):
-    """In Chromium, offline: no message on the console, no request."""
+    """In Chromium, offline: no message on the console, no request, no table wider than a page."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
         said: list[str] = []
         asked: list[str] = []
         page.on("console", lambda message: said.append(message.text))
@@ -103,9 +103,18 @@ def test_the_page_opens_without_an_error(compared, chromium_path):
         page.on("request", lambda request: asked.append(request.url))
         page.goto((compared[0] / "c.html").as_uri())
         assert page.title() == "Designs compared"
+        cut = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+        assert page.evaluate(f"{cut}.length") == 0
         browser.close()
     assert said == []
     assert len(asked) == 1
+
+
+def test_every_design_is_attacked_by_its_lists(compared, capsys):
+    """What ten items say about a gender, of each design and baseline alike."""
+    rows = json.loads(run(capsys, *compared[1], "--json")[1])["rows"]
+    attacked = {row["design"] for row in rows if row["metric"] == "gender_auc"}
+    assert attacked == {row["design"] for row in rows}
 
 
 def test_one_domain_of_two_is_refused(files, capsys):

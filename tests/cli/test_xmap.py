@@ -81,7 +81,7 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
     assert settings == {(1, 0), (0.5, 0), (1, 2)}
     knn = [(row["k"], row["seed"]) for row in rows if row["method"] == "knn-cross"]
     assert sorted(knn) == [(5, 0), (5, 1), *[(10, 0)] * 3, *[(10, 1)] * 3]
-    assert result["base"] == {"overlap": 1, "profile_size": 0, "k": 10}
+    assert result["base"] == {"overlap": 1, "profile_size": 0, "alpha": 0, "k": 10}
     assert result["manifest"]["settings"]["overlaps"] == [0.5, 1]
 
 
@@ -423,3 +423,17 @@ def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path, 
     assert code == 0
     assert "150" not in out
     assert "people;" not in out
+
+
+def test_evaluate_counts_similarities_and_times_workers(ratings, as_json, tacit):
+    """Pairs at each overlap, and a row for each number of workers; the tables show both."""
+    options = ("--method", "item-average", "--similarities", "--overlap", "0.5,1")
+    asked = evaluating(ratings, *options, "--speed-up", "1,1")
+    found = as_json(*asked)
+    assert [row["overlap"] for row in found["similarities"]] == [0.5, 1.0]
+    assert all(0 < row["x_sim"] <= row["pairs"] == 900 for row in found["similarities"])
+    assert [row["workers"] for row in found["speed_up"]] == [1, 1]
+    assert found["speed_up"][0]["speed_up"] == 1
+    shown = tacit(*asked)[1]
+    assert "X-Sim, by meta-paths" in shown
+    assert "Time by workers" in shown

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.attacks.any_model.adapters import adapt
+from tacit.auditing.attacks.any_model.attributes import from_lists
 from tacit.auditing.attacks.any_model.game import membership
-from tacit.data.ratings import Ratings
+from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import Entry
 from tacit.evaluation.lists import LIST_LENGTH, SHARE, ListTrial, lists_of, stars_of
@@ -39,6 +40,8 @@ def judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[
         values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
     for name, entry_point in installed(METRICS, values).items():
         values[name] = float(entry_point.load()(lists, relevant, trial.train))
+    for name, column in trial.train.user_attributes.items():
+        values |= _attribute_auc(name, column[trial.people], lists, seed)
     each = ndcg_by_person(lists, relevant)
     for name, members in _groups(trial).items():
         if members.any():
@@ -54,6 +57,19 @@ def attacked(entry: Entry, ratings: Ratings) -> dict[str, Any]:
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
         "epsilon_lower_bound": [max(row.epsilon_lower_bound or 0.0 for row in rows)] * 3,
     }
+
+
+def _attribute_auc(
+    name: str, column: Column, lists: NDArray[np.int64], seed: int
+) -> dict[str, float]:
+    """What lists say about an attribute of two values."""
+    known = np.array([value is not None for value in column])
+    values = sorted({str(value) for value in column[known]})
+    if len(values) != 2:
+        return {}
+    labels = (column[known].astype(str) == values[0]).astype(np.int64)
+    found = from_lists(lists[known], labels, seed=seed)
+    return {} if found is None else {f"{name.replace(' ', '-')}_auc": found}
 
 
 def _made(entry: Entry) -> Any:

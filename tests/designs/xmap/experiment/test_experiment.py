@@ -19,6 +19,7 @@ from tacit.designs.xmap.experiment.judging import (
     ndcg_difference,
 )
 from tacit.designs.xmap.experiment.methods import METHODS
+from tacit.designs.xmap.experiment.paper import similarities_found
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 
@@ -211,6 +212,7 @@ def test_progress_counts_to_its_end(ratings):
         ({"ks": (0,)}, "Each k is 1 or more; got 0"),
         ({"overlaps": (1.5,)}, "Each overlap is a share"),
         ({"profile_sizes": (-1,)}, "Each profile size is 0 or more"),
+        ({"alphas": (-1.0,)}, "Each alpha is 0 or more"),
         ({"epsilons": (0.0,)}, "Each epsilon is above 0"),
         ({"seeds": 0}, "at least one seed"),
     ],
@@ -313,3 +315,38 @@ def test_the_methods_are_those_of_the_machine_output():
         *("item-average", "knn-cross", "knn-single", "mf", "nx-map-ib", "nx-map-ub"),
         *("popularity", "remote-user", "user-average", "x-map-ib", "x-map-ub"),
     ]
+
+
+def test_alpha_moves_the_papers_item_based_methods_alone(ratings):
+    """Each is compared with itself at the base's alpha, on the same people; baselines run once."""
+    table = evaluate_cross_domain(
+        ratings,
+        "books",
+        "films",
+        methods=("nx-map-ib", "item-average"),
+        ks=(5,),
+        alphas=(0.0, 0.5),
+        seeds=1,
+        workers=1,
+    )
+    assert [(row.method, row.alpha) for row in table.rows] == [
+        ("nx-map-ib", 0.0),
+        ("item-average", 0.0),
+        ("nx-map-ib", 0.5),
+    ]
+    (found,) = [each for each in table.comparisons if each.alpha is not None]
+    errors = {row.alpha: row.mae for row in table.rows if row.method == "nx-map-ib"}
+    assert (found.method, found.against, found.alpha) == ("nx-map-ib", "nx-map-ib", 0.5)
+    assert found.difference == pytest.approx(errors[0.5] - errors[0.0])
+
+
+def test_a_meta_path_joins_items_that_nobody_rated_together():
+    """One reader of two books, one person in both domains, one viewer of two films: one pair of
+    four has a cosine, and X-Sim reaches all four."""
+    names = ["b0", "b1", "f0", "f1"]
+    rows = [(0, 0, 1), (0, 1, 5), (1, 1, 4), (1, 2, 2), (2, 2, 5), (2, 3, 1)]
+    people, items, stars = (np.array(column) for column in zip(*rows, strict=True))
+    made = Ratings.from_arrays(people, np.array(names)[items], stars)
+    two = with_domains(made, {name: "books" if name[0] == "b" else "films" for name in names})
+    found = similarities_found(two, "books", "films")
+    assert (found["adjusted_cosine"], found["x_sim"], found["pairs"]) == (1, 4, 4)

@@ -78,6 +78,27 @@ def attributes(
     return rows
 
 
+def from_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: int) -> float | None:
+    """AUC of logistic regression that reads lists; None where too few people differ.
+
+    lists: (people, n) item numbers, the best first, -1 where a list has ended. labels: (people,) 0
+    or 1. Each fold of people is scored by what was learned from the others.
+    """
+    if min(labels.sum(), len(labels) - labels.sum()) < LEAST:
+        return None
+    places = np.zeros((len(lists), int(lists.max(initial=0)) + 1))
+    rows, ranks = np.nonzero(lists >= 0)
+    places[rows, lists[rows, ranks]] = _weights(lists.shape[1])[ranks]
+    folds = list(k_fold_users(len(lists), FOLDS, seed=seed, labels=labels))
+    return _attacked("", sparse.csr_array(places), labels, folds, ("logistic-regression",))[0].auc
+
+
+def _weights(length: int) -> Floats:
+    """Of the places of a list, the first the heaviest."""
+    weights: Floats = 1.0 + np.log(length) - np.log1p(np.arange(length))
+    return weights
+
+
 def _answered(
     answers: Answers, ratings: Ratings, people: NDArray[np.int64], length: int
 ) -> dict[str, sparse.csr_array]:
@@ -89,7 +110,7 @@ def _answered(
     for row, user in enumerate(ratings.user_ids[people].tolist()):
         own = ratings.history(user)
         listed = answers.ranked(own, length)
-        places[row, listed] = 1.0 + np.log(length) - np.log1p(np.arange(len(listed)))
+        places[row, listed] = _weights(length)[: len(listed)]
         scores = answers.scores(own) if predicted is not None else None
         if scores is None:
             predicted = None

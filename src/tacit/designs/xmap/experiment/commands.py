@@ -42,6 +42,10 @@ class EvaluateSettings:
     profile_size: tuple[int, ...] = option(
         "Ratings in the target that a test person keeps; 0: cold start.", default=(0,)
     )
+    alpha: tuple[float, ...] = option(
+        "How fast old ratings lose weight in the paper's item-based methods; 0: not at all.",
+        default=(0.0,),
+    )
     method: tuple[str, ...] = option("Only these methods, with commas.", default=())
     variant: tuple[str, ...] = option(
         "Of X-Map: sound, published, constant; with commas.", default=()
@@ -57,6 +61,12 @@ class EvaluateSettings:
     stars: bool = option(
         "The sound variant also releases mean stars, to predict stars.", default=False
     )
+    similarities: bool = option(
+        "Count the pairs of items with a similarity, at each overlap.", default=False
+    )
+    speed_up: tuple[int, ...] = option(
+        "Also time each method alone with these numbers of workers, such as 1,2.", default=()
+    )
     share: float = option("Share of the people in both who are tested.", default=0.2)
     seeds: int = option("How many splits.", default=5, least=1)
     report: Path | None = option(REPORT, default=None, writes=True)
@@ -71,11 +81,13 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     overlap, profile size and budget. Features and stars are the sound variant's; without --stars it
     is judged by its lists alone.
     """
+    from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment.experiment import (
         DEFAULT_VARIANTS,
         evaluate_cross_domain,
         steps,
     )
+    from tacit.designs.xmap.experiment.paper import similarities_found, speed_up
     from tacit.designs.xmap.experiment.verdict import verdict
 
     asked: dict[str, Any] = {
@@ -83,6 +95,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "ks": settings.k,
         "overlaps": settings.overlap,
         "profile_sizes": settings.profile_size,
+        "alphas": settings.alpha,
         "variants": settings.variant or tuple(DEFAULT_VARIANTS),
         "epsilons": settings.epsilon,
         "delta": settings.delta,
@@ -92,17 +105,42 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "options": {"features": settings.features, "stars": settings.stars},
     }
     ratings = run.read()
-    total = steps(**{name: asked[name] for name in ("overlaps", "profile_sizes", "seeds")})
+    domains = (ratings, settings.from_domain, settings.to_domain)
+    total = steps(
+        **{name: asked[name] for name in ("overlaps", "profile_sizes", "alphas", "seeds")}
+    )
     with run.progress("Evaluating", total) as advance:
         table = evaluate_cross_domain(
-            ratings,
-            settings.from_domain,
-            settings.to_domain,
+            *domains,
             first_seed=settings.seed,
             workers=settings.workers,
             progress=advance,
             **asked,
         )
+    more: dict[str, Any] = {}
+    if settings.similarities:
+        more["similarities"] = [
+            {"overlap": each}
+            | similarities_found(
+                cross_domain_split(
+                    ratings,
+                    source=settings.from_domain,
+                    target=settings.to_domain,
+                    share=settings.share,
+                    overlap=each,
+                    seed=settings.seed,
+                ).train,
+                *domains[1:],
+            )
+            for each in settings.overlap
+        ]
+    if settings.speed_up:
+
+        def alone(method: str, workers: int) -> None:
+            one = asked | {"methods": (method,)}
+            evaluate_cross_domain(*domains, first_seed=settings.seed, workers=workers, **one)
+
+        more["speed_up"] = speed_up(alone, asked["methods"], settings.speed_up)
     made_with = manifest(
         ratings,
         seed=settings.seed,
@@ -118,8 +156,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     found = verdict(table)
     said = f"{found.headline}. {found.sentence}"
     return Result(
-        table.to_dict() | {"manifest": made_with},
-        (said, everybody(table), *moved(table), _LEGEND),
+        table.to_dict() | more | {"manifest": made_with},
+        (said, everybody(table), *moved(table), *_more(**more), _LEGEND),
         "--report out.html draws it;  --json prints every row.",
     )
 
@@ -146,9 +184,21 @@ def everybody(table: CrossDomainTable) -> Table:
 
 def moved(table: CrossDomainTable) -> Iterator[Table]:
     """A table of errors for each thing that moves: the paper's figures in numbers."""
-    titles = ("MAE by k", "MAE by overlap", f"MAE by ratings kept in {table.target}")
+    titles = (
+        "MAE by k",
+        "MAE by overlap",
+        f"MAE by ratings kept in {table.target}",
+        "MAE by alpha",
+    )
     for title, (points, x_of) in zip(titles, table.figures(), strict=True):
         yield from _figure(title, points, x_of)
+    aged = [each for each in table.comparisons if each.alpha is not None]
+    if aged:
+        yield Table(
+            f"MAE less that at alpha {table.base.alpha:g}",
+            ("method", "alpha", "difference"),
+            [(each.method, f"{each.alpha:g}", _with_width(each, "+.5f")) for each in aged],
+        )
 
 
 def _figure(
@@ -169,6 +219,26 @@ def _figure(
     yield Table(title, ("method", "privacy", *(f"{x:g}" for x in columns)), rows)
 
 
+def _more(
+    similarities: Sequence[dict[str, Any]] = (), speed_up: Sequence[dict[str, Any]] = ()
+) -> Iterator[Table]:
+    if similarities:
+        yield Table(
+            "Pairs of an item of each domain with a similarity, first split",
+            ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
+            [
+                (f"{n:g}", *(f"{x:,}" for x in pairs))
+                for n, *pairs in map(dict.values, similarities)
+            ],
+        )
+    if speed_up:
+        columns = ("method", "workers", "seconds", "speed_up")
+        rows = [
+            (r["method"], r["workers"], *(f"{r[n]:.2f}" for n in columns[2:])) for r in speed_up
+        ]
+        yield Table("Time by workers, all splits", columns, rows)
+
+
 def _privacy(contender: Contender) -> str:
     if contender.method not in PAPERS_BUDGETS:
         return "none"
@@ -183,7 +253,8 @@ def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
         return ""
     mean = found.mean if isinstance(found, Interval) else found.difference
     half = (found.high - found.low) / 2
-    return f"{mean:{sign}}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    places = sign.lstrip("+")
+    return f"{mean:{sign}}" + (f" ± {half:{places}}" if math.isfinite(half) else "")
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

@@ -3,8 +3,9 @@
 Split    A share of the people who rated in both domains are test people: all but `profile_size` of
          their ratings in the target domain are held out. Every contender of a seed is judged on the
          same people and the same ratings.
-Figures  One thing moves at a time (k, overlap, profile size, budget); the others stay at the base:
-         the largest overlap, the smallest profile, k of 50 or else the largest, the first epsilon.
+Figures  One thing moves at a time (k, overlap, profile size, alpha, budget); the others stay at the
+         base: the largest overlap, the smallest profile and alpha, k of 50 or else the largest, the
+         first epsilon.
 MAE      In stars, predictions clipped to the scale and not rounded. The authors' code rounds them
          to whole stars, which moves an MAE by more than many methods differ.
 Source   Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations: what you might like to
@@ -13,6 +14,7 @@ Source   Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations: wha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +27,7 @@ from tacit.designs.xmap.experiment.judging import (
     Judged,
     Setting,
     compare,
+    compare_alpha,
     run_setting,
 )
 from tacit.designs.xmap.experiment.methods import (
@@ -57,6 +60,7 @@ class Grid:
 
     methods: Sequence[str] = METHODS
     ks: Sequence[int] = (10, 20, 50)
+    alphas: Sequence[float] = (0.0,)
     overlaps: Sequence[float] = (1.0,)
     profile_sizes: Sequence[int] = (0,)
     variants: Sequence[str] = DEFAULT_VARIANTS
@@ -79,6 +83,7 @@ class Grid:
             ("k", self.ks, lambda k: k >= 1, "1 or more"),
             ("overlap", self.overlaps, lambda share: 0 <= share <= 1, "a share, 0 to 1"),
             ("profile size", self.profile_sizes, lambda size: size >= 0, "0 or more"),
+            ("alpha", self.alphas, lambda alpha: 0 <= alpha < math.inf, "0 or more"),
             ("epsilon", budgets, lambda epsilon: epsilon > 0, "above 0"),
         ):
             if not values:
@@ -92,7 +97,7 @@ class Grid:
 
     @property
     def base(self) -> Setting:
-        return Setting(max(self.overlaps), min(self.profile_sizes))
+        return Setting(max(self.overlaps), min(self.profile_sizes), min(self.alphas))
 
     @property
     def base_k(self) -> int:
@@ -103,6 +108,7 @@ class Grid:
         """The base first, then what moves one thing."""
         moved = [replace(self.base, overlap=overlap) for overlap in sorted(self.overlaps)]
         moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
+        moved += [replace(self.base, alpha=alpha) for alpha in sorted(self.alphas)]
         return list(dict.fromkeys([self.base, *moved]))
 
     def plan(self) -> dict[Setting, Entries]:
@@ -113,7 +119,11 @@ class Grid:
         base, *moved = self.settings
         at_base = tuple((each, _ks(each, every if each in first else one)) for each in budgets)
         elsewhere = tuple((each, _ks(each, one)) for each in first)
-        return {base: at_base} | dict.fromkeys(moved, elsewhere)
+        with_alpha = tuple(entry for entry in elsewhere if entry[0].has_alpha)
+        found = {
+            setting: elsewhere if setting.alpha == base.alpha else with_alpha for setting in moved
+        }
+        return {base: at_base} | found
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
@@ -154,6 +164,7 @@ class CrossDomainRow:
     seed: int
     overlap: float
     profile_size: int
+    alpha: float
     mae: float | None
     ndcg_at_10: float
     n_test: int
@@ -206,14 +217,19 @@ class CrossDomainTable:
         return sorted(found, key=lambda point: METHODS.index(point.contender.method))
 
     def figures(self) -> tuple[tuple[list[Point], Callable[[Point], float | None]], ...]:
-        """What moves, and what it moves by: k, the overlap, the profile size."""
+        """What moves, and what it moves by: k, the overlap, the profile size, alpha."""
         base, at_k = self.base, [p for p in self.points if p.k in (None, self.base_k)]
-        sizes = [p for p in at_k if p.setting.overlap == base.overlap]
-        overlaps = [p for p in at_k if p.setting.profile_size == base.profile_size]
+
+        def moving(name: str) -> list[Point]:
+            still = [each for each in vars(base) if each != name]
+            same = [p for p in at_k if all(vars(p.setting)[o] == vars(base)[o] for o in still)]
+            return [p for p in same if name != "alpha" or p.contender.has_alpha]
+
         return (
             ([p for p in self.points if p.setting == base], lambda point: point.k),
-            (overlaps, lambda point: point.setting.overlap),
-            (sizes, lambda point: point.setting.profile_size),
+            (moving("overlap"), lambda point: point.setting.overlap),
+            (moving("profile_size"), lambda point: point.setting.profile_size),
+            (moving("alpha"), lambda point: point.setting.alpha),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -276,6 +292,11 @@ def _table(
         for (contender, k, setting), judged in cells.items()
         if setting == grid.base and k in (None, grid.base_k)
     }
+    with_alpha = [
+        compare_alpha((contender, k), setting.alpha, judged, at_base[contender, k])
+        for (contender, k, setting), judged in cells.items()
+        if setting.alpha != grid.base.alpha
+    ]
     return CrossDomainTable(
         source=experiment.source,
         target=experiment.target,
@@ -297,7 +318,7 @@ def _table(
             for seed, judged in zip(seeds, found, strict=True)
         ),
         points=tuple(_point(*key, judged) for key, judged in cells.items()),
-        comparisons=tuple(compare(at_base)),
+        comparisons=(*compare(at_base), *with_alpha),
         surface=tuple(sorted(set(grid.surface))),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -78,16 +78,18 @@ Entries = tuple[tuple[Contender, tuple[int | None, ...]], ...]
 @dataclass(frozen=True, order=True)
 class Setting:
     """overlap: share of the training people in both domains who stay in training.
-    profile_size: ratings in the target domain that a test person keeps; 0: cold start."""
+    profile_size: ratings in the target domain that a test person keeps; 0: cold start.
+    alpha: how fast old ratings lose weight; 0: not at all."""
 
     overlap: float
     profile_size: int
+    alpha: float = 0.0
 
 
 @dataclass(frozen=True)
 class Experiment:
     """What every split shares. test_ratings: how many in the target domain make a test person;
-    options: of XMap, by name (significance, alpha, ...)."""
+    options: of XMap, by name (significance, stars, ...)."""
 
     ratings: Ratings
     source: str
@@ -113,7 +115,8 @@ def run_setting(
     )
     target = np.zeros(experiment.ratings.n_items, dtype=bool)
     target[items_in(experiment.ratings, experiment.target)] = True
-    task = Task(experiment.source, experiment.target, experiment.options, seed)
+    options = {**experiment.options, "alpha": setting.alpha}
+    task = Task(experiment.source, experiment.target, options, seed)
     found = []
     for contender, ks in entries:
         for k in ks:
@@ -176,6 +179,7 @@ class Comparison:
 
     measure: mae (below 0: the method is better) or ndcg_at_10 (above 0: the method is better).
     low, high: over people. seeds_low, seeds_high: of the same difference taken seed by seed.
+    alpha: of the method, where it differs from the base's; then `against` is the method itself.
     """
 
     method: str
@@ -191,6 +195,7 @@ class Comparison:
     seeds_low: float
     seeds_high: float
     people: int
+    alpha: float | None = None
 
 
 def mae_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[Interval, int]:
@@ -232,6 +237,16 @@ def _comparable(mine: Contender, theirs: Contender) -> bool:
     return theirs.method in BASELINES or (
         mine.method in PRIVATE and theirs.method == f"nx-map-{variant}"
     )
+
+
+def compare_alpha(
+    one: tuple[Contender, int | None],
+    alpha: float,
+    judged: Sequence[Judged],
+    base: Sequence[Judged],
+) -> Comparison:
+    """A method with an alpha against itself at the base's alpha."""
+    return replace(_comparison(one, one[0], "mae", judged, base), alpha=alpha)
 
 
 def _comparison(

@@ -56,6 +56,11 @@ class Contender:
         """Whether it has neighbours to count."""
         return self.method in WITH_K and self.variant != "sound"
 
+    @property
+    def has_alpha(self) -> bool:
+        """Whether old ratings lose weight in it: the paper's item-based methods."""
+        return self.method.endswith("-ib") and self.variant == "published"
+
 
 @dataclass(frozen=True)
 class Task:

@@ -134,6 +134,11 @@ def _figures(table: CrossDomainTable) -> list[dict[str, Any]]:
             f"Ratings in {table.target} that test people keep; 0: cold start. {at_k}, {overlap}.",
             f"ratings in {table.target}",
         ),
+        (
+            "Error by the age of ratings",
+            f"How fast old ratings lose weight; 0: not at all. {at_k}, {profile}, {overlap}.",
+            "alpha",
+        ),
     ]
     bars = len(table.seeds) > 2  # intervals of two splits would fill the plot
     moved = zip(words, table.figures(), strict=True)
@@ -156,9 +161,11 @@ def _figure(
     columns = sorted({x for point in points if (x := x_of(point)) is not None})
     if len(columns) < 2:
         return {}
+    shown = {point.contender for point in points}
     found = {
         contender: {x_of(point): point.mae for point in points if point.contender == contender}
         for contender in drawn
+        if contender in shown
     }
     lines = [
         Curve(
