@@ -60,7 +60,7 @@ def test_one_item_is_run(capsys):
     [
         (("nobody",), "No paper 'nobody'"),
         (("prec", "Theorem 99"), "has no item"),
-        (("xmap", "Scalability with machines"), "cannot be made here"),
+        (("pdap", "Figures 1 to 5"), "cannot be made here"),
     ],
 )
 def test_what_is_not_there_is_refused_in_a_sentence(capsys, words, said):
