@@ -24,7 +24,7 @@ app = typer.Typer(help="Make a folder that  tacit serve  starts from.")
 MODEL = "lists.tacit"
 PERSON = "me"
 _TOML = """\
-# What is served, and how. Each setting: docs/service.md. A change takes effect at the next start.
+# What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
 tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
 
 [models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}

@@ -67,7 +67,7 @@ def _word(generator: np.random.Generator) -> str:
 
 
 TENANT, LOCAL = "demo", "local"
-_HEAD = f"""# What is served, on generated data. See docs/service.md for each section.
+_HEAD = f"""# What is served, on generated data. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 """
 
@@ -115,7 +115,7 @@ def serve_model(model: Path) -> tuple[Path, dict[str, str]]:
     key = add_key(folder / "keys.json", "operator", Role.OPERATOR, LOCAL)
     write_whole(
         settings,
-        f"""# What is served. See docs/service.md.
+        f"""# What is served. Each setting: docs/settings.md.
 tenant = "{LOCAL}"
 
 [models.{name}]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from fastapi import Request
 
@@ -28,11 +28,15 @@ from tacit.ledger import Balance, Cap, CapChanged, Holder, Ledger, open_ledger
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.keys import NAME, KeyRing, read_secret
 from tacit.service.limits import Limits, Newcomers
-from tacit.service.settings import FILE, SECTION, Settings, content_of
+from tacit.service.settings import FILE, SECTION, Settings, content_of, read
+
+S = TypeVar("S")
 
 
 class Served(Protocol):
-    """Anything that a section of tacit.toml describes."""
+    """Anything that a section of tacit.toml describes. SETTINGS: a frozen class of `setting`s."""
+
+    SETTINGS: ClassVar[type[Any]]
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
         """The budgets of data sets that it spends from; opened when the service starts."""
@@ -49,6 +53,10 @@ class Section:
     name: str
     folder: Path
     values: Mapping[str, Any]
+
+    def read(self, settings: type[S]) -> S:
+        """The table as its class of settings; ConfigError for what it does not have."""
+        return read(settings, self.name, self.values)
 
     def text(self, key: str, otherwise: str | None = None) -> str:
         """A text; ConfigError says which is missing."""
@@ -89,8 +97,6 @@ class Section:
 
 MODELS = "models"
 """The section of fitted models, whatever their design. The others are those of designs."""
-
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -33,6 +33,7 @@ from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
 from tacit.service import strict_json
 from tacit.service.deployment import Section
+from tacit.service.settings import setting
 
 MOST_CURVES, MOST_POINTS, MOST_BYTES = 50, 200, 1 << 20
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -96,7 +97,29 @@ def read_curves(path: Path) -> tuple[Curve, ...]:
 
 
 LONGEST_LIST = 100
-KNOWN = {"file", "curves", "scale", "without_guarantee"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The lines of [models.NAME]."""
+
+    file: str = setting(
+        "a model file of `tacit fit`", refused="outside of the folder, unreadable, or refuted"
+    )
+    curves: str | None = setting(
+        "a JSON file with what privacy costs, for the operator's page", None, said="none"
+    )
+    scale: str | None = setting(
+        "the stars that people may give, as `lowest:highest:step`, such as `1:5:1`",
+        None,
+        said="the model's own",
+        refused="missing where the model has none, or other than the model's own",
+    )
+    without_guarantee: bool = setting(
+        "serve a model that promises no privacy to the people it was fitted on",
+        False,
+        refused="`false` for such a model",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +139,8 @@ class ServedModel:
     Threads share one: nothing changes after it is made.
     """
 
+    SETTINGS: ClassVar = ModelSettings
+
     name: str
     kind: str
     variant: str | None
@@ -127,10 +152,7 @@ class ServedModel:
     def from_section(cls, section: Section) -> Self:
         """The model of a file; ConfigError in a sentence for what is not served, and why."""
         where = f"models.{section.name}"
-        if unknown := sorted(set(section.values) - KNOWN):
-            raise ConfigError(
-                f"{where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(KNOWN))}."
-            )
+        given = section.read(ModelSettings)
         path = section.file("file")
         header, _ = container.read(path)
         kind = str(header.get("recommender"))
@@ -138,9 +160,9 @@ class ServedModel:
         _check_variant(where, kind, variant)
         model = load_model(path)
         _check_draws(where, variant, model)
-        _check_promise(where, model.guarantees(), section.values.get("without_guarantee", False))
-        curves = read_curves(section.file("curves")) if "curves" in section.values else ()
-        scale = _scale(where, model, section)
+        _check_promise(where, model.guarantees(), given.without_guarantee)
+        curves = read_curves(section.file("curves")) if given.curves is not None else ()
+        scale = _scale(where, model, given.scale)
         made = cls(section.name, kind, variant, scale, model, curves)
         _ = (
             made.popular,
@@ -248,10 +270,8 @@ def _check_draws(where: str, variant: str | None, model: Any) -> None:
         )
 
 
-def _check_promise(where: str, cards: Iterable[Guarantee], without: object) -> None:
+def _check_promise(where: str, cards: Iterable[Guarantee], without: bool) -> None:
     """No privacy only where it is asked for by name."""
-    if not isinstance(without, bool):
-        raise ConfigError(f"{where}.without_guarantee is true or false.")
     found = tuple(cards)
     if any(card.basis is Basis.REFUTED for card in found):
         raise ConfigError(f"{where} rests on a claim that is refuted. It is not served.")
@@ -263,15 +283,15 @@ def _check_promise(where: str, cards: Iterable[Guarantee], without: object) -> N
         )
 
 
-def _scale(where: str, model: Any, section: Section) -> RatingScale:
+def _scale(where: str, model: Any, text: str | None) -> RatingScale:
     """Of the stars that people may give: the model's own, or else the section's."""
     own: RatingScale | None = getattr(model, "scale_", None)
-    if "scale" not in section.values:
+    if text is None:
         if own is None:
             raise ConfigError(f'{where}.scale is missing, such as  scale = "1:5:1".')
         return own
     try:
-        given = RatingScale.parse(section.text("scale"))
+        given = RatingScale.parse(text)
     except DataError as error:
         raise ConfigError(f"{where}.scale: {error}") from None
     if own is not None and own != given:

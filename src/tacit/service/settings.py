@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self, get_args, get_type_hints
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from tacit.errors import ConfigError
 
@@ -21,50 +21,110 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
+def setting(
+    meaning: str,
+    default: Any = MISSING,
+    *,
+    unit: str = "",
+    above: float | None = None,
+    refused: str = "",
+    said: str = "",
+    table: type[Any] | None = None,
+) -> Any:
+    """A field that stands in tacit.toml, with its line in docs/settings.md.
+
+    unit: of a number. above: it has to be larger. refused: what else is, in words. said: the
+    default in words, where the field's is None. table: the class of the tables below it.
+    """
+    told = {"meaning": meaning, "unit": unit, "above": above, "refused": refused, "said": said}
+    return field(default=default, metadata={**told, "table": table})
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that is the operator's to choose.
 
     folder: holds tacit.toml, and by default the keys, the secret and the ledger.
-    database: a file, or postgresql://HOST/DATABASE; by default `budgets.db` in the folder.
-    second: the second place of the ledger's head, a file or postgresql://HOST/DATABASE; needed for
-    PostgreSQL.
-    port: 0 takes any that is free. workers: processes; each loads what is served.
-    behind_tls: a proxy in front speaks TLS and names the sender's address.
-    visitors: whether anybody may ask for a person's key (a demonstration), or the operator alone.
-    visitors_per_hour: new names that one address (of IPv6: one /64) may take.
-    changes_per_day: of one person that are stored for ever and cost no budget. These two are full
-    when a worker starts, and each counts for itself.
-    most_body: bytes of one request. per_second, burst: requests of one key or one address, counted
-    by each worker for itself. most_waiting: requests that one worker has in hand; more get 503.
-    answer_within: seconds after which an answer is given up with 503. threads: that answer.
-    grid: seconds; answers start at multiples of it after their request. 0 is at once.
     """
 
     folder: Path
-    database: str | None = None
-    second: str | None = None
-    host: str = "127.0.0.1"
-    port: int = 8000
-    workers: int = 1
-    behind_tls: bool = False
-    visitors: bool = False
-    visitors_per_hour: int = 100
-    changes_per_day: int = 2000
-    most_body: int = 64 * 1024
-    per_second: float = 100.0
-    burst: int = 200
-    most_waiting: int = 512
-    answer_within: float = 1.8
-    threads: int = 64
-    grid: float = 0.0
+    database: str | None = setting(
+        "the ledger: a file, or `postgresql://HOST/DATABASE`",
+        None,
+        said="`budgets.db` in the folder",
+    )
+    second: str | None = setting(
+        "the second place of the ledger's head: a file, or `postgresql://HOST/DATABASE`",
+        None,
+        said="`budgets.db.head` beside the ledger",
+        refused="none for PostgreSQL",
+    )
+    host: str = setting("where to listen", "127.0.0.1", refused="an address of another machine")
+    port: int = setting(
+        "where to listen; 0 takes any that is free",
+        8000,
+        refused="below 0, above 65,535, or taken",
+    )
+    workers: int = setting(
+        "processes that answer; each loads what is served", 1, unit="processes", above=0
+    )
+    behind_tls: bool = setting(
+        "a proxy on this machine terminates TLS, and its header `X-Forwarded-For` is trusted", False
+    )
+    visitors: bool = setting(
+        "anyone may create a person's key; if each name gets a budget, `tacit serve` warns",
+        False,
+        said="`false`; `true` with `--demo`",
+    )
+    visitors_per_hour: int = setting(
+        "new names that one address (of IPv6: one /64) may take; full when a worker starts",
+        100,
+        unit="names an hour",
+        above=0,
+    )
+    changes_per_day: int = setting(
+        "changes of one person that are stored for ever and cost no budget: votes, ratings, "
+        "letters. Retries are not counted; deletions have their own count",
+        2000,
+        unit="changes a day",
+        above=0,
+    )
+    most_body: int = setting(
+        "the largest request; a larger one gets 413", 64 * 1024, unit="bytes", above=0
+    )
+    per_second: float = setting(
+        "requests of one key, or of one address without a key, in each worker; more get 429",
+        100.0,
+        unit="requests a second",
+        above=0,
+    )
+    burst: int = setting("how many of them may come at once", 200, unit="requests", above=0)
+    most_waiting: int = setting(
+        "requests that one worker has in hand; more get 503", 512, unit="requests", above=0
+    )
+    answer_within: float = setting(
+        "the time after which a response is abandoned with 503; the ledger waits for five sixths "
+        "of it",
+        1.8,
+        unit="seconds",
+        above=0,
+    )
+    threads: int = setting("threads that answer, in each worker", 64, unit="threads", above=0)
+    grid: float = setting(
+        "responses start at multiples of it after their request, so that shorter differences of "
+        "computing time do not show; 0 is at once",
+        0.0,
+        unit="seconds",
+        refused="below 0, or not below `answer_within`",
+    )
 
     def __post_init__(self) -> None:
         if not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: is no folder. `tacit serve --demo` needs none.")
-        for name in _ABOVE_ZERO:
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"The setting {name} is above 0.")
+        for one in fields(self):
+            above = one.metadata.get("above")
+            if above is not None and not getattr(self, one.name) > above:
+                raise ConfigError(f"The setting {one.name} is above {above}.")
         if not 0 <= self.grid < self.answer_within:
             raise ConfigError("The setting grid is from 0 to below answer_within.")
         if not 0 <= self.port < 65536:
@@ -111,14 +171,54 @@ class Settings:
         return self.host not in LOOPBACK and not self.behind_tls
 
 
-_ABOVE_ZERO = (
-    "workers", "most_body", "per_second", "burst", "most_waiting", "answer_within", "threads",
-    "visitors_per_hour", "changes_per_day",
-)  # fmt: skip
-_KINDS: dict[str, type] = {
-    name: next(kind for kind in (bool, int, float, str) if kind is hint or kind in get_args(hint))
-    for name, hint in get_type_hints(Settings).items()
-    if name != "folder"
+def kinds_of(settings: type[Any]) -> dict[str, type]:
+    """The kind of each line of a class of settings, by name; an optional one's without None."""
+    hints = get_type_hints(settings)
+    named = {one.name: hints[one.name] for one in fields(settings) if "meaning" in one.metadata}
+    return {
+        name: next(kind for part in (hint, *get_args(hint)) if (kind := _kind(part)))
+        for name, hint in named.items()
+    }
+
+
+def _kind(hint: Any) -> type | None:
+    found = get_origin(hint) or hint
+    return found if found in (bool, int, float, str, list, dict) else None
+
+
+_KINDS = kinds_of(Settings)
+
+T = TypeVar("T")
+
+
+def read(settings: type[T], where: str, values: Mapping[str, Any]) -> T:
+    """A table of tacit.toml as its class of settings.
+
+    ConfigError for a setting that does not exist, one that is missing, and a value of another kind.
+    """
+    kinds = kinds_of(settings)
+    if unknown := sorted(set(values) - set(kinds)):
+        raise ConfigError(
+            f"{FILE}: {where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(kinds))}."
+        )
+    needed = [one.name for one in fields(settings) if one.default is MISSING]  # type: ignore[arg-type]
+    for name in (*needed, *values):
+        value, kind = values.get(name), kinds[name]
+        if kind is float and type(value) is int:
+            continue
+        if type(value) is not kind or (isinstance(value, int) and value < 0):
+            raise ConfigError(f"{FILE}: {where}.{name} is missing or is {_WRONG[kind]}.")
+    given = {name: float(v) if kinds[name] is float else v for name, v in values.items()}
+    return settings(**given)
+
+
+_WRONG = {
+    str: "no text",
+    bool: "not true or false",
+    float: "no number",
+    int: "no whole number",
+    list: "no list",
+    dict: "no table",
 }
 
 
@@ -150,7 +250,7 @@ def _in_file(folder: Path) -> dict[str, Any]:
 def _checked(name: str, value: Any) -> Any:
     kind = _KINDS.get(name)
     if kind is None:
-        raise ConfigError(f"{FILE}: [{SECTION}] has no setting '{name}'. See docs/service.md.")
+        raise ConfigError(f"{FILE}: [{SECTION}] has no setting '{name}'. See docs/settings.md.")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:

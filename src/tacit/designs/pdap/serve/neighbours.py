@@ -44,12 +44,25 @@ from tacit.designs.pdap.serve.signatures import (
 from tacit.errors import ConfigError
 from tacit.service.deployment import Section
 from tacit.service.keys import NAME, read_private
-from tacit.service.settings import FILE
+from tacit.service.settings import FILE, setting
 
 _PATH = re.compile(rf"/api/vendors/{NAME.pattern}")
 _API_KEY = re.compile(rb"[!-~]{1,256}")
 _HERE = ("127.0.0.1", "::1", "localhost")
-_KNOWN = {"url", "public_key", "api_key"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerLines:
+    """The lines of [vendors.NAME.peers.NAME]: a neighbour, by the name it has for itself."""
+
+    url: str = setting(
+        "the address of the vendor there, `https://HOST/api/vendors/NAME`",
+        refused="http, but on this machine; a query, a user",
+    )
+    public_key: str = setting("what `tacit keys vendor` printed there, base64 of 32 bytes")
+    api_key: str = setting(
+        "a file with the key that it made for this vendor", refused="a file that others can read"
+    )
 
 
 @dataclass(frozen=True)
@@ -64,10 +77,10 @@ class Neighbour:
     @classmethod
     def from_section(cls, name: str, section: Section) -> Self:
         """ConfigError for an address that is not https, or is not one of a vendor."""
-        if not NAME.fullmatch(name) or set(section.values) != _KNOWN:
-            raise ConfigError(f"{FILE}: {section.name} has url, public_key and api_key.")
-        url = section.text("url")
-        parts = urlsplit(url)
+        if not NAME.fullmatch(name):
+            raise ConfigError(f"{FILE}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
+        given = section.read(PeerLines)
+        parts = urlsplit(url := given.url)
         safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
         plain = not (parts.query or parts.fragment or parts.username or parts.password)
         if not (safe and plain and parts.hostname and _PATH.fullmatch(parts.path)):
@@ -79,7 +92,7 @@ class Neighbour:
         api_key = read_private(file, f"the key that {name} gave to this vendor").strip()
         if not _API_KEY.fullmatch(api_key):
             raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
-        public = read_public_key(section.text("public_key"))
+        public = read_public_key(given.public_key)
         return cls(name, url, public, api_key.decode("ascii"))
 
     @property

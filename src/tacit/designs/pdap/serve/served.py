@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from fastapi import Response
 
 from tacit.designs.pdap import guarantees as sound_guarantees
 from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
-from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
+from tacit.designs.pdap.serve.settings import VendorLines, VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import read_private_key
 from tacit.designs.pdap.serve.state import VERSION, VendorState, unpack
 from tacit.designs.pdap.vendor import Vendor
@@ -34,6 +34,8 @@ OTHERS = "This vendor's settings are others than those it learned with: tell the
 @dataclass(frozen=True)
 class ServedVendor:
     """One [vendors.NAME]. calls, reach: only with neighbours."""
+
+    SETTINGS: ClassVar = VendorLines
 
     tenant: str
     name: str

@@ -1,21 +1,4 @@
-"""What stands in [vendors.NAME] of tacit.toml, and the learner that is made from it.
-
-[vendors.cinema]
-videos = ["dune", "alien"]
-features = 2                # numbers in [0, 1] that a visit comes with
-horizon = 100000            # visits of one period of learning
-epsilon = 1.0               # of one visit, in what is learned of it
-lifetime = 100.0            # of one person, in all; then served, neither learned nor forwarded
-key = "cinema.pem"          # signs what goes to neighbours; `new_vendor_key` makes one
-forward_epsilon = 1.0       # of one context that is forwarded; all neighbours agree on it
-slices = 2                  # of each feature of a forwarded context; all agree on it
-cells = 5                   # per feature, of what is learned; by default as the horizon allows
-
-[vendors.cinema.peers.arthouse]
-url = "https://arthouse.example/api/vendors/arthouse"
-public_key = "base64 of 32 bytes"
-api_key = "arthouse.key"    # a file with the key that arthouse gave to cinema
-"""
+"""What stands in [vendors.NAME] of tacit.toml, and the learner that is made from it."""
 
 from __future__ import annotations
 
@@ -34,28 +17,93 @@ from tacit.designs.pdap.policies.base import Host
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
 from tacit.designs.pdap.policies.partition import slices_for
+from tacit.designs.pdap.serve.neighbours import PeerLines
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost
 from tacit.service.deployment import Section
-from tacit.service.settings import FILE
+from tacit.service.settings import FILE, setting
 from tacit.service.strict_json import Refused, check_text
 
 MOST_FEATURES = 16
 MOST_VIDEOS = 1000
 _ARMS = 20  # that the grid is made for: it must not change when a video joins
-_KNOWN = {
-    *("videos", "features", "horizon", "epsilon", "lifetime", "key", "peers", "slices", "cells"),
-    *("forward_epsilon", "caution_epsilon", "share", "epoch"),
-}
 _LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
 """What must stay the same for a kept state to be gone on from, in the order of `told`."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class VendorLines:
+    """The lines of [vendors.NAME]."""
+
+    videos: list[str] = setting(
+        "the names of what it shows",
+        refused=f"none, above {MOST_VIDEOS:,}, or a name above {MOST_VIDEO_BYTES} bytes",
+    )
+    features: int = setting(
+        "how many numbers in [0, 1] a visit comes with",
+        unit="numbers",
+        refused=f"below 1, above {MOST_FEATURES}",
+    )
+    horizon: int = setting("length of one period of learning", 100_000, unit="visits")
+    epsilon: float = setting(
+        "the epsilon of one visit, in what is learned from it", 1.0, unit="nats", refused="infinite"
+    )
+    lifetime: float = setting(
+        "the epsilon of one person in all; then their visits are neither learned nor forwarded",
+        100.0,
+        unit="nats",
+        refused="less than one visit costs",
+    )
+    cells: int | None = setting(
+        "cells of each feature, in what is learned",
+        None,
+        unit="cells",
+        said="as the horizon allows",
+    )
+    key: str | None = setting(
+        "signs what goes to neighbours; `tacit keys vendor` makes the file",
+        None,
+        said="none; needed with `peers`",
+        refused="a file that others can read",
+    )
+    forward_epsilon: float = setting(
+        "the epsilon of a context that is forwarded; all neighbours have the same",
+        1.0,
+        unit="nats",
+        refused="infinite",
+    )
+    slices: int = setting(
+        "cells of each feature, in a forwarded context; all neighbours have the same",
+        2,
+        unit="cells",
+    )
+    share: float = setting(
+        "share of the visits at which a neighbour that has not proved itself is asked, at most",
+        1.0,
+        refused="0 or less, above 1",
+    )
+    caution_epsilon: float = setting(
+        "the epsilon of one visit, in what is learned about neighbours",
+        0.1,
+        unit="nats",
+        refused="infinite",
+    )
+    epoch: int = setting(
+        "visits between two looks at what neighbours are worth", 1000, unit="visits"
+    )
+    peers: dict[str, Any] | None = setting(
+        "the neighbours, each a table `[vendors.NAME.peers.NAME]`",
+        None,
+        said="none",
+        table=PeerLines,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class VendorSettings:
-    """Public numbers of a vendor; see above. A state that was kept goes on under the same ones."""
+    """Public numbers of a vendor. A state that was kept goes on under the same ones."""
 
     videos: tuple[str, ...]
     peers: tuple[str, ...]
@@ -71,35 +119,26 @@ class VendorSettings:
     @classmethod
     def read(cls, section: Section) -> Self:
         """ConfigError in a sentence for whatever cannot be served."""
-        values, name = section.values, section.name
-        if unknown := sorted(set(values) - _KNOWN):
-            raise ConfigError(
-                f"{FILE}: {name} has no setting {unknown[0]!r}. There are: "
-                f"{', '.join(sorted(_KNOWN))}."
-            )
-        epsilon = section.number("epsilon", 1.0)
-        peers = tuple(values.get("peers", {}))
-        caution = TrustSettings(
-            believed=False,
-            share=section.number("share", 1.0),
-            epsilon=section.number("caution_epsilon", 0.1),
-            epoch=section.whole("epoch", 1000),
-        )
-        features = section.whole("features")
-        if not 1 <= features <= MOST_FEATURES:
+        given = section.read(VendorLines)
+        if not 1 <= given.features <= MOST_FEATURES:
             raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
-        horizon = section.whole("horizon", 100_000)
+        cells = given.cells
         return cls(
-            videos=_videos(name, values.get("videos")),
-            peers=peers,
-            features=features,
-            horizon=horizon,
-            epsilon=epsilon,
-            lifetime=section.number("lifetime", 100.0),
-            forward_epsilon=section.number("forward_epsilon", 1.0),
-            slices=section.whole("slices", 2),
-            cells=section.whole("cells", slices_for(horizon, features, _ARMS)),
-            caution=caution,
+            videos=_videos(section.name, given.videos),
+            peers=tuple(given.peers or ()),
+            features=given.features,
+            horizon=given.horizon,
+            epsilon=given.epsilon,
+            lifetime=given.lifetime,
+            forward_epsilon=given.forward_epsilon,
+            slices=given.slices,
+            cells=slices_for(given.horizon, given.features, _ARMS) if cells is None else cells,
+            caution=TrustSettings(
+                believed=False,
+                share=given.share,
+                epsilon=given.caution_epsilon,
+                epoch=given.epoch,
+            ),
         )
 
     def __post_init__(self) -> None:
@@ -201,10 +240,9 @@ class VendorSettings:
         return tuple(name for name, now, then in pairs if now != then)
 
 
-def _videos(name: str, videos: Any) -> tuple[str, ...]:
+def _videos(name: str, videos: list[str]) -> tuple[str, ...]:
     """Names that a message and a page can hold."""
-    good = isinstance(videos, list) and 1 <= len(videos) <= MOST_VIDEOS
-    if not good or not all(isinstance(video, str) for video in videos):
+    if not 1 <= len(videos) <= MOST_VIDEOS or not all(isinstance(video, str) for video in videos):
         raise ConfigError(f"{FILE}: {name}.videos is a list of 1 to {MOST_VIDEOS} names.")
     for video in videos:
         try:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -34,13 +34,12 @@ from tacit.service import strict_json
 from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import salted, state_named, unsalted
 from tacit.service.people import Kept
-from tacit.service.settings import FILE
+from tacit.service.settings import FILE, setting
 
 LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
 _NAMES = 150
 """Bytes of a voter's name, number and vote, about."""
-_KNOWN = {one.name for one in fields(PRecSettings)} | {"votes"}
 ROUNDS, OBJECTS, PEOPLE = 12, 3, 1000
 _DEMO = f"""[rounds.films]
 rounds = {ROUNDS}
@@ -56,11 +55,55 @@ votes = "films.votes.json"
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoundsSettings:
+    """The lines of [rounds.NAME]: those of `PRecSettings`, and given votes."""
+
+    rounds: int = setting("recommendations of one person, at most", unit="rounds")
+    objects: int = setting("candidates of one round, at most", refused="below 2")
+    voters: int = setting("people who vote, at most", unit="people")
+    clients: int | None = setting(
+        "people who get recommendations, over the whole run",
+        None,
+        unit="people",
+        said="none: it has to be given",
+        refused="missing, below `clients_together`, or so many that delta reaches 1",
+    )
+    epsilon: float | None = setting(
+        "privacy loss by what `clients_together` people see together, at most",
+        None,
+        unit="nats",
+        said="as `peers` gives it",
+        refused="infinite",
+    )
+    delta: float = setting(
+        "the probability that this bound fails", PRecSettings.delta, refused="0 or less, 1 or more"
+    )
+    clients_together: int = setting(
+        "people whose views the guarantee counts together", PRecSettings.clients_together
+    )
+    peers: int | None = setting(
+        "the least number of voters that one is hidden among", None, said="as epsilon needs it"
+    )
+    diversity: int = setting(
+        "rounds in which one person likes more than one candidate", PRecSettings.diversity
+    )
+    radius: int = setting("disliked candidates that a peer may vote for", PRecSettings.radius)
+    variant: str = setting(
+        "the variant of the algorithm", PRecSettings.variant, refused="`published`"
+    )
+    votes: str | None = setting(
+        "a JSON file of rounds with their candidates and votes", None, said="none"
+    )
+
+
 @dataclass(frozen=True)
 class ServedRounds:
     """One run. given: rounds whose candidates and votes came with the deployment, in their order:
     an `open` that names nothing takes the next one.
     """
+
+    SETTINGS: ClassVar = RoundsSettings
 
     tenant: str
     name: str
@@ -70,15 +113,9 @@ class ServedRounds:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
-        if unknown := set(section.values) - _KNOWN:
-            raise ConfigError(f"{FILE}: {section.name} has no setting {min(unknown)!r}.")
-        try:
-            settings = PRecSettings(**{k: v for k, v in section.values.items() if k != "votes"})
-            _check(section.name, settings)
-        except TypeError:
-            raise ConfigError(
-                f"{FILE}: {section.name} needs rounds, objects and voters, as whole numbers."
-            ) from None
+        given = vars(section.read(RoundsSettings))
+        settings = PRecSettings(**{name: given[name] for name in given if name != "votes"})
+        _check(section.name, settings)
         served = cls(section.tenant, section.name, settings, _given(section, settings))
         served.steps.warm()
         return served

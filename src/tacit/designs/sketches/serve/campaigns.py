@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from tacit.designs.sketches import (
 from tacit.designs.sketches.campaigns import NEVER
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
 from tacit.designs.sketches.model import cluster
+from tacit.designs.sketches.serve.settings import CampaignSettings
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
@@ -69,6 +70,8 @@ class ServedCampaign:
     before the first report, None where none came from elsewhere.
     """
 
+    SETTINGS: ClassVar = CampaignSettings
+
     tenant: str
     name: str
     campaign: Campaign = field(repr=False)
@@ -81,9 +84,9 @@ class ServedCampaign:
         """From `campaign`, a campaign's bytes, and `items`, its ids as JSON. There may be a
         `lifetime`, and `counts`: a checkpoint of reports that came from elsewhere before.
         """
+        lifetime = section.read(CampaignSettings).lifetime
         campaign = _campaign(section)
         items, earlier = _items(section, campaign), _earlier(section, campaign)
-        lifetime = section.number("lifetime", Limits.lifetime)
         served = cls(section.tenant, section.name, campaign, items, lifetime, earlier)
         if served.cost.amount > served.cap.amount:
             raise ConfigError(

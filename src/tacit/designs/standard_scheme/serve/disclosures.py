@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from tacit.service.deployment import Section
 from tacit.service.idempotency import Reply, Step, refusal, reply, salted, state_of, unsalted
 from tacit.service.people import Kept
 from tacit.service.problems import Problem
-from tacit.service.settings import FILE
+from tacit.service.settings import FILE, setting
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
 _OLD = Problem(
@@ -50,12 +50,38 @@ _NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the oper
 _FORGOTTEN = b"forgotten"
 
 
+@dataclass(frozen=True, kw_only=True)
+class DisclosureSettings:
+    """The lines of [disclosures.NAME]."""
+
+    file: str = setting(
+        "a saved `StandardScheme`", refused="another recommender, or the published variant"
+    )
+    service_sees_items: bool = setting(
+        "a statement about the whole service: whether it learns what people rated or watched",
+        refused="`true`, and a missing line",
+    )
+    item_table: bool = setting(
+        "publish the table by which devices make lists of true stars",
+        False,
+        refused="`true` for a model that was fitted without its people's consent to it",
+    )
+    log: str | None = setting(
+        "the file of the public log of digests",
+        None,
+        said="`NAME.digests` beside the model",
+        refused="outside of the folder, or changed by hand",
+    )
+
+
 @dataclass(frozen=True)
 class ServedDisclosure:
     """One disclosure, its public log, and the item profiles behind it.
 
     item_table: whether devices may fetch the table by which they rank.
     """
+
+    SETTINGS: ClassVar = DisclosureSettings
 
     name: str
     model: StandardScheme = field(repr=False)
@@ -69,6 +95,7 @@ class ServedDisclosure:
         There may be `item_table`, and `log`: the file of the digests, by default beside the model.
         """
         _check_promise(section)
+        given = section.read(DisclosureSettings)
         path = section.file("file")
         try:
             model = load_model(path)
@@ -76,7 +103,7 @@ class ServedDisclosure:
             raise ConfigError(f"{FILE}: {section.name}.file cannot be served. {error}") from None
         _check(section.name, model)
         log = DigestLog(_log_path(section, path), model.disclosure_.epoch_length)
-        served = cls(section.name, model, log, section.flag("item_table", otherwise=False))
+        served = cls(section.name, model, log, given.item_table)
         if served.item_table and not model.item_table:
             raise ConfigError(
                 f"{FILE}: {section.name}.item_table is true, but the model was fitted without its "

@@ -1,0 +1,103 @@
+"""Every line that tacit.toml may have, as a page of the docs.
+
+`python tools/settings_page.py` writes docs/settings.md from the classes that read the file; a test
+compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from tracked import ROOT
+
+from tacit.design import nouns
+from tacit.service.models import ServedModel
+from tacit.service.settings import PREFIX, Settings, kinds_of
+
+PAGE = ROOT / "docs" / "settings.md"
+HEAD = f"""# Settings: every line of `tacit.toml`
+
+This page is generated from the classes that read the file (`python tools/settings_page.py`); a test
+compares the two.
+
+A setting that is not on this page, a value of another type, and a value in the column *refused*
+stop the service at its start, with one sentence that names the section and the setting. Whole
+numbers below 0 are refused everywhere. A *file* is named relative to the folder, and lies in it.
+How things are set up: [the service](service.md), [campaigns, disclosures and
+rounds](served-designs.md), [vendors](vendors.md).
+
+The file begins with `tenant = "shop"`: whose people and budgets these are. A tenant, and each
+`NAME` below, consists of `a-z`, `0-9`, `_` and `-`, at most 64.
+
+## `[service]`
+
+A setting is taken from the command-line option, else from the environment (`{PREFIX}PER_SECOND`),
+else from this section.
+"""
+TYPES = {str: "text", bool: "true or false", int: "whole number", float: "number"} | {
+    list: "list of texts",
+    dict: "tables",
+}
+ABOUT = {
+    "models": "A fitted model, for lists.",
+    "campaigns": "A public question of the [sketches](sketches.md).",
+    "disclosures": "The [standard scheme](standard-scheme.md).",
+    "rounds": "A run of [p-REC](prec.md).",
+    "vendors": "A vendor of [P-DAP](pdap.md).",
+}
+
+
+def page() -> str:
+    """Its text."""
+    served = {"models": ServedModel} | {
+        noun: owner.load(one.kind) for noun, (owner, one) in nouns().items()
+    }
+    parts = [HEAD, *table(Settings)]
+    for noun in sorted(served, key=lambda noun: (noun != "models", noun)):
+        about = f"\n{ABOUT[noun]}\n" if noun in ABOUT else ""
+        parts += section(f"{noun}.NAME", served[noun].SETTINGS, about)
+    return "\n".join(parts) + "\n"
+
+
+def section(name: str, settings: type[Any], about: str = "") -> Iterator[str]:
+    """A table of the file, and those below it."""
+    yield f"\n## `[{name}]`\n{about}"
+    yield from table(settings)
+    for one in fields(settings):
+        if (below := one.metadata["table"]) is not None:
+            yield from section(f"{name}.{one.name}.NAME", below)
+
+
+def table(settings: type[Any]) -> Iterator[str]:
+    """One line for each setting."""
+    yield "| setting | type | default | unit | meaning | refused |"
+    yield "|---|---|---|---|---|---|"
+    kinds = kinds_of(settings)
+    for one in fields(settings):
+        if one.name in kinds:
+            said = (one.metadata["unit"], one.metadata["meaning"], refused(one))
+            cells = (f"`{one.name}`", TYPES[kinds[one.name]], default(one), *said)
+            yield f"| {' | '.join(cells)} |"
+
+
+def default(one: Field[Any]) -> str:
+    """As it is written in the file."""
+    if one.metadata["said"]:
+        return str(one.metadata["said"])
+    if one.default is MISSING:
+        return "none: required"
+    if isinstance(one.default, bool):
+        return f"`{str(one.default).lower()}`"
+    return f'`"{one.default}"`' if isinstance(one.default, str) else f"`{one.default}`"
+
+
+def refused(one: Field[Any]) -> str:
+    """Values of the right type that are refused."""
+    above = one.metadata["above"]
+    return f"{above} or less" if above is not None else one.metadata["refused"]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
