@@ -63,23 +63,6 @@ class Section:
         value = self.values.get(key, otherwise)
         return str(self._checked(key, value, isinstance(value, str), "is no text"))
 
-    def number(self, key: str, otherwise: float | None = None) -> float:
-        """A number; inf is one."""
-        value = self.values.get(key, otherwise)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(self._checked(key, value, number, "is no number"))
-
-    def whole(self, key: str, otherwise: int | None = None) -> int:
-        """A whole number, from 0 up."""
-        value = self.values.get(key, otherwise)
-        whole = type(value) is int and value >= 0
-        return int(self._checked(key, value, whole, "is no whole number"))
-
-    def flag(self, key: str, otherwise: bool | None = None) -> bool:
-        """True or false."""
-        value = self.values.get(key, otherwise)
-        return bool(self._checked(key, value, isinstance(value, bool), "is not true or false"))
-
     def _checked(self, key: str, value: Any, good: bool, wrong: str) -> Any:
         if not good:
             raise ConfigError(f"{FILE}: {self.name}.{key} is missing or {wrong}.")
