@@ -76,12 +76,14 @@ def example(clusters: int) -> Blocks:
 class Likes:
     """What people like. items[starts[u]:starts[u + 1]]: item numbers of person u, in no order.
 
-    starts: (users + 1,) int64; items: int64; classes: (users,) class of each person.
+    starts: (users + 1,) int64; items: int64; classes: (users,) class of each person; rated: (users,
+    rated) int64, the items that each has rated, in random order.
     """
 
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     classes: NDArray[np.int64]
+    rated: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -124,7 +126,8 @@ def draw(
         own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
         liked = generator.random(chosen.shape, dtype=np.float32) < chances[own]
         starts = np.concatenate([[0], np.cumsum(np.count_nonzero(liked, axis=1))])
-        yield Likes(starts, chosen[liked].astype(np.int64), classes)
+        rated_items = chosen.astype(np.int64)
+        yield Likes(starts, rated_items[liked], classes, rated_items)
 
 
 def _drawn_again(

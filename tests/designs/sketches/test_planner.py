@@ -32,6 +32,22 @@ def test_lower_bounds_are_named():
     }
 
 
+def test_wrong_labels_leave_less_to_learn():
+    """A ball of labelings with a tenth of mistakes holds 2^(N h2(0.1)) at most: counted for 100
+    labels, beside the bits that are left; no adaptive bound is known then."""
+    found = plan(items=100, rated=1, epsilon=1.0, wrong=0.1)
+    ball = sum(math.comb(100, k) for k in range(11))
+    left = theory.unknown_bits(100, 0.0, 0.1) + 1
+    assert left <= 100 - math.log2(ball) < left + 5
+    assert set(found.lower_bounds) == {"ldp", "scarce"}
+    exact = plan(items=100, rated=1, epsilon=1.0).lower_bounds
+    share = theory.unknown_bits(100, 0.1, 0.1) / theory.unknown_bits(100, 0.1)
+    assert found.lower_bounds["ldp"] == pytest.approx(share * exact["ldp"])
+    assert theory.unknown_bits(100, 0.1, 0.5) == 0
+    with pytest.raises(ConfigError, match="wrong labels"):
+        plan(items=100, rated=1, epsilon=1.0, wrong=0.5)
+
+
 @pytest.mark.parametrize("unit", ["rating", "moved rating"])
 def test_other_units_have_no_lower_bounds(unit):
     """The bounds are for everything a person rated: for one rating none is given, and JSON says so.

@@ -57,6 +57,9 @@ class PlanSettings:
     epsilon: float = option("Epsilon of a whole report, for the unit.")
     clusters: int = option(CLUSTERS, default=2, least=2)
     eta: float = option("Chance that a label may be wrong.", default=0.1)
+    wrong: float = option(
+        "Share of labels that may be wrong, for the lower bounds.", default=0.0, least=0
+    )
     unit: str = option(UNIT, default="user")
     likes: str | None = option(LIKES, default=None)
     plot: Path | None = option(
@@ -108,7 +111,7 @@ def advice(planned: Plan) -> str:
     """In one sentence: at least so many, and what to use."""
     best, bounds = planned.best, planned.lower_bounds
     if bounds:
-        any_learner = max(bounds["ldp"], bounds["adaptive"])
+        any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
         fixed = max(any_learner, bounds["scarce"])
         least = f"Nobody can do with fewer than {at_least(any_learner)} people"
         if fixed > any_learner:
@@ -163,13 +166,17 @@ def _needs(
     from tacit.evaluation.page import Needs
 
     lines: dict[str, list[tuple[float, float]]] = {}
-    kept = {name: getattr(planned, name) for name in ("items", "rated", "epsilon", "eta", "unit")}
+    kept = {
+        name: getattr(planned, name)
+        for name in ("items", "rated", "epsilon", "eta", "wrong", "unit")
+    }
     for value in values:
         setting = kept | {varied: value if varied != "epsilon" else float(value)}
         found = planned_for(**setting, clusters=planned.clusters, blocks=blocks)
         needed = {method.method: method.users_clt for method in found.methods}
         if bounds := found.lower_bounds:
-            needed[NOBODY_BELOW] = anybody = max(bounds["ldp"], bounds["adaptive"])
+            anybody = max(bounds["ldp"], bounds.get("adaptive", 0.0))
+            needed[NOBODY_BELOW] = anybody
             needed[FIXED_QUESTIONS] = max(anybody, bounds["scarce"])
         for name, users in needed.items():
             if math.isfinite(users) and users > 0:

@@ -62,8 +62,15 @@ ITEMS = (
     Printed(
         "Figure 1, Theorem 3.5",
         "measured",
-        "tacit simulate sketches --items 60 --rated 20 --people 10000,100000 --likes 0.9,0.1",
-        "pairwise preferences: labels right by population",
+        "tacit simulate sketches --items 60 --rated 20 --people 10000,100000,1000000 "
+        "--likes 0.9,0.1 --method pairwise-preference,pairwise-rated",
+        "pairwise preferences, ratings private and rated items public: labels right by population",
+    ),
+    Printed(
+        "Appendix A",
+        "bound",
+        f"{_PLAN} --wrong 0.1",
+        "least number of people where a share of the labels may be wrong",
     ),
     Printed(
         "Lemmas 4.1 to 4.7, Theorem 4.3",

@@ -29,6 +29,7 @@ Words = NDArray[np.uint64]
 _REPORT = np.dtype(
     [("version", "u1"), ("kind", "u1"), ("campaign", "S8"), ("ticket", ">u8"), ("bits", ">u4")]
 )
+_RATED_REPORT = np.dtype([*_REPORT.descr, ("pair", ">u4", 2)])
 _KIND = 2
 
 
@@ -91,19 +92,34 @@ def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> 
     return hits
 
 
-def answer(campaign: Campaign, starts: Ints, likes: Ints, source: Source) -> bytes:
+def _both_liked(campaign: Campaign, starts: Ints, likes: Ints, chosen: Ints) -> NDArray[np.uint32]:
+    """(people,) 1 where both items are liked."""
+    people = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * campaign.items + likes
+    asked = np.arange(len(chosen))[:, None] * campaign.items + chosen
+    return np.asarray(np.isin(asked, people).all(axis=1), dtype=np.uint32)
+
+
+def answer(
+    campaign: Campaign, starts: Ints, likes: Ints, source: Source, chosen: Ints | None = None
+) -> bytes:
     """The reports of people with these likes, one behind the other.
 
-    Under unit 'user' only `rated` likes of each count, chosen at random, as on a device.
+    Under unit 'user' only `rated` likes of each count, chosen at random, as on a device. chosen:
+    for pairwise-rated, (people, 2) the two items that each device names.
     """
     if campaign.likes_cap is not None:
         starts, likes = _capped(starts, likes, campaign.likes_cap, source)
     people = len(starts) - 1
     tickets = np.maximum(source.words(people), np.uint64(1))
-    bits = true_bits(campaign, tickets, starts, likes)
+    if chosen is None:
+        bits = true_bits(campaign, tickets, starts, likes)
+    else:
+        bits = _both_liked(campaign, starts, likes, chosen)
     if campaign.truth < WHOLE:
         bits ^= _lies(campaign, people, source)
-    records = np.empty(people, dtype=_REPORT)
+    records = np.empty(people, dtype=_REPORT if chosen is None else _RATED_REPORT)
+    if chosen is not None:
+        records["pair"] = np.sort(chosen, axis=1)
     records["version"], records["kind"], records["campaign"] = VERSION, _KIND, campaign.id
     records["ticket"], records["bits"] = tickets, bits
     return records.tobytes()

@@ -61,6 +61,7 @@ class Plan:
     epsilon: float
     clusters: int
     eta: float
+    wrong: float
     unit: str
     lower_bounds: dict[str, float]
     methods: tuple[MethodPlan, ...]
@@ -89,15 +90,17 @@ def plan(
     epsilon: float,
     clusters: int = 2,
     eta: float = 0.1,
+    wrong: float = 0.0,
     unit: str = "user",
     questions: int | None = None,
     blocks: Blocks | None = None,
 ) -> Plan:
     """People needed until every item's label is right, but for a chance of eta.
 
-    rated: items that a person has rated, a random set. unit: what epsilon is for ('user', 'rating',
-    'moved rating'); the lower bounds are for 'user' alone. questions: of Multi-MaxSense, the best
-    number by default. blocks: who likes what; by default an assumed world,
+    rated: items that a person has rated, a random set. wrong: share of labels that may be wrong,
+    for the lower bounds alone; `adaptive` is known for 0 only. unit: what epsilon is for ('user',
+    'rating', 'moved rating'); the lower bounds are for 'user' alone. questions: of Multi-MaxSense,
+    the best number by default. blocks: who likes what; by default an assumed world,
     `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
     """
     world = example(clusters) if blocks is None else blocks
@@ -106,13 +109,16 @@ def plan(
         raise ConfigError(f"Questions are 1 to {MOST_QUESTIONS}; got {questions}.")
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
+    if not 0 <= wrong < 0.5:
+        raise ConfigError(f"The share of wrong labels is 0 or more and below 1/2; got {wrong}.")
     bounds = {}
     if unit == "user":
         bounds = {
-            "ldp": theory.ldp_bound(items, epsilon, eta),
-            "scarce": theory.scarce_bound(items, rated, epsilon, eta),
-            "adaptive": theory.adaptive_bound(items, rated, epsilon, eta),
+            "ldp": theory.ldp_bound(items, epsilon, eta, wrong),
+            "scarce": theory.scarce_bound(items, rated, epsilon, eta, wrong),
         }
+        if wrong == 0:
+            bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
     kinds = world.people, world.items, world.likes
     pairs = theory.pairwise_users(items, rated, epsilon, *kinds, eta)
     methods = [
@@ -121,7 +127,7 @@ def plan(
         MethodPlan("pairwise-preference", None, 1, pairs, None),
     ]
     methods.sort(key=lambda method: (method.users_clt, method.questions))
-    return Plan(items, rated, epsilon, clusters, eta, unit, bounds, tuple(methods))
+    return Plan(items, rated, epsilon, clusters, eta, wrong, unit, bounds, tuple(methods))
 
 
 def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:

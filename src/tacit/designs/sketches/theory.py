@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12
@@ -60,25 +61,30 @@ def label_information(N: int, w: int, eps: float) -> float:
 # Fewest people, whatever one does
 
 
-def unknown_bits(N: int, eta: float) -> float:
-    """Bits that have to be learned: (1 - eta) N - 1, at least 0."""
-    return max(0.0, (1 - eta) * N - 1)
+def unknown_bits(N: int, eta: float, wrong: float = 0.0) -> float:
+    """Bits that have to be learned: (1 - eta) (1 - h2(wrong)) N - 1, at least 0.
+
+    Appendix A: labels with a share `wrong` of mistakes, at most, are no more than 2^(N h2(wrong)),
+    with h2 the binary entropy in bits.
+    """
+    left = 1 - float(entr(wrong) + entr(1 - wrong)) / LN2
+    return max(0.0, (1 - eta) * left * N - 1)
 
 
-def ldp_bound(N: int, eps: float, eta: float) -> float:
+def ldp_bound(N: int, eps: float, eta: float, wrong: float = 0.0) -> float:
     """* Fewest people for any learner, adaptive ones too: order N / eps^2.
 
     Theorem 3.3, which has eps in the place of the information, sharpened.
     """
-    return unknown_bits(N, eta) * LN2 / sharper_information(eps)
+    return unknown_bits(N, eta, wrong) * LN2 / sharper_information(eps)
 
 
-def scarce_bound(N: int, w: int, eps: float, eta: float) -> float:
+def scarce_bound(N: int, w: int, eps: float, eta: float, wrong: float = 0.0) -> float:
     """* Fewest people for learners that are not adaptive: order N^2 / w.
 
     Implies Theorems 4.8 and 4.10 for private learners, at any w and eps.
     """
-    return unknown_bits(N, eta) * LN2 / label_information(N, w, eps)
+    return unknown_bits(N, eta, wrong) * LN2 / label_information(N, w, eps)
 
 
 def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:

@@ -13,7 +13,7 @@ from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.model import answer
 from tacit.designs.sketches.planner import plan
-from tacit.designs.sketches.server import Server, item_counts
+from tacit.designs.sketches.server import Server, item_counts, pair_counts
 from tacit.designs.sketches.theory import maxsense_chances
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
@@ -30,6 +30,35 @@ def test_pairs_find_the_clusters():
         for seed in range(5)
     ]
     assert np.mean([row.accuracy for row in rows]) >= 0.97
+
+
+def test_rated_pairs_are_those_that_were_rated():
+    """Without noise a 1 is a pair of which both items are liked: where everybody likes one cluster
+    alone, no pair with an item of the other has a 1, and each person names two items they rated."""
+    world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
+    campaign = new_campaign(range(10), rated=3, epsilon=math.inf, method="pairwise-rated")
+    labels, server = world.labels(10), Server(campaign, keep_tickets=False)
+    (people,) = draw(world, labels, users=4000, rated=3, seed=1)
+    pair = people.rated[:, :2]
+    with simulation():
+        server.fold(answer(campaign, people.starts, people.items, replay("pairs"), pair), now=0)
+    counts = pair_counts(server)
+    one, other = np.triu_indices(10, 1)
+    inside = labels[one] + labels[other] == 0
+    assert counts.asked.sum() == 4000
+    assert (counts.ones[~inside] == 0).all()
+    np.testing.assert_array_equal(counts.ones[inside], counts.asked[inside])
+
+
+def test_public_rated_items_need_fewer_people():
+    """Pairs of rated items find the clusters at a population where random pairs do not."""
+    rows = {
+        method: simulate(
+            method, items=40, rated=10, epsilon=2.0, users=[60_000], seed=1, blocks=ONE_CLASS
+        )[0].accuracy
+        for method in ("pairwise-preference", "pairwise-rated")
+    }
+    assert rows["pairwise-rated"] == 1 > rows["pairwise-preference"]
 
 
 def test_more_people_find_more():

@@ -30,7 +30,8 @@ class SimulateSettings:
         "Epsilon of a report; several with commas; inf: no noise.", default=(1.0,)
     )
     method: tuple[str, ...] = option(
-        "maxsense, multi-maxsense or pairwise-preference; several with commas.",
+        "maxsense, multi-maxsense, pairwise-preference or, not with --scaling, pairwise-rated; "
+        "several with commas.",
         default=("maxsense",),
     )
     people: tuple[int, ...] | None = option(

@@ -30,6 +30,8 @@ from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]
 METHODS = ("maxsense", "multi-maxsense", "pairwise-preference")
+RATED = "pairwise-rated"
+"""Asks about two items that a person rated, which is then public; simulated, not planned."""
 _TOUR: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
 _TOURED, _FEW, _MANY, _DEVICES = "pairwise-preference", 1000, 20_000, 2000
 VARIED = ("items", "rated", "epsilon")
@@ -87,7 +89,7 @@ def simulate(
     theta, questions = _asked(method, world, theta, questions, items=items, **setting)
     campaign = new_campaign(
         range(items),
-        method="pairwise-preference" if method == "pairwise-preference" else "multi-maxsense",
+        method="multi-maxsense" if method == "maxsense" else method,
         theta=theta,
         questions=questions,
         seed=np.random.default_rng((seed, 3)).bytes(16),
@@ -101,7 +103,8 @@ def simulate(
         for part, stop in enumerate(stops):
             people = stop - (stops[part - 1] if part else 0)
             for likes in draw(world, labels, users=people, rated=rated, seed=(seed, 2, part)):
-                server.fold(answer(campaign, likes.starts, likes.items, source), now=0)
+                pair = likes.rated[:, :2] if method == RATED else None
+                server.fold(answer(campaign, likes.starts, likes.items, source, pair), now=0)
             found = cluster(server, len(world.items)).labels
             right = label_accuracy(found, labels), adjusted_rand(found, labels)
             rows.append(SketchRow(method, items, rated, epsilon, stop, seed, *right))
@@ -112,8 +115,13 @@ def _asked(
     method: str, world: Blocks, theta: float | None, questions: int | None, **setting: Any
 ) -> tuple[float, int]:
     """theta, 0 for pairs, and the number of questions: as given, else as the planner advises."""
+    if method == RATED and setting["rated"] < 2:
+        raise ConfigError("pairwise-rated asks about two items that a person rated.")
+    if method == RATED:
+        return 0.0, 1
     if method not in METHODS:
-        raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
+        known = ", ".join((*METHODS, RATED))
+        raise ConfigError(f"A method is one of {known}; got {method!r}.")
     if method == "maxsense" and questions not in (None, 1):
         raise ConfigError(f"maxsense asks one question, not {questions}: use multi-maxsense.")
     if theta is None or questions is None:
