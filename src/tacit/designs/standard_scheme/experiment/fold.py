@@ -24,7 +24,6 @@ from tacit.auditing.attacks import (
     permuted,
     readers_of_epochs,
 )
-from tacit.auditing.attacks.outside import KnownCount, known_items, vanished
 from tacit.designs.standard_scheme.experiment.experiment import (
     REFITTED,
     UNION,
@@ -32,6 +31,7 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     Key,
     Pairs,
 )
+from tacit.designs.standard_scheme.experiment.outside import KnownCount, known_items, vanished
 from tacit.designs.standard_scheme.experiment.releases import (
     Figures,
     Judge,
