@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 PYTHON ?= python3
+TIER ?= first second
 BIN := .venv/bin
 
 # Real data is optional: tests that need it read this folder (ml-100k/, ml-latest-small/) and skip
@@ -33,9 +34,11 @@ page: ## build the page of `tacit serve` (needs Node 20; nothing to do the secon
 demo: setup ## set up, then tour all designs on generated data (offline)
 	@$(BIN)/tacit demo
 
-test: setup ## set up, build the page where Node 20 is, then run the whole test suite
+test: setup ## set up, build the page where Node 20 is, then run the whole test suite, the pure tests first
 	@$(PYTHON) tools/build_page.py || true # without it the page's tests are skipped, and it is said
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not long" $(ARGS)
+	@failed=0; for tier in $(TIER); do echo "== tests, $$tier tier"; \
+	  $(BIN)/python -m pytest -n auto --dist loadfile --tier $$tier -m "not long" $(ARGS) || failed=1; \
+	done; exit $$failed
 
 test-long: setup ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, NoReturn
 import hypothesis
 import pytest
 from skipped import pytest_unconfigure as pytest_unconfigure
+from tiers import pytest_addoption as pytest_addoption
+from tiers import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tiers import pytest_configure as pytest_configure
+from tiers import pytest_ignore_collect as pytest_ignore_collect
+from tiers import pytest_runtest_call as pytest_runtest_call
+from tiers import pytest_runtest_protocol as pytest_runtest_protocol
+from tiers import pytest_sessionfinish as pytest_sessionfinish
 
 if TYPE_CHECKING:
     from postgres_server import Server
