@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
+from decimal import Decimal
 
 from tacit.service.access import Operation
 from tacit.service.http_bodies import HEADERS
@@ -136,3 +138,36 @@ def test_a_deadline(demo, shops, folder, operations, valid, monkeypatch):
         "GET /api/models/{model}/device",
         "GET /api/guarantees/{noun}/{name}",
     }
+
+
+def test_a_clock_that_jumps(demo, shops, folder, valid, monkeypatch):
+    """An hour forwards or back changes neither an answer nor a price, and refills no bucket."""
+    jump, now, nanoseconds = [0], time.time, time.time_ns
+    monkeypatch.setattr(time, "time", lambda: now() + jump[0])
+    monkeypatch.setattr(time, "time_ns", lambda: nanoseconds() + jump[0] * 10**9)
+    with shops(demo, folder, per_second=1e-3, burst=40) as shop:
+
+        def ask(name: str, key: str):
+            return valid(name).ask(shop, name.partition(" ")[0], key=key)
+
+        def left() -> str:
+            (own,) = shop.get("subject", "/api/privacy/budget").json()["budgets"]
+            return own["budget"]["left"]
+
+        changes = ("POST /api/feedback", "POST /api/vendors/{name}/visits")
+        first, before = {name: ask(name, "asked-first") for name in changes}, left()
+        price = None
+        for number, jump[0] in enumerate((3600, -3600)):
+            for name in changes:
+                again = ask(name, "asked-first")
+                assert (again.status_code, again.content) == (200, first[name].content)
+            assert left() == before
+            assert ask(changes[1], f"asked-anew-{number}").status_code == 200
+            paid, before = Decimal(before) - Decimal(left()), left()
+            assert paid == (price or paid) > 0
+            price = paid
+        asked = [shop.get("subject", "/api/privacy/budget").status_code for _ in range(40)]
+        assert asked == sorted(asked)
+        assert 429 in asked
+        jump[0] = 3600  # would be 7 more requests
+        assert shop.get("subject", "/api/privacy/budget").status_code == 429

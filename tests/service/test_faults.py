@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,8 +104,7 @@ def outage(people: People, away, count: int, wait_until) -> None:
     with away():
         people.all_report(count)  # all are answered before the store is back
         assert people.get("/healthz").status_code == 200
-        if count <= FEW:  # known limitation: after a while every thread waits for the store
-            wait_until(lambda: people.get("/api/campaigns/taste/catalogue").status_code == 200)
+        wait_until(lambda: people.get("/api/campaigns/taste/catalogue").status_code == 200)
         assert people.get("/readyz").status_code == 503
     during = people.asked[before:]
     assert len(during) == count
@@ -223,3 +223,27 @@ def test_stopping_while_the_store_is_away(on_postgres, postgres, valid):
         finally:
             for process in processes:
                 os.kill(process, signal.SIGCONT)
+
+
+def test_a_frozen_server_holds_no_thread(
+    demo, shops, folder, postgres, valid, tmp_path, wait_until
+):
+    """More requests than there are threads meet a server that was stopped in its tracks: each is
+    503, no thread waits on for it, what needs no store is answered, and afterwards all goes on."""
+    where = {"database": postgres.database(), "second": str(tmp_path / "head")}
+    with shops(demo, folder, answer_within=1.8, **where) as shop:
+        ask = valid("POST /api/feedback")
+        assert ask.ask(shop, "POST").status_code == 200
+        processes = everybody(postgres.process.pid)
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            with ThreadPoolExecutor(100) as people:
+                statuses = list(people.map(lambda _: ask.ask(shop, "POST").status_code, range(100)))
+            assert statuses == [503] * 100
+            wait_until(lambda: not shop.app.answers._in_hand)
+            assert shop.get(None, "/api/campaigns/taste/catalogue").status_code == 200
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+        wait_until(lambda: ask.ask(shop, "POST").status_code == 200)

@@ -9,8 +9,10 @@ itself, is what makes it worth something.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Generator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
@@ -19,6 +21,9 @@ from tacit.errors import MissingExtra, TacitError
 from tacit.ledger.chain import HashAt, Head, HeadStore, check_known
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
 
+T = TypeVar("T")
+_LONGER = 7 / 6
+"""Silence, in patiences: the server's own refusal of a lock comes before it."""
 OLDEST = 130000
 """The server's version as a number: 13."""
 
@@ -32,14 +37,25 @@ _SAFE = {
 
 def engine(url: URL, *, patience: float) -> Engine:
     """Connections whose server settings were checked. patience: seconds to wait for a connection
-    or for the writer's place.
+    or for the writer's place; a server that is silent for a little longer is given up.
 
     MissingExtra without psycopg; LedgerRefused where the server does not keep what it commits.
     """
     try:
-        import psycopg  # noqa: F401  # SQLAlchemy asks for it by name
+        import psycopg
     except ImportError:
         raise MissingExtra("psycopg", "postgres") from None
+
+    class Patient(psycopg.Connection[Any]):
+        """One that ends itself, so that nobody waits for a server that stands still."""
+
+        def wait(self, gen: Generator[Any, Any, T], *how: Any, **named: Any) -> T:
+            try:
+                return super().wait(_answering(gen, patience * _LONGER), *how, **named)
+            except TimeoutError:
+                self.close()
+                raise psycopg.OperationalError("the server is silent") from None
+
     made = create_engine(
         url.set(drivername="postgresql+psycopg"),
         connect_args={"connect_timeout": max(2, int(patience))},
@@ -49,9 +65,28 @@ def engine(url: URL, *, patience: float) -> Engine:
         pool_pre_ping=True,
         isolation_level="READ COMMITTED",
     )
+    event.listen(
+        made, "do_connect", lambda _dialect, _record, words, named: Patient.connect(*words, **named)
+    )
     event.listen(made, "connect", partial(_settle, patience))
     event.listen(made, "begin", _begin)
     return made
+
+
+def _answering(asked: Generator[Any, Any, T], patience: float) -> Generator[Any, Any, T]:
+    """The same, as psycopg drives it; TimeoutError after so many seconds without a sign of life."""
+    heard = time.monotonic()
+    try:
+        waits = next(asked)
+        while True:
+            ready = yield waits
+            now = time.monotonic()
+            heard = now if ready else heard
+            if now - heard > patience:
+                raise TimeoutError
+            waits = asked.send(ready)
+    except StopIteration as end:
+        return cast("T", end.value)
 
 
 def _settle(patience: float, raw: Any, _record: object) -> None:
