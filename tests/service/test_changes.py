@@ -7,6 +7,8 @@ import json
 import pytest
 
 from tacit.ledger import LedgerUnavailable
+from tacit.service.idempotency import MOST_STORED, Reply, step
+from tacit.service.keys import Caller, Role
 from tacit.service.limits import Limits
 from tacit.service.problems import Problem
 
@@ -83,6 +85,23 @@ def test_staff_is_not_counted(shop):
         body = {"candidates": [number, number + 100]}
         answer = shop.post("operator", "/api/rounds/films/announce", json=body)
         assert answer.status_code in (200, 409), answer.text
+
+
+def test_an_answer_has_a_bound(shop):
+    """One of more bytes than are stored is a refusal, now and for a retry, and changes no state."""
+    ann = Caller("demo", Role.SUBJECT, "ann")
+
+    def ask(key: str, size: int):
+        take = lambda *_: (Reply(200, "text/plain", b"x" * size), b"changed")  # noqa: E731
+        return step(shop.service, ann, "test", key, b"", state="test", take=take)
+
+    for _ in range(2):
+        refused = ask("too large", MOST_STORED + 1)
+        assert refused.status_code == 409
+        assert len(refused.body) < 1000
+        assert shop.service.ledger.state("demo/test") is None
+    assert len(ask("as large as may be", MOST_STORED).body) == MOST_STORED
+    assert shop.service.ledger.state("demo/test") == b"changed"
 
 
 def test_a_day_brings_a_days_worth():

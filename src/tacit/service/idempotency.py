@@ -38,6 +38,9 @@ SALT = 16
 """Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
 every state for ever, and without them what they said could be guessed from it."""
 _LONGEST = 128
+MOST_STORED = 256 * 1024
+"""Bytes of an answer: it is stored for as long as the ledger. No operation comes near it by what
+its request may hold; one that does changes nothing, and says so to every retry."""
 OCTETS = "application/octet-stream"
 JSON = "application/json"
 
@@ -103,7 +106,7 @@ def once(
     return _answered(
         *(service, caller, bool(charges), apart),
         lambda: service.ledger.release(
-            request, charges, lambda source: salted(source, draw(source).encode())
+            request, charges, lambda source: _stored(source, draw(source), None)[0]
         ),
     )
 
@@ -127,14 +130,22 @@ def step(
     """
 
     def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
-        answer, new = take(source, kept)
-        return salted(source, answer.encode()), new
+        return _stored(source, *take(source, kept))
 
     request = _request(service, caller, operation, key, payload)
     return _answered(
         *(service, caller, bool(charges) or paid, apart),
         lambda: service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}"),
     )
+
+
+def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, bytes | None]:
+    if len(answer.body) > MOST_STORED:
+        answer, new = (
+            refusal(409, "The answer to this is too large to be stored. Ask for less."),
+            None,
+        )
+    return salted(source, answer.encode()), new
 
 
 def _answered(
