@@ -204,10 +204,7 @@ def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np
     return chosen
 
 
-@_fault(
-    "composition", "top-selection", TopSelection, "_drawn",
-    "epsilon of a list spent on each place",
-)  # fmt: skip
+@_fault("composition", "top-selection", TopSelection, "_drawn", "epsilon of a list for each place")
 def epsilon_for_each(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
     whole = replace(made, one=replace(made.one, epsilon=made.one.epsilon * made.k))
     return _top(whole, rows, source)
