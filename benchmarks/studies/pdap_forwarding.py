@@ -99,7 +99,7 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
     if isinstance(made, Drawing):
         made.asks, made.generator = float(way), np.random.default_rng(vendor)
     spent = PureAccountant().add(home.event).epsilon() + made.caution_epsilon + epsilon
-    return Made(made, spent, seen=0.0 if words else 1.0, told=words)
+    return Made(made, spent, seen=0.0 if words else 1.0, reported=words)
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -299,7 +299,7 @@ def test_estimates_are_right(tmp_path):
         for _ in range(people)
     ]
     counts.counts.fold_each(reports, now=0)
-    rows = counts.told(served.items)["items"]
+    rows = counts.report(served.items)["items"]
     asked = [row for row in rows if row["item"] in liked]
     assert all(abs(row["estimate"] - 1) < 5 * row["error"] for row in asked)
     assert max(row["estimate"] for row in rows if row["item"] not in liked) < 0.9
@@ -322,7 +322,7 @@ def test_pairs(tmp_path):
     pairs = pair_counts(counted(served.campaign, reports))
     now = served.counts(kept)
     assert np.array_equal(pair_counts(now.counts).ones, pairs.ones)
-    told = now.told(served.items)
+    told = now.report(served.items)
     assert sum(row["asked"] for row in told["items"]) == 2 * pairs.asked.sum()
     Clusters.decode(now.clustered())
 

@@ -85,7 +85,7 @@ class PLDAccountant(Accountant):
         return min([1.0, *found])
 
     def _others(self) -> list[Accountant]:
-        """The accountants that know all these events, told of them."""
+        """The accountants that know all these events, which they were given."""
         every: tuple[Accountant, ...] = (
             PureAccountant(),
             BasicAccountant(),

@@ -167,8 +167,8 @@ def _handed_on(
     noise = np.rint(away).astype(np.int64) + generator.integers(-3, 4, count)
     left, asked = noise.tolist(), []
 
-    def measurement(told: float) -> Measurement:
-        asked.append(told)
+    def measurement(given: float) -> Measurement:
+        asked.append(given)
 
         def answer(values: list[int]) -> list[int]:
             given = [left.pop(0) if left else 0 for _ in values]

@@ -49,14 +49,14 @@ def answers(generator: Generator) -> float:
     release = KaryResponse(epsilon, categories)
     true, below = np.arange(categories), int(release.truth * _WORD)
 
-    def told(shift: int, word: int) -> NDArray[np.int64]:
+    def outcome(shift: int, word: int) -> NDArray[np.int64]:
         return release(true, _Given(np.full(categories, shift), np.full(categories, word)))
 
     chances = np.zeros((categories, categories))
     for shift in range(categories - 1):
         for first, last in ((0, below - 1), (below, _WORD - 1)):
-            found = told(shift, first)
-            if not np.array_equal(found, told(shift, last)):
+            found = outcome(shift, first)
+            if not np.array_equal(found, outcome(shift, last)):
                 return math.inf  # another chance of the truth than the one stated
             chances[true, found] += (last - first + 1) / (categories - 1) / _WORD
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -67,7 +67,8 @@ def get(
     """Fetch `name` (a key of `ARCHIVES`) into `folder` and return the folder with its files.
 
     A zip file already lying in `folder` is used if its SHA-256 is right, so an archive fetched by
-    hand works; data already unpacked there is returned at once. advance: told the bytes that came.
+    hand works; data already unpacked there is returned at once. advance: called
+    with the number of bytes that came.
     """
     if name not in ARCHIVES:
         raise ConfigError(f"No data set '{name}' is offered. Choose one of: {', '.join(ARCHIVES)}.")

@@ -170,7 +170,7 @@ def _walk(
                 continue
             sums[place] = 0.0
             size, other_length = abs(dot), other_lengths[place]
-            if size > TINY:  # most pairs are too weak for either list: told without a division
+            if size > TINY:  # most pairs are too weak for either list: found without a division
                 near = size >= reach[line] * other_length
                 if both:
                     near |= size >= reach[np.uintp(first_other) + place] * length

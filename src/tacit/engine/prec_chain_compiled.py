@@ -150,15 +150,15 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
                         if three > 0:
                             best = max(best, table[own, three - 1, two, one])
                         if others > 0 and one + 2 * two + 3 * three + own >= floor:
-                            told = leaks[others, side]
-                            best = max(best, _best_split(told, table, own, three, two, one, fatal))
+                            leak = leaks[others, side]
+                            best = max(best, _best_split(leak, table, own, three, two, one, fatal))
                         table[own, three, two, one] = best
     return worth[:, 3, most, 0, 0].copy()
 
 
 @_compile
 def _best_split(
-    told: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
+    leak: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
 ) -> Any:
     """The most over who votes for the outcome b, over their vote and over the answer.
 
@@ -168,7 +168,7 @@ def _best_split(
     for k in range(three + 1):
         for j in range(two + 1):
             for i in range(one + 1):
-                agrees, differs = told[0, i + j + k], told[1, i + j + k]
+                agrees, differs = leak[0, i + j + k], leak[1, i + j + k]
                 liked = (k, three - k + j, two - j + i)
                 disliked = (three - k, two - j, one - i)
                 if not fatal:

@@ -282,7 +282,7 @@ def star_table(rows: Any, u: int, known: Any, values: Any, places: Any) -> int:
     """
     k = known.loadings.shape[1]
     width = k + 1
-    left, told = np.zeros((width, 2 * width)), np.zeros(width)
+    left, rests = np.zeros((width, 2 * width)), np.zeros(width)
     row, turned, tastes = np.zeros(width), np.zeros(width), np.zeros(width)
     moment = np.zeros((k, k))
     row[0] = 1.0
@@ -297,7 +297,7 @@ def star_table(rows: Any, u: int, known: Any, values: Any, places: Any) -> int:
         for a in range(1, width):
             row[a] = known.loadings[place, a - 1] if place >= 0 else 0.0
         for a in range(width):
-            told[a] += row[a] / variance * rows.rest[j]
+            rests[a] += row[a] / variance * rows.rest[j]
             for b in range(width):
                 left[a, b] += row[a] / variance * row[b]
     for a in range(width):  # Gauss and Jordan: of a positive definite matrix without pivots
@@ -321,7 +321,7 @@ def star_table(rows: Any, u: int, known: Any, values: Any, places: Any) -> int:
             turned[a], tastes[a] = 0.0, 0.0
             for b in range(width):
                 turned[a] += left[a, width + b] * row[b]
-                tastes[a] += left[a, width + b] * told[b]
+                tastes[a] += left[a, width + b] * rests[b]
             leverage += turned[a] * row[a]
             misfit -= tastes[a] * row[a]
         variance = known.variances[place]

@@ -74,15 +74,15 @@ def test_a_desk_comes_back(settings):
     desk = VendorState(settings.vendor())
     begun = asked(desk)
     desk.finish(begun.ticket.number, HERE, None)
-    kept = desk.encode(settings.told)
-    again = VendorState.decode(kept, settings.vendor(), settings.told)
-    assert again.encode(settings.told) == kept
+    kept = desk.encode(settings.lasting)
+    again = VendorState.decode(kept, settings.vendor(), settings.lasting)
+    assert again.encode(settings.lasting) == kept
 
 
 def test_other_settings_are_not_gone_on_with(settings):
     """A state of another epsilon is not opened."""
-    kept = VendorState(settings.vendor()).encode(settings.told)
-    assert VendorState.decode(kept, settings.vendor(), settings.told + " ") is None
+    kept = VendorState(settings.vendor()).encode(settings.lasting)
+    assert VendorState.decode(kept, settings.vendor(), settings.lasting + " ") is None
 
 
 def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
@@ -137,11 +137,11 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
 def test_a_guest_is_served_and_not_kept(settings):
     """An offer of an own video; the state after it is the state before it."""
     desk = VendorState(settings.vendor())
-    before = desk.encode(settings.told)
+    before = desk.encode(settings.lasting)
     forward = settings.forwarder().forward(HERE)
     offer = answered(desk.vendor.serve("arthouse", forward.encode()))
     assert offer.video in settings.videos
-    assert desk.encode(settings.told) == before
+    assert desk.encode(settings.lasting) == before
 
 
 def test_strangers_and_other_grids_are_refused(settings):
@@ -205,7 +205,7 @@ def test_other_settings_are_told_at_the_start(tmp_path):
 def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, change):
     """Not by a failure at each request."""
     vendor = served(tmp_path / NAMES[0])
-    kept = VendorState(settings.vendor()).encode(settings.told)
+    kept = VendorState(settings.vendor()).encode(settings.lasting)
     with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
         vendor.check_kept({vendor.state: change(kept)}.get)
 
@@ -222,7 +222,7 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
 def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
     """A state of a later or an earlier version is refused with the version."""
     vendor = served(tmp_path / NAMES[0])
-    numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.told))
+    numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.lasting))
     changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said):
         vendor.check_kept({vendor.state: pack(changed, arrays)}.get)

@@ -1,4 +1,4 @@
-"""What an attack on a private attribute is: learn from people who told, then score the others.
+"""An attack on a private attribute: learn from people who disclosed it, then score the others.
 
 And what an attacker looks at: releases of some people, and what is public about items and method.
 """
@@ -67,21 +67,21 @@ class Attacker(Protocol):
 def check_training(ratings: sparse.csr_array, labels: Labels) -> Labels:
     """The labels as int64, or `DataError` on what no attack can learn from."""
     check_ratings(ratings)
-    told = np.asarray(labels)
-    if told.shape != (ratings.shape[0],):
+    classes = np.asarray(labels)
+    if classes.shape != (ratings.shape[0],):
         raise DataError(
             "the attack needs one label per person",
-            found=told.shape,
+            found=classes.shape,
             expected=f"{ratings.shape[0]} labels",
         )
-    if not np.isin(told, (0, 1)).all():
-        raise DataError("an attack's labels are 0 or 1", found=np.unique(told)[:5].tolist())
-    if min(np.sum(told == 0), np.sum(told == 1)) < 2:
+    if not np.isin(classes, (0, 1)).all():
+        raise DataError("an attack's labels are 0 or 1", found=np.unique(classes)[:5].tolist())
+    if min(np.sum(classes == 0), np.sum(classes == 1)) < 2:
         raise DataError(
             "the attack has too few people to learn from",
             expected="at least two of each value of the attribute",
         )
-    return told.astype(np.int64)
+    return classes.astype(np.int64)
 
 
 def check_ratings(ratings: sparse.csr_array, n_items: int | None = None) -> None:

@@ -88,15 +88,15 @@ class LinearDiscriminant:
         self.model: LinearModel | None = None
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
-        told = check_training(ratings, labels)
-        signs = 2.0 * told - 1.0
-        gaps = group_gaps(ratings, told, seed=self.seed) / 2
+        known = check_training(ratings, labels)
+        signs = 2.0 * known - 1.0
+        gaps = group_gaps(ratings, known, seed=self.seed) / 2
         by_group = np.repeat(signs, np.diff(ratings.indptr)) * gaps[ratings.indices]
         without_group = with_data(ratings, ratings.data - by_group)
         centres = item_means(without_group)
         residuals = with_data(ratings, without_group.data - centres[ratings.indices])
         profiles, variances = self._taste(residuals)
-        odds = float(np.log(told.sum() / (len(told) - told.sum())))
+        odds = float(np.log(known.sum() / (len(known) - known.sum())))
         self.model = LinearModel(odds, centres, gaps, profiles, variances)
         return self
 

@@ -48,9 +48,9 @@ class NaiveBayes:
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         from sklearn.naive_bayes import MultinomialNB
 
-        told = check_training(ratings, labels)
+        known = check_training(ratings, labels)
         self._minimum = min(0.0, float(ratings.data.min(initial=0.0)))
-        self._model = MultinomialNB(alpha=1.0).fit(self._counts(ratings), told)
+        self._model = MultinomialNB(alpha=1.0).fit(self._counts(ratings), known)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
@@ -87,13 +87,13 @@ class _Penalised:
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         from threadpoolctl import threadpool_limits
 
-        told = check_training(ratings, labels)
+        known = check_training(ratings, labels)
         self._unit = float(np.abs(ratings.data).max(initial=0.0)) / 5 or 1.0
         features = self._features(ratings)
         # The vectors are short: on a busy machine several threads mostly wait for each other.
         with threadpool_limits(1):
-            self.chosen_strength = self._choose(features, told)
-            self._model = self._classifier().set_params(C=self.chosen_strength).fit(features, told)
+            self.chosen_strength = self._choose(features, known)
+            self._model = self._classifier().set_params(C=self.chosen_strength).fit(features, known)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:

@@ -181,8 +181,8 @@ def play(
 def _judged(game: Game, attack: str, rounds: list[Scored]) -> Played:
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
     middle, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
-    told = [guesses(inside, given, _SURE) for inside, given in pairs]
-    right, made = (sum(each[place] for each in told) for place in (0, 1))
+    found = [guesses(inside, given, _SURE) for inside, given in pairs]
+    right, made = (sum(each[place] for each in found) for place in (0, 1))
     people, delta = sum(len(inside) for inside, _ in pairs), game.delta or 0.0
     bound, most = (
         least_epsilon(number, made, people=people, delta=delta, level=ALPHA)

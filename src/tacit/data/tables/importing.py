@@ -84,12 +84,12 @@ def plan(
                 f"{made.movielens}: import a MovieLens folder alone, without columns."
             )
         return made
-    told = [_own(each, asked) for each in opened]
+    given = [_own(each, asked) for each in opened]
     found = [set(guess(each, own, contents=False).places)
-             for each, own in zip(opened, told, strict=True)]  # fmt: skip
+             for each, own in zip(opened, given, strict=True)]  # fmt: skip
     both = {"user", "item"}
     some = any(both <= roles for roles in found)
-    for each, own, roles in zip(opened, told, found, strict=True):
+    for each, own, roles in zip(opened, given, found, strict=True):
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
             made.tables.append(each)
             made.guesses.append(guess(each, own, events=events))

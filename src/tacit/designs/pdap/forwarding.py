@@ -62,14 +62,14 @@ class Agreement:
         return int(self.slices**self.features)
 
     @property
-    def told(self) -> bool:
+    def reported(self) -> bool:
         """Whether anything is sent at all."""
         return self.features > 0 and self.slices > 1
 
     @property
     def micros(self) -> int:
         """epsilon as messages state it, rounded up; 0 if nothing is sent."""
-        if not self.told:
+        if not self.reported:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
@@ -89,7 +89,7 @@ class Forwarder:
     def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
         self.agreement = agreement
         self._source = randomness
-        noisy = agreement.told and not math.isinf(agreement.epsilon)
+        noisy = agreement.reported and not math.isinf(agreement.epsilon)
         # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
         spent = agreement.epsilon * (1 - 2**-40)
         self._response = KaryResponse(spent, agreement.answers) if noisy else None
@@ -104,7 +104,7 @@ class Forwarder:
     def visit_epsilon(self) -> float:
         """Nats that a forwarded visit costs, at most."""
         if self._response is None:
-            return math.inf if self.agreement.told else 0.0
+            return math.inf if self.agreement.reported else 0.0
         return PureAccountant().add(self._response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64]) -> Forward:

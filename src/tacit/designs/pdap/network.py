@@ -3,7 +3,7 @@
 Home sees a click on a neighbour's video itself with the chance `seen`: it is shown on its own page
 always (1), now and then (a sample of users tells it), or never (0, as the paper has it).
 
-A neighbour gets the clicks on its videos, and reports on them, unless `told` is False or
+A neighbour gets the clicks on its videos, and reports on them, unless `reported` is False or
 home asks all neighbours: then a visitor tells nobody but home.
 """
 
@@ -42,7 +42,7 @@ class Network:
         vendors: Mapping[str, Vendor],
         *,
         seen: float = 0.0,
-        told: bool = True,
+        reported: bool = True,
         randomness: Source,
         offers: Mapping[str, Lie] | None = None,
         rewards: Mapping[str, Lie] | None = None,
@@ -50,7 +50,7 @@ class Network:
         if not 0 <= seen <= 1:
             raise ConfigError(f"seen is a chance from 0 to 1; got {seen}.")
         self.vendors = dict(vendors)
-        self._seen, self._told = round(seen * _PARTS), told
+        self._seen, self._reports = round(seen * _PARTS), reported
         self._source = randomness
         self._offers, self._rewards = dict(offers or {}), dict(rewards or {})
 
@@ -75,7 +75,7 @@ class Network:
         if reward is not None:
             if self._sees():
                 vendor.clicked(visit, reward)
-            if self._told and not vendor.asks_all:
+            if self._reports and not vendor.asks_all:
                 self._report(home, peer, visit.request, reward)
         return Shown(peer, video, reward)
 

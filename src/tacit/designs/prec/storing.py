@@ -219,7 +219,7 @@ def replay(
             server.record(client, entry.candidate, stopped=stop is not None and stop <= at)
             if entry.liked is not None:
                 server.feedback(client, entry.liked)
-    last = max((told.last for told in transcripts.values()), default=0)
+    last = max((each.last for each in transcripts.values()), default=0)
     if last > server.round:
         raise DataError(
             "a transcript goes on after the rounds that were given",

@@ -76,8 +76,8 @@ class StarModel:
         rows = np.hstack([np.ones((len(own), 1)), rows])
         weighted = rows / np.where(inside, self.variances[items], 1)[:, None]
         prior = np.diag([_LEVEL] + [1.0] * (rows.shape[1] - 1))
-        told = weighted.T @ ((own - self.mean - known) / unit)
-        tastes = unit * np.linalg.solve(weighted.T @ rows + prior, told)
+        information = weighted.T @ ((own - self.mean - known) / unit)
+        tastes = unit * np.linalg.solve(weighted.T @ rows + prior, information)
         made: Floats = (
             self.mean + tastes[0] + self.effects[:targets] + self.loadings[:targets] @ tastes[1:]
         )
@@ -296,9 +296,11 @@ def _factors(
     variances = np.full(items, _LEFT + float((found**2).sum()) / len(head))
     variances[head] = _LEFT
     usual = max(1.0, (float(counts.sum()) / known.people) ** 2)  # ratings of a person
-    told = loadings.T @ (loadings * (usual / counts.sum() * counts / variances)[:, None])
-    told = np.linalg.eigvalsh(told)
-    square = max(float(np.mean(told / (1 + told))), 0.01)  # of a taste as a person's stars tell it
+    information = loadings.T @ (loadings * (usual / counts.sum() * counts / variances)[:, None])
+    information = np.linalg.eigvalsh(information)
+    square = max(
+        float(np.mean(information / (1 + information))), 0.01
+    )  # of a taste as a person's stars tell it
     size = math.sqrt(_SPREAD * square * k)
     moment = _MOMENT * size / (square * math.sqrt(usual * k))
     mechanism = SumRelease(noise, items + k, k, _CLIP * size, step(_CLIP * size))

@@ -91,22 +91,26 @@ def swapped_truth(release: KaryResponse, values: Any, source: Any) -> NDArray[np
 
 @_fault("size", "kary-response", KaryResponse, "__call__", "lies among the first 64 answers only")
 def few_lies(release: KaryResponse, values: Any, source: Any) -> NDArray[np.int64]:
-    told = _kary(release, values, source)
-    return np.where(told == values, told, told % 64) if release.categories > 64 else told
+    answered = _kary(release, values, source)
+    return (
+        np.where(answered == values, answered, answered % 64)
+        if release.categories > 64
+        else answered
+    )
 
 
 @_fault(
     "branch", "kary-response", KaryResponse, "__call__", "truth where many answers are all alike"
 )
 def true_if_alike(release: KaryResponse, values: Any, source: Any) -> NDArray[np.int64]:
-    told, true = _kary(release, values, source), np.asarray(values)
-    return np.asarray(true if true.size > 3 and len(np.unique(true)) == 1 else told)
+    answered, true = _kary(release, values, source), np.asarray(values)
+    return np.asarray(true if true.size > 3 and len(np.unique(true)) == 1 else answered)
 
 
 @_fault("size", "bit-release", BitRelease, "__call__", "bits beyond 256 share their words")
 def words_used_again(release: BitRelease, bits: Any, source: Any) -> NDArray[np.bool_]:
-    told, true = _bits(release, bits, source), np.asarray(bits).astype(bool)
-    return np.asarray(np.resize((told ^ true)[:256], true.shape) ^ true)
+    answered, true = _bits(release, bits, source), np.asarray(bits).astype(bool)
+    return np.asarray(np.resize((answered ^ true)[:256], true.shape) ^ true)
 
 
 @_fault("size", "laplace", LaplaceRelease, "__call__", "noise of 100 numbers used for more")

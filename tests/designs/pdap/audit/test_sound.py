@@ -17,7 +17,7 @@ from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import joint, local
 from tacit.designs.pdap.audit.bench import BUGS
-from tacit.designs.pdap.audit.streams import instead, released, told_apart, without
+from tacit.designs.pdap.audit.streams import distinguished, instead, released, without
 from tacit.randomness import secure
 
 SAMPLES = 1_000
@@ -95,8 +95,8 @@ def test_all_choices_follow_from_releases(name, rows, visit):
     """With the same releases everybody else is shown the same, in the shipped learners."""
     other = without(rows, visit)
     told = joint.setting(at_horizon="renew", horizon=4)
-    assert told_apart(joint.joint(told), rows, other) == ()
-    assert told_apart(joint.linear(), rows, other) == ()
+    assert distinguished(joint.joint(told), rows, other) == ()
+    assert distinguished(joint.linear(), rows, other) == ()
 
 
 def test_an_arm_that_joins_or_leaves_changes_no_price():
@@ -120,7 +120,7 @@ def test_an_arm_that_joins_or_leaves_changes_no_price():
     rows = joint.stream((0.1, 0, 1.0), (0.1, 2, 1.0), (0.1, 3, 1.0), (0.9, 3, 0.0))
     for visit in (0, 2):
         other = without(rows, visit)
-        assert told_apart(learner, rows, other) == ()
+        assert distinguished(learner, rows, other) == ()
         assert laplace_loss(moves(released(learner), rows, other)) <= joint.EPSILON * (1 + 1e-9)
 
 

@@ -140,7 +140,7 @@ def test_orderings_are_paired_over_seeds():
     assert found["dap", "cap"].difference.mean == pytest.approx(0.06)
     assert found["dap", "dup"].verdict == "the reverse"
     assert orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
-    assert _verdict(Interval(0.0, -0.1, 0.1)) == "not told apart"
+    assert _verdict(Interval(0.0, -0.1, 0.1)) == "not distinguished"
 
 
 def test_tables_have_the_papers_figures_beside_ours():

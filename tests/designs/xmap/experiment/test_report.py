@@ -278,7 +278,7 @@ def test_verdict_without_nx_map(variant, said):
     [
         (0.05, "hidden", ", better than the most rated items for everybody. It predicts no stars"),
         (-0.05, "open", ", worse than the most rated"),
-        (0.001, "weakened", ", not told apart from the most rated"),
+        (0.001, "weakened", ", not distinguished from the most rated"),
     ],
 )
 def test_verdict_of_lists_alone(gap, state, said):

@@ -23,7 +23,7 @@ from tacit.auditing.output_distributions import Law
 from tacit.auditing.rules import Noised, Private, Rule, Together
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local, published, rules
-from tacit.designs.pdap.audit.streams import Rows, released, told_apart, without
+from tacit.designs.pdap.audit.streams import Rows, distinguished, released, without
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.policies.joint.learner import Joint
 from tacit.designs.pdap.policies.joint.settings import JointSetting
@@ -109,7 +109,7 @@ class Streamed:
         with planted(self.fault() if bug else {}):
             learner = joint.joint(self.setting)
             if self.tool == "grey-box":
-                return bool(told_apart(learner, self.rows, other)), None
+                return bool(distinguished(learner, self.rows, other)), None
             loss = laplace_loss(moves(released(learner), self.rows, other))
         return exceeds(self.epsilon, loss), loss
 

@@ -22,10 +22,10 @@ from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.audit.streams import (
     Learner,
     Rows,
+    distinguished,
     followed,
     instead,
     released,
-    told_apart,
     without,
 )
 from tacit.designs.pdap.policies.joint.learner import Joint
@@ -59,8 +59,8 @@ def setting(**changes: Any) -> JointSetting:
     return JointSetting(**{**_SMALL, **plain, **changes})
 
 
-def joint(told: JointSetting) -> Learner:
-    return Learner(lambda source: Joint(told, randomness=source), _of_joint)
+def joint(chosen: JointSetting) -> Learner:
+    return Learner(lambda source: Joint(chosen, randomness=source), _of_joint)
 
 
 def _of_joint(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
@@ -71,8 +71,8 @@ def _of_joint(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
 
 
 def linear(**changes: Any) -> Learner:
-    told = {**_SMALL, "delta": DELTA, "batch": 2, **changes}
-    return Learner(lambda _: LinUCB(**told), _of_linear)
+    chosen = {**_SMALL, "delta": DELTA, "batch": 2, **changes}
+    return Learner(lambda _: LinUCB(**chosen), _of_linear)
 
 
 def _of_linear(policy: LinUCB) -> tuple[object, NDArray[np.float64]] | None:
@@ -114,15 +114,15 @@ def in_epochs() -> Line:
 
 def renewed() -> Line:
     """A second period with noise of its own."""
-    told = setting(at_horizon="renew", horizon=_STREAM // 2, epsilon=LARGE)
-    return _joint("sound-joint, renewed", told, PAIRS[2:3])
+    chosen = setting(at_horizon="renew", horizon=_STREAM // 2, epsilon=LARGE)
+    return _joint("sound-joint, renewed", chosen, PAIRS[2:3])
 
 
 def replaced() -> Line:
     """A visit replaced by another costs twice as much."""
-    told = setting(epsilon=LARGE / 2)
+    chosen = setting(epsilon=LARGE / 2)
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
-    check = _sums("another visitor", told, rows, instead(rows, 0, _RIGHT, 1.0), share=12)
+    check = _sums("another visitor", chosen, rows, instead(rows, 0, _RIGHT, 1.0), share=12)
     return Line("sound-joint, replaced", LARGE, (check,), unit="visit", adjacency="replaced")
 
 
@@ -131,10 +131,10 @@ def by_choices() -> Line:
 
     Of so few visits choices alone tell little; sums of the same streams reveal what there is.
     """
-    told = setting(epsilon=LARGE)
-    sums = _joint("sound-joint, choices", told, PAIRS[1:2])
+    chosen = setting(epsilon=LARGE)
+    sums = _joint("sound-joint, choices", chosen, PAIRS[1:2])
     views = tuple(
-        _choices(f"later choices, {name}", joint(told), rows, without(rows, visit), LARGE)
+        _choices(f"later choices, {name}", joint(chosen), rows, without(rows, visit), LARGE)
         for name, rows, visit in PAIRS
     )
     return replace(sums, checks=(*sums.checks, *views))
@@ -160,32 +160,32 @@ def _gaussian_line(
 
 
 def _joint(
-    name: str, told: JointSetting, pairs: Sequence[tuple[str, Rows, int]], share: int = 12
+    name: str, chosen: JointSetting, pairs: Sequence[tuple[str, Rows, int]], share: int = 12
 ) -> Line:
     checks = tuple(
-        _sums(pair, told, rows, without(rows, visit), share if place == 0 else _FEW)
+        _sums(pair, chosen, rows, without(rows, visit), share if place == 0 else _FEW)
         for place, (pair, rows, visit) in enumerate(pairs)
     )
-    return _line(name, told.epsilon, checks)
+    return _line(name, chosen.epsilon, checks)
 
 
 def _line(name: str, epsilon: float, checks: tuple[Check, ...]) -> Line:
     return Line(name, epsilon, checks, unit="visit", adjacency="learned or not")
 
 
-def _sums(name: str, told: JointSetting, a: Rows, b: Rows, share: int) -> Check:
+def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Check:
     """Everything released, exactly and by samples; and every choice, replayed."""
 
     def check(samples: int, alpha: float) -> Checked:
-        learner = joint(told)
+        learner = joint(chosen)
         times = 1 + bool((a[:, 0] != b[:, 0]).any())  # in one cell, or in two
-        whole = rules.sums(told.noise)
+        whole = rules.sums(chosen.noise)
         distance = times * getattr(whole, "distance", 0.0)
         pair = laplace_pair(
             name, released(learner), a.tolist(), b.tolist(), distance=distance, share=share
         )
         found = on_the_bench(pair, samples=samples, alpha=alpha)
-        return replace(found, differences=(*found.differences, *told_apart(learner, a, b)))
+        return replace(found, differences=(*found.differences, *distinguished(learner, a, b)))
 
     return check
 
@@ -209,7 +209,7 @@ def _gaussian(name: str, learner: Learner, a: Rows, b: Rows, share: int) -> Chec
             rule=Private() if moved.bare else Gauss(mu, DELTA),
         )
         found = on_the_bench(pair, DELTA, samples=samples, alpha=alpha)
-        return replace(found, differences=(*found.differences, *told_apart(learner, a, b)))
+        return replace(found, differences=(*found.differences, *distinguished(learner, a, b)))
 
     return check
 

@@ -266,8 +266,8 @@ def _forward(features: int, slices: int, share: int) -> Check:
 def _draw(
     name: str, count: int, *, arms: tuple[int, ...] | None = None, share: int = 1, **changes: Any
 ) -> Check:
-    told = setting(count, vendor_sees="contexts", **changes)
-    make = partial(Told, told, worst(count))
+    chosen = setting(count, vendor_sees="contexts", **changes)
+    make = partial(Told, chosen, worst(count))
     policy = make(secure())
     return check_of(
         name,

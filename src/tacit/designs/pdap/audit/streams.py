@@ -93,12 +93,14 @@ def released(learner: Learner) -> Callable[[Rows], NDArray[np.float64]]:
     return run
 
 
-def told_apart(learner: Learner, a: Rows, b: Rows) -> tuple[str, ...]:
+def distinguished(learner: Learner, a: Rows, b: Rows) -> tuple[str, ...]:
     """What all others are shown that the releases do not explain; nothing if all is well."""
-    return tuple(dict.fromkeys(found for seed in SEEDS for found in _told(learner, a, b, seed)))
+    return tuple(
+        dict.fromkeys(found for seed in SEEDS for found in _seen_apart(learner, a, b, seed))
+    )
 
 
-def _told(learner: Learner, a: Rows, b: Rows, seed: int) -> Iterator[str]:
+def _seen_apart(learner: Learner, a: Rows, b: Rows, seed: int) -> Iterator[str]:
     first, noises, record = _replayed(learner, a, seed)
     arms = [arm for arm, _, _ in first.shown]
     given = [rows.copy() for rows in (a, b)]

@@ -91,8 +91,8 @@ class Made:
     vendor: Vendor
     spent: float
     seen: float = 0.0
-    """The chance that home learns of a click on a neighbour's video without being told by it."""
-    told: bool = True
+    """The chance that home learns of a click on a neighbour's video without a report by it."""
+    reported: bool = True
     """Whether neighbours learn of clicks on their videos; else a visitor tells home alone."""
 
 
@@ -186,7 +186,7 @@ def _hosting(
         caution=caution,
         asks_all=features > 0,
     )
-    return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, told=False)
+    return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, reported=False)
 
 
 def _others(world: World, vendor: int) -> tuple[str, ...]:

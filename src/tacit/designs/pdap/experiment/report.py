@@ -70,7 +70,7 @@ def _facts(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> di
         "orderings": found,
         "counts": {
             verdict: sum(one.verdict == verdict for one in found)
-            for verdict in ("holds", "not told apart", "the reverse", "one seed only")
+            for verdict in ("holds", "not distinguished", "the reverse", "one seed only")
         },
         "tables": tables(rows, world),
         "figures": _figures(rows, columns, known, world),
@@ -213,7 +213,7 @@ _LEVELS = (
     "Levels depend on how often people click at all, which the paper does not tell: compare the "
     "order of the columns."
 )
-Verdict = Literal["holds", "not told apart", "the reverse", "one seed only"]
+Verdict = Literal["holds", "not distinguished", "the reverse", "one seed only"]
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ def _verdict(difference: Interval) -> Verdict:
         return "one seed only"
     if difference.low > 0:
         return "holds"
-    return "the reverse" if difference.high < 0 else "not told apart"
+    return "the reverse" if difference.high < 0 else "not distinguished"
 
 
 def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...]:

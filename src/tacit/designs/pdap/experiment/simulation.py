@@ -129,7 +129,7 @@ class _Vendors:
         self.network = Network(
             {name: one.vendor for name, one in zip(world.names, made, strict=True)},
             seen=made[0].seen,
-            told=made[0].told,
+            reported=made[0].reported,
             randomness=randomness.replay(f"seen {seed}"),
         )
         self.done = self.forwarded = 0

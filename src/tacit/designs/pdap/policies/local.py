@@ -224,8 +224,8 @@ class Context(Armed):
         """
         reports = self._answers.sum(axis=1, keepdims=True)
         truth = float(self._response.truth)
-        told = (self._answers - reports * self._lie) / (truth - self._lie)
-        dislikes, likes = told[:, 0::2].T, told[:, 1::2].T
+        estimated = (self._answers - reports * self._lie) / (truth - self._lie)
+        dislikes, likes = estimated[:, 0::2].T, estimated[:, 1::2].T
         noise = (reports * self._lie).T / (truth - self._lie) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # An estimate is trusted as far as its visits stand out of the reports' noise.

@@ -97,7 +97,7 @@ class ServedVendor:
                 raise ValueError  # whatever it holds
             others = self.settings.others_than(numbers["settings"])
             if not others:
-                VendorState.decode(found, self.settings.vendor(), self.settings.told)
+                VendorState.decode(found, self.settings.vendor(), self.settings.lasting)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
                 f"{FILE}: vendors.{self.name} cannot be gone on from: {_kept_as(known)}. Take "
@@ -117,14 +117,14 @@ class ServedVendor:
     def released(self) -> str:
         """What cannot be taken back."""
         settings = self.settings
-        told = (
+        extra = (
             f"; contexts that neighbours got at random, each at epsilon "
             f"{settings.forward_epsilon:g}"
             if self.neighbours
             else ""
         )
         return (
-            f"noisy sums that hold visits of all, each at epsilon {settings.epsilon:g}{told}; all "
+            f"noisy sums that hold visits of all, each at epsilon {settings.epsilon:g}{extra}; all "
             f"of one person's within {settings.lifetime:g}. Stored answers hold which video was "
             "shown at each visit, and the random bytes of one that was forwarded"
         )
@@ -217,7 +217,7 @@ class StateCache:
                 if desk is None:
                     return refusal(409, OTHERS), None
                 answer = take(desk)
-                new = desk.encode(self._settings.told)
+                new = desk.encode(self._settings.lasting)
                 self._last = new, desk
                 return answer, None if new == kept else new
 
@@ -230,7 +230,7 @@ class StateCache:
             return VendorState(fresh, since=self._since)
         if last is not None and last[0] == kept:
             return last[1]
-        desk = VendorState.decode(kept, self._made, self._settings.told)
+        desk = VendorState.decode(kept, self._made, self._settings.lasting)
         if desk is not None and not self._since < desk.since <= time.time_ns():
             desk.rename(self._settings.videos, self._settings.peers)
             desk.since = self._since

@@ -30,7 +30,7 @@ MOST_FEATURES = 16
 MOST_VIDEOS = 1000
 _ARMS = 20  # that the grid is made for: it must not change when a video joins
 _LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
-"""What must stay the same for a kept state to be gone on from, in the order of `told`."""
+"""What must stay the same for a kept state to be gone on from, in the order of `lasting`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +225,7 @@ class VendorSettings:
         )
 
     @property
-    def told(self) -> str:
+    def lasting(self) -> str:
         """The numbers of `_LASTING`, as a kept state holds them. Names may change."""
         caution = self.caution
         numbers = [
@@ -234,9 +234,9 @@ class VendorSettings:
         ]
         return json.dumps(numbers)
 
-    def others_than(self, told: str) -> tuple[str, ...]:
+    def others_than(self, lasting: str) -> tuple[str, ...]:
         """Settings that are others than those of a kept state, by name."""
-        pairs = zip(_LASTING, json.loads(self.told), json.loads(told), strict=True)
+        pairs = zip(_LASTING, json.loads(self.lasting), json.loads(lasting), strict=True)
         return tuple(name for name, now, then in pairs if now != then)
 
 

@@ -1,4 +1,4 @@
-"""What happens at a visit, and between vendors: in which order things are paid, fixed and told.
+"""What happens at a visit, and between vendors: in which order things are paid, fixed and answered.
 
 Visit    1. in one transaction, charged what is learned and what forwarding tells: own video or a
          neighbour's offer, and the bytes that leave;
@@ -58,9 +58,9 @@ async def visit(
 ) -> Response:
     """A video for this context. Waiting for a neighbour holds no thread and no place."""
     latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
-    told = _Visitor(service, vendor, caller, key, context)
+    visiting = _Visitor(service, vendor, caller, key, context)
     reached = () if vendor.reach is None else vendor.reach.now()
-    begun = await in_thread(request, lambda: told.begin(reached))
+    begun = await in_thread(request, lambda: visiting.begin(reached))
     if begun.status_code != _ASKS:
         return begun
     asks = json.loads(bytes(begun.body))
@@ -71,7 +71,7 @@ async def visit(
     if asks["peer"] in calls:
         async with outside(request):
             answer = await asyncio.shield(calls[asks["peer"]])
-    return await in_thread(request, lambda: told.finish(asks, answer))
+    return await in_thread(request, lambda: visiting.finish(asks, answer))
 
 
 def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
@@ -145,17 +145,17 @@ class _Visitor:
 
 def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:
     """A visit's name for the one who visited: nobody else can make, change or read it."""
-    told = _TICKET.pack(ticket.number, ticket.turn, ticket.arm, ticket.cell)
-    return _cipher(service, vendor).encrypt(told, [caller.name.encode()]).hex()
+    content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm, ticket.cell)
+    return _cipher(service, vendor).encrypt(content, [caller.name.encode()]).hex()
 
 
 def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str) -> Ticket:
     """One's own visit; of another's there is nothing at the address."""
     try:
-        told = _cipher(service, vendor).decrypt(bytes.fromhex(visit), [caller.name.encode()])
+        content = _cipher(service, vendor).decrypt(bytes.fromhex(visit), [caller.name.encode()])
     except InvalidTag:
         raise Problem(404, "There is nothing at this address.") from None
-    return Ticket(*_TICKET.unpack(told))
+    return Ticket(*_TICKET.unpack(content))
 
 
 def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:

@@ -107,10 +107,10 @@ def published() -> Line:
     votes = followed(np.array([[at % 2] for at in range(_LONG)]))
     theirs = _hers(votes)
     never = tuple(1 - place for place in theirs)
-    told = walked_pair(PRec, wanted, votes, [theirs, never], peers=0).rounds
+    leak = walked_pair(PRec, wanted, votes, [theirs, never], peers=0).rounds
     with_her = math.exp(lonely_losses(wanted.law, 1)[0]) / 2
     matches = tuple(_binomial(chance) for chance in (with_her, 0.5))
-    check = Sampled("one voter, no peers", wanted, votes, told, (matches[0], matches[1]))
+    check = Sampled("one voter, no peers", wanted, votes, leak, (matches[0], matches[1]))
     claim = eps_tight(2, _LONG, 0, 0, _PEERS)
     return Line("p-rec-published", claim, (check,), published=True, **_UNIT)
 

@@ -34,7 +34,7 @@ from tacit.designs.prec.audit.walk import (
     Path,
     all_paths,
     beyond,
-    rounds_told,
+    round_leaks,
     sampled,
     together,
     views,
@@ -84,13 +84,13 @@ def random_streams(kind: type[PRec], patterns: int = 4) -> list[Computed]:
     found = []
     for objects, diversity, radius in ((2, 0, 0), (3, 0, 0), (2, 1, 0), (2, 0, 1), (3, 2, 1)):
         rng = np.random.default_rng(objects + 10 * diversity + 100 * radius)
-        rounds, peers, told = 16, 6 * objects, 0.0
+        rounds, peers, leak = 16, 6 * objects, 0.0
         wanted = PRecSettings(rounds, objects, 8 * peers, peers, diversity, radius, delta=1e-3)
         for _ in range(patterns):
             votes = lively(rng, int(rng.integers(4 * peers, 7 * peers)), rounds, objects)
-            told = max(told, walked_pair(kind, wanted, votes, random_paths(rng, votes)).rounds)
+            leak = max(leak, walked_pair(kind, wanted, votes, random_paths(rng, votes)).rounds)
         name = f"random, m={objects} D={diversity} R={radius}: rounds"
-        found.append(Computed(name, patterns, told, wanted.plan.floor, 1e-3))
+        found.append(Computed(name, patterns, leak, wanted.plan.floor, 1e-3))
     return found
 
 
@@ -101,14 +101,14 @@ def kept_promises(kind: type[PRec], patterns: int = 12) -> list[Computed]:
         rng, peers, rounds = np.random.default_rng(objects), 6 * objects, 12
         voters = 4 * peers
         wanted = PRecSettings(rounds, objects, voters, peers, variant="published")
-        told = 0.0
+        leak = 0.0
         for _ in range(patterns):
             votes = promised(rng, peers, int(rng.integers(peers, voters)), rounds, objects)
             paths = random_paths(rng, votes)
-            told = max(told, walked_pair(kind, wanted, votes, paths, peers=peers).rounds)
+            leak = max(leak, walked_pair(kind, wanted, votes, paths, peers=peers).rounds)
         allowed, _ = promise_epsilon(objects=objects, rounds=rounds, peers=peers, voters=voters)
         name = f"kept promises, m={objects}: rounds"
-        found.append(Computed(name, patterns, told, allowed, 1e-3))
+        found.append(Computed(name, patterns, leak, allowed, 1e-3))
     return found
 
 
@@ -121,8 +121,8 @@ def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> li
     for side in (1, -1):
         value, plays = game(rounds, peers, voters, side)
         votes = staged(plays, voters)
-        told = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
-        reached = max(reached, told if exceeds(value, told) else min(told, value))
+        leak = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
+        reached = max(reached, leak if exceeds(value, leak) else min(leak, value))
     name = f"worst, T={rounds} P={peers} n={voters}: rounds"
     found.append(Computed(name, 2, reached, floor, floor * (1 - _TOLERANCE)))
     return found
@@ -178,8 +178,8 @@ def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
     found = []
     for name, votes in (("newcomers", refilled(rounds)), ("abstainers", rarely_voting(rounds))):
         wanted = PRecSettings(rounds, 2, votes.votes.shape[1], PEERS, delta=1e-3)
-        told = walked_pair(kind, wanted, votes, [(0,) * rounds]).rounds
-        found.append(Computed(f"{name}: rounds", 1, told, wanted.plan.floor, 0.1))
+        leak = walked_pair(kind, wanted, votes, [(0,) * rounds]).rounds
+        found.append(Computed(f"{name}: rounds", 1, leak, wanted.plan.floor, 0.1))
     return found
 
 
@@ -213,11 +213,11 @@ def colluding_clients(kind: type[PRec]) -> list[Computed]:
     long = PRecSettings(100, 2, 60, peers=PEERS, epsilon=value + 3.0, delta=1e-3)
     path: list[Path] = [(0,) * votes.rounds] * 2
     pair = walked_pair(kind, long, votes, path)
-    told = sum(_log_ratio(pair, client) for client in range(2))
+    leak = sum(_log_ratio(pair, client) for client in range(2))
     one, two = long.plan.epsilon, 2 * long.plan.epsilon
     return [
         Computed("two clients: delta in all", 8, twice, 2 * wanted.plan.delta),
-        Computed("two clients: one transcript", 1, told, two, one),
+        Computed("two clients: one transcript", 1, leak, two, one),
     ]
 
 
@@ -245,7 +245,7 @@ def _log_ratio(pair: Pair, client: int) -> float:
     """Of all that one client sees on their path, if their gate never shuts."""
     walks = pair.beside[client], pair.without[client]
     gates = math.log(walks[0].answers[-1] / walks[1].answers[-1])
-    return gates + rounds_told(*walks, pair.peers)[-1]
+    return gates + round_leaks(*walks, pair.peers)[-1]
 
 
 def checks(*, published: bool, sound: bool, short: bool = False) -> tuple[Check, ...]:

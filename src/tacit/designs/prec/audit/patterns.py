@@ -225,11 +225,11 @@ def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[P
         beside = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
         for agreeing in range(others + 1):
             for own in (True, False):
-                told = side * math.log(beside[agreeing + own] / without[agreeing])
+                leak = side * math.log(beside[agreeing + own] / without[agreeing])
                 left = agreeing if own else others - agreeing  # if the answer spares them
                 later = worth[left] if left < others and left >= peers - 1 else 0.0
-                if told + later > worth[others] + 1e-15:
-                    worth[others], best[others] = told + later, Play(agreeing, own, own)
+                if leak + later > worth[others] + 1e-15:
+                    worth[others], best[others] = leak + later, Play(agreeing, own, own)
     return worth[-1], _played(best, peers)
 
 

@@ -1,4 +1,4 @@
-"""One client's run of the shipped curator with its draws told beforehand, and what it asked for.
+"""One client's run of the shipped curator with its draws fixed beforehand, and what it asked for.
 
 What the law draws is replaced by a given output, and the gate's answer by "go on"; everything else
 is the curator as it runs. Heard are the chances that the law would have drawn with, the counts that
@@ -217,7 +217,7 @@ class Pair:
     @property
     def rounds(self) -> float:
         """The largest sum of ln(p / p'), either way, over rounds with P survivors."""
-        return max(abs(told) for both in self._both() for told in rounds_told(*both, self.peers))
+        return max(abs(leak) for both in self._both() for leak in round_leaks(*both, self.peers))
 
     @property
     def gate(self) -> float:
@@ -266,14 +266,14 @@ def walked_pair(
     return Pair(walks[0], walks[1], settings.plan.peers if peers is None else peers)
 
 
-def rounds_told(beside: Walk, without: Walk, peers: int) -> list[float]:
+def round_leaks(beside: Walk, without: Walk, peers: int) -> list[float]:
     """The sum of ln(p / p') after each round, until fewer than P survive."""
-    told = []
+    leak = []
     for one, other in zip(beside.drawn, without.drawn, strict=True):
         if one.survivors < peers:
             break
-        told.append(math.log(one.chance / other.chance))
-    return list(accumulate(told, initial=0.0))
+        leak.append(math.log(one.chance / other.chance))
+    return list(accumulate(leak, initial=0.0))
 
 
 def apart(p: float, q: float) -> float:

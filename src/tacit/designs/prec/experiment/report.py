@@ -166,7 +166,7 @@ def verdict(standing: Sequence[Point]) -> Verdict:
         return Verdict("hidden", "p-REC errs less than the exponential mechanism", against)
     if other.loss.high < ours.loss.low:
         return Verdict("worse", "The exponential mechanism errs less", against)
-    return Verdict("weakened", "The two are not told apart", against)
+    return Verdict("weakened", "The two cannot be distinguished", against)
 
 
 def _of_the_victim(ours: Point, bare: Point | None) -> Verdict:

@@ -284,7 +284,7 @@ class CampaignCounts:
         """Clusters of the items as these counts have them: the same every time."""
         return publish(self.counts.campaign, cluster(self.counts)).encode()
 
-    def told(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
+    def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
         """For analysts. estimate: unbiased share of true yes among questions about an item; error:
         its standard deviation by the noise and by chance. None where nobody was asked.
         """

@@ -108,4 +108,4 @@ def close(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Res
 def counts(service: Here, name: Name) -> dict[str, Any]:
     """How many reported, and what the answers say of every item, with the noise's error."""
     served = named(service, ServedCampaign, name)
-    return served.counts(kept(service, served.state)).told(served.items)
+    return served.counts(kept(service, served.state)).report(served.items)

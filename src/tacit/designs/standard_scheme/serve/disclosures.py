@@ -217,8 +217,8 @@ class ServedDisclosure:
 
         def taken(source: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
             if unsalted(kept) == _FORGOTTEN:
-                told = "You were forgotten: no letter is accepted under this name."
-                return refusal(409, told), None
+                reason = "You were forgotten: no letter is accepted under this name."
+                return refusal(409, reason), None
             latest = max(letter.epoch, self.latest(kept))
             return reply({"accepted": True}), salted(source, b"%d" % latest)
 

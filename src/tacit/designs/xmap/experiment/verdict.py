@@ -51,7 +51,7 @@ def _of_lists(table: CrossDomainTable, judged: Point) -> Verdict:
     found = against(table, judged, "popularity", "ndcg_at_10")
     paid = f"{named(judged.contender)} ({budget(judged.contender)})"
     if found is None or found.low <= 0 <= found.high:
-        state, side = ("none", "") if found is None else ("weakened", "not told apart from")
+        state, side = ("none", "") if found is None else ("weakened", "not distinguished from")
     else:
         state, side = ("hidden", "better than") if found.low > 0 else ("open", "worse than")
     gap = f", {side} the most rated items for everybody" if side else ""
@@ -83,8 +83,8 @@ def _state(table: CrossDomainTable, gap: Comparison | None) -> tuple[str, str]:
     if gap is None:
         return "none", f"Stars of people new to {table.target}"
     if gap.high < 0:
-        told = f"What people rated in {table.source} tells what they like in {table.target}"
-        return "hidden", told
+        text = f"What people rated in {table.source} tells what they like in {table.target}"
+        return "hidden", text
     if gap.low > 0:
         return "open", "Worse than the item averages"
     return "weakened", "No better than the item averages, as far as these people show"

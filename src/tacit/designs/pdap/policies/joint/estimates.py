@@ -108,25 +108,25 @@ def posterior(
     share = (mean - low) / width
     spread = np.maximum(chance, share * (1 - share) * width**2)
     weight = np.zeros((len(covariance), len(low)))
-    told = np.zeros_like(weight)
+    evidence = np.zeros_like(weight)
     for one, visits in seen:
         noise = one.likes_noise - 2 * share * one.together + share**2 * one.visits_noise
         variance = visits * spread + noise * width**2 + _TINY
         weight = fading * weight + visits**2 / variance
-        told = fading * told + visits * width * (one.likes - share * one.visits) / variance
-    means, variances = _krige(weight, told, covariance)
+        evidence = fading * evidence + visits * width * (one.likes - share * one.visits) / variance
+    means, variances = _krige(weight, evidence, covariance)
     return mean + means, variances
 
 
-def _krige(weight: Floats, told: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+def _krige(weight: Floats, evidence: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Of a Gaussian process with mean 0, from observations of precision `weight`, arm by arm.
 
-    told: precision times observation, so that a precision of 0 needs no observation.
+    evidence: precision times observation, so that a precision of 0 needs no observation.
     """
     root = np.sqrt(weight).T
     inner = np.eye(len(covariance)) + root[:, :, None] * covariance * root[:, None, :]
     reached = covariance[None] * root[:, None, :]
-    pulled = np.divide(told.T, root, out=np.zeros_like(root), where=root > 0)
+    pulled = np.divide(evidence.T, root, out=np.zeros_like(root), where=root > 0)
     turned = reached.transpose(0, 2, 1)
     solved = np.linalg.solve(inner, np.concatenate([pulled[:, :, None], turned], axis=2))
     means = np.einsum("aij,aj->ai", reached, solved[:, :, 0])
