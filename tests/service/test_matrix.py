@@ -14,6 +14,8 @@ STAFF = {
     "GET /metrics": {"auditor", "operator"},
     "GET /api/privacy/budgets": {"auditor", "operator"},
     "GET /api/privacy/ledger": {"auditor", "operator"},
+    "GET /api/operations": {"auditor", "operator"},
+    "GET /api/operations/log": {"auditor", "operator"},
     "GET /api/curves": {"analyst", "operator"},
     "POST /api/people": {"operator"},
     "POST /api/campaigns/{name}/close": {"analyst", "operator"},

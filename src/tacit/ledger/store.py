@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, Self, SupportsIndex, TypeVar, cast, overload
+from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -137,6 +137,12 @@ class Ledger:
         """All budgets in the order they were opened, for the operator."""
         with self._reading() as connection:
             return tuple(balances(connection))
+
+    def entries(self, after: int, limit: int) -> tuple[dict[str, Any], ...]:
+        """Entries of the log after a number, oldest first, for the operator and auditors."""
+        question = select(log).where(log.c.sequence > after).order_by(log.c.sequence)
+        with self._reading() as connection:
+            return tuple(map(dict, connection.execute(question.limit(limit)).mappings()))
 
     @property
     def epoch(self) -> int:

@@ -29,7 +29,7 @@ from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
 from tacit.service.monitoring import Logger, Metrics, adopt
 from tacit.service.problems import ProblemBody, names_of
-from tacit.service.resources import about, models, people, privacy
+from tacit.service.resources import about, models, operations, people, privacy
 from tacit.service.settings import PREFIX, Settings
 
 READ = (
@@ -107,6 +107,7 @@ def _routers() -> Iterator[APIRouter]:
     """The page's comes last: what is at no other address may be one of its files."""
     yield from (about.router, models.router, models.lists_router, people.feedback_router)
     yield from (privacy.promises_router, privacy.router, models.curves_router)
+    yield operations.router
     yield from (people.users_router, people.router, about.document_router)
     for owner, one in nouns().values():
         yield owner.load(one.router)

@@ -137,7 +137,8 @@ def everywhere(person: Any, operator: str) -> Any:
     person.page.get_by_label("Operator's key").fill(operator)
     yield "door"
     person.page.get_by_role("button", name="Open").click()
-    person.page.wait_for_selector(".curve svg")
+    for part in (".curve svg", ".health", ".runs"):
+        person.page.wait_for_selector(part)
     for summary in person.page.locator("summary").all():
         summary.click()
     yield "operator"

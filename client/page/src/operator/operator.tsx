@@ -6,9 +6,10 @@ import { Drafted, Trouble, useDraft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
 import { told } from "../service/asking";
 import { allGuarantees } from "../service/cards";
-import { budgets, curves, log, type Log } from "../service/operating";
+import { budgets, curves, log } from "../service/operating";
 import { Budgets } from "./budgets";
 import { CurveShown } from "./curve";
+import { Ledger, Refusals, Runs, Spending, useOverview } from "./running";
 
 export function Operator() {
   const [key, setKey] = useState<string>();
@@ -42,7 +43,7 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
     <section class="lead">
       <h1 tabIndex={-1}>Operator</h1>
       <p>
-        Budgets, guarantees and what privacy costs. The key stays in this page's memory: a reload
+        Spending, refusals, the ledger, budgets, guarantees. The key stays in this page's memory: a reload
         forgets it.
       </p>
       <form class="door" onSubmit={(event) => void enter(event)}>
@@ -63,6 +64,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
   const promised = useDraft(allGuarantees, []);
   const logged = useDraft(() => log(apiKey), [apiKey]);
   const measured = useDraft(() => curves(apiKey), [apiKey]);
+  const running = useOverview(apiKey);
   return (
     <section aria-labelledby="operate">
       <div class="lead with-action">
@@ -73,10 +75,37 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
           Forget the key
         </button>
       </div>
+      <p class="more-about">
+        Everything here follows from the log and from counts of requests, which you have anyway. No
+        count is of what people rated, and looking at it releases nothing about anyone.
+      </p>
+      <section class="panel" aria-labelledby="spending">
+        <h2 id="spending">Spending over time</h2>
+        <p>
+          Amounts of epsilon are in nats. A sum over people measures use: no one's loss is that large.
+        </p>
+        <Drafted draft={running}>{(found) => <Spending found={found} />}</Drafted>
+      </section>
+      <section class="panel" aria-labelledby="refused">
+        <h2 id="refused">Refused, and why</h2>
+        <p>Counts of requests since the service started; of no one in particular.</p>
+        <Refusals apiKey={apiKey} />
+      </section>
+      <section class="panel" aria-labelledby="health">
+        <h2 id="health">The ledger</h2>
+        <Drafted draft={running}>
+          {(found) => (
+            <Drafted draft={logged}>{(read) => <Ledger found={found} log={read} apiKey={apiKey} />}</Drafted>
+          )}
+        </Drafted>
+      </section>
+      <section class="panel" aria-labelledby="runs">
+        <h2 id="runs">Rounds and campaigns</h2>
+        <Runs apiKey={apiKey} />
+      </section>
       <section class="panel" aria-labelledby="budgets">
         <h2 id="budgets">Budgets</h2>
         <Budgets apiKey={apiKey} />
-        <Drafted draft={logged}>{(found) => <p class="log">{standing(found)}</p>}</Drafted>
       </section>
       <section class="panel" aria-labelledby="curves">
         <h2 id="curves">What privacy costs</h2>
@@ -113,12 +142,4 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       </section>
     </section>
   );
-}
-
-/** Whether the log and every table agree, in a sentence. */
-function standing({ entries, replayed }: Log): string {
-  const length = entries === 1 ? "1 entry" : `${entries} entries`;
-  if (replayed === null) return `The log has ${length}. It is being replayed: look again.`;
-  if (!replayed.sound) return `The log does not agree with its tables: ${replayed.problems.join("; ")}`;
-  return `The log has ${length}. Replayed up to entry ${replayed.entries}, it agrees with every table.`;
 }
