@@ -109,6 +109,8 @@ _PLAIN = {
     "GET /api/privacy/budget": "subject",
     "GET /api/privacy/budgets": "operator",
     "GET /api/privacy/ledger": "auditor",
+    "GET /api/operations": "operator",
+    "GET /api/operations/log": "auditor",
     "GET /api/curves": "analyst",
     "GET /api/disclosures": "anonymous",
     "GET /api/disclosures/{name}": "anonymous /api/disclosures/gender",
