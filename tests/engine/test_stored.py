@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from stored_world import ITEMS, SCALE, local, public, write_world
 
 import tacit
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import RatingScale
 from tacit.data.stored import Columns, Public
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 from tacit.mechanisms import samplers
 
-SCALE = RatingScale(1, 5, 1)
-PEOPLE, ITEMS = 700, 90
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
-
-
-def write_world(folder: Path) -> tuple[Path, Path]:
-    """Ids of text; item 7 in half of all profiles; one person with 30,000 events; rated again."""
-    draws = np.random.default_rng(3)
-    people = draws.integers(0, PEOPLE, 14_000)
-    items = (draws.random(14_000) ** 2 * ITEMS).astype(int)
-    half = np.arange(0, PEOPLE, 2)
-    users = np.concatenate([people, half, np.full(30_000, 5)])
-    items = np.concatenate([items, np.full(len(half), 7), draws.integers(0, ITEMS, 30_000)])
-    order = draws.permutation(len(users))
-    table = pl.DataFrame(
-        {
-            "user_id": [f"u{person}" for person in users[order]],
-            "item_id": items[order],
-            "rating": draws.integers(1, 6, len(users)).astype(float),
-            "timestamp": draws.permutation(len(users)) + 1_600_000_000,
-        }
-    )
-    about = pl.DataFrame(
-        {
-            "item_id": np.arange(ITEMS),
-            "genres": [f"g{item % 5}|h{item % 3}" for item in range(ITEMS)],
-            "domain": ["s" if item % 2 else "t" for item in range(ITEMS)],
-        }
-    )
-    table.write_parquet(folder / "ratings.parquet", row_group_size=5000)
-    about.write_csv(folder / "items.csv")
-    return folder / "ratings.parquet", folder / "items.csv"
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +53,6 @@ def same_noise(monkeypatch):
     return drawn
 
 
-def public(items: Path) -> Public:
-    return Public(scale=SCALE, catalogue=items, item="item_id", domain="domain")
-
-
 def opened(kind, files, request, monkeypatch):
     if kind == "cluster":
         from tacit.engine.spark import open_spark
@@ -96,15 +61,6 @@ def opened(kind, files, request, monkeypatch):
         return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
     monkeypatch.setattr(buckets, "_OF_ROW", 40_000)  # several buckets and chunks
     return open_parquet(files[0], {}, public(files[1]), 2**30, events=False)
-
-
-def local(files) -> Ratings:
-    from tacit.data import on_catalogue, read_catalogue
-    from tacit.data.domains import DOMAIN
-
-    known = read_catalogue(files[1], item="item_id", domain="domain")
-    ratings = tacit.load(files[0], scale=SCALE)
-    return on_catalogue(ratings, known[DOMAIN], metadata=known)
 
 
 @pytest.mark.parametrize("kind", ["buckets", "cluster"])

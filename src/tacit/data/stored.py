@@ -160,12 +160,15 @@ class Rows:
         """By person, then item. Of repeats the latest counts; of equally late ones the last row if
         rows are `ordered`, else the most stars, because a cluster keeps no order."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
-        order = np.argsort(pairs, kind="stable")
+        order = _sorted(pairs)
         last = _ends(pairs[order])
         if not last.all():
-            keys = [] if self.times is None else [self.times]
-            order = np.lexsort((*(() if ordered else (self.values,)), *keys, pairs))
-            last = _ends(pairs[order])
+            several = ~last
+            several[1:] |= ~last[:-1]  # only repeats are worth sorting again
+            rows = order[several]
+            keys = [] if ordered else [self.values[rows]]
+            keys += [] if self.times is None else [self.times[rows]]
+            order[several] = rows[np.lexsort((*keys, pairs[rows]))]
         kept = order[last]
         kept = kept[self.items[kept] >= 0]
         # A person without an item of the catalogue stays in, and is counted like all others.
@@ -209,6 +212,16 @@ class Block:
             item_ids=np.arange(n_items),
             scale=scale,
         )
+
+
+def _sorted(keys: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Stable order of keys from 0, by digits of 16 bits: NumPy counts these and compares longer
+    ones, which takes five times as long."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    for shift in range(16, int(keys.max(initial=0)).bit_length(), 16):
+        digits = (keys >> shift).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    return order
 
 
 def _ends(keys: NDArray[np.int64]) -> NDArray[np.bool_]:

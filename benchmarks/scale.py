@@ -1,0 +1,313 @@
+"""The fit of private lists where ratings lie: in memory, streamed, on pysail, on Spark.
+
+    python benchmarks/scale.py --engine local,streaming,pysail,pyspark --events 1e6,5e6,2e7 [--json]
+
+Generated ratings of 18 genres, 145 events a person and at most 27,000 items; private lists in one
+domain, and across two, as the sound X-Map makes them. Each fit is a process of its own, with its
+server where it has one; `cpu_s` and `peak_mib` are of all of them together, from /proc. Noise is
+replaced by numbers that hang on the shape alone, and what it is added to is hashed: `equal_sums`
+says whether every exact sum is that of the first engine. `exponent` is that of cpu_s over events.
+pyspark is a server of two workers (local-cluster) made from the package of this environment.
+`shuffle_bytes`: what Spark reports, or what is written to disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+ITEMS, GENRES, OF_PERSON, PART = 27_000, 18, 145, 2_000_000
+MODELS = {"private": {}, "across": {"source": "a", "target": "b"}}
+ENGINES = ("local", "streaming", "pysail", "pyspark")
+SAIL = (
+    "import sys; from pysail.spark import SparkConnectServer; "
+    "SparkConnectServer('127.0.0.1', int(sys.argv[1])).start(background=False)"
+)
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def make(folder: Path, events: int) -> None:
+    """Files of 2 million rows, and the items."""
+    (folder / "ratings").mkdir(parents=True)
+    for start in range(0, events, PART):
+        draws, rows = np.random.default_rng(start), min(PART, events - start)
+        person = (start + np.arange(rows)) // OF_PERSON
+        genre = np.where(
+            draws.random(rows) < 0.5, person % GENRES, draws.integers(GENRES, size=rows)
+        )
+        item = (ITEMS // GENRES * draws.random(rows) ** 2.5).astype(np.int64) * GENRES + genre
+        stars = np.where(genre == person % GENRES, 3, 1) + draws.integers(0, 3, rows)
+        order = draws.permutation(rows)
+        columns = {"user": person, "item": item, "rating": stars.astype(float)}
+        columns["timestamp"] = start + np.arange(rows) + 1_500_000_000
+        frame = pl.DataFrame({name: values[order] for name, values in columns.items()})
+        frame.write_parquet(
+            folder / "ratings" / f"part-{start // PART:05}.parquet", row_group_size=500_000
+        )
+    about = {"item": np.arange(ITEMS), "genres": [f"g{item % GENRES}" for item in range(ITEMS)]}
+    about["domain"] = ["ab"[item // GENRES % 2] for item in range(ITEMS)]
+    pl.DataFrame(about).write_csv(folder / "items.csv")
+
+
+def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict[str, object]:
+    """In this process: the seconds, and a hash of all exact sums."""
+    from tacit import Private, RatingScale
+    from tacit.data.stored import Public
+    from tacit.mechanisms import samplers
+
+    digest = hashlib.sha256()
+
+    def noise(values: np.ndarray, sigma: float) -> np.ndarray:
+        digest.update(np.ascontiguousarray(values).tobytes())
+        draws = np.random.default_rng(values.size)
+        return values + np.round(draws.standard_normal(values.shape) * sigma).astype(np.int64)
+
+    samplers.discrete_gaussian = noise
+    scale = RatingScale(1, 5, 1)
+    public = Public(scale=scale, catalogue=folder / "items.csv", item="item", domain="domain")
+    private = Private(1.0, mode="taste", **MODELS[model])
+    if engine == "local":
+        private.fit(in_memory(folder, public))
+    elif engine == "streaming":
+        from tacit.data.tables.buckets import open_parquet
+
+        with open_parquet(folder / "ratings", {}, public, memory, events=False) as ratings:
+            private.fit(ratings)
+    else:
+        from tacit.engine.spark import open_spark
+
+        with open_spark(str(folder / "ratings"), remote, {}, public, events=False) as ratings:
+            private.fit(ratings)
+    written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return {"digest": digest.hexdigest(), "written": int(written["wchar"])}
+
+
+def in_memory(folder: Path, public: object) -> object:
+    from tacit.data import Ratings, on_catalogue, read_catalogue
+
+    frame = pl.concat([pl.read_parquet(file) for file in sorted((folder / "ratings").iterdir())])
+    columns = [frame[name].to_numpy() for name in ("user", "item", "rating", "timestamp")]
+    del frame
+    known = read_catalogue(folder / "items.csv", item="item", domain="domain")
+    return on_catalogue(
+        Ratings.from_arrays(*columns, scale=public.scale), known["domain"], metadata=known
+    )
+
+
+def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]:
+    """A fit in a process of its own, measured with its server."""
+    port, watch = free_port(), Watch()
+    server = serve(engine, port)
+    start = time.monotonic()
+    words = [
+        sys.executable,
+        __file__,
+        "--fit",
+        engine,
+        model,
+        str(folder),
+        f"sc://127.0.0.1:{port}",
+        str(memory),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    wall = time.monotonic() - start
+    shuffled = spark_shuffle() if engine == "pyspark" else None
+    watch.stop()
+    if server is not None:
+        stop(server)
+    if done.returncode:
+        sys.exit(done.stderr[-3000:])
+    found = json.loads(done.stdout.splitlines()[-1])
+    if engine == "streaming":
+        shuffled = found["written"]
+    return {
+        "engine": engine,
+        "model": model,
+        "cpu_s": round(watch.cpu, 1),
+        "wall_s": round(wall, 1),
+        "peak_mib": round(watch.peak / 2**20),
+        "shuffle_bytes": shuffled,
+        "digest": found["digest"],
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as one_socket:
+        one_socket.bind(("127.0.0.1", 0))
+        return one_socket.getsockname()[1]
+
+
+def serve(engine: str, port: int) -> subprocess.Popen | None:
+    if engine == "pysail":
+        words = [sys.executable, "-c", SAIL, str(port)]
+    elif engine == "pyspark":
+        words = spark_words(port)
+    else:
+        return None
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    server = subprocess.Popen(words, **quiet, start_new_session=True, env=environment)
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return server
+    stop(server)
+    sys.exit(f"The {engine} server did not start.")
+
+
+def spark_words(port: int) -> list[str]:
+    """A server with two workers of one core and 2 GiB each."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    given = {
+        "spark.connect.grpc.binding.port": port,
+        "spark.executor.memory": "2g",
+        "spark.driver.memory": "2g",
+        "spark.python.worker.reuse": "true",
+    }
+    settings = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
+    program = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    start = [str(home / "bin" / "spark-submit"), "--master", "local-cluster[2,1,2048]"]
+    return [*start, *settings, *program, "spark-internal"]
+
+
+def stop(server: subprocess.Popen) -> None:
+    """The server and what it started: they are a session of their own."""
+    for number in (15, 9):
+        try:
+            os.killpg(server.pid, number)
+        except ProcessLookupError:
+            return
+        time.sleep(2)
+    server.wait()
+
+
+def spark_shuffle() -> int | None:
+    place = "http://127.0.0.1:4040/api/v1/applications"
+    try:
+        with urllib.request.urlopen(place) as answer:
+            name = json.load(answer)[0]["id"]
+        with urllib.request.urlopen(f"{place}/{name}/allexecutors") as answer:
+            return sum(row["totalShuffleWrite"] for row in json.load(answer))
+    except OSError:
+        return None
+
+
+class Watch:
+    """Processor seconds of all descendants, and the most memory that they had together."""
+
+    def __init__(self) -> None:
+        self.peak, self._seen = 0, {}
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    @property
+    def cpu(self) -> float:
+        return sum(self._seen.values()) / TICK
+
+    def stop(self) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._done.wait(0.2):
+            self.look()
+
+    def look(self) -> None:
+        rows = {}
+        for place in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                words = place.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            rows[int(place.parent.name)] = (
+                int(words[1]),
+                int(words[11]) + int(words[12]),
+                int(words[21]),
+            )
+        own, found = {os.getpid()}, set()
+        while own:
+            own = {pid for pid, row in rows.items() if row[0] in own} - found
+            found |= own
+        memory = 0
+        for pid in found:
+            self._seen[pid] = rows[pid][1]
+            memory += rows[pid][2] * os.sysconf("SC_PAGE_SIZE")
+        self.peak = max(self.peak, memory)
+
+
+def exponent(rows: list[dict[str, object]]) -> dict[str, float]:
+    """Of cpu_s over events, for each engine and model with two sizes or more."""
+    found = {}
+    for name in {(row["engine"], row["model"]) for row in rows}:
+        own = [row for row in rows if (row["engine"], row["model"]) == name]
+        if len(own) > 1:
+            x, y = (np.log([row[key] for row in own]) for key in ("events", "cpu_s"))
+            found[" ".join(name)] = round(float(np.polyfit(x, y, 1)[0]), 3)
+    return dict(sorted(found.items()))
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--fit"]:
+        engine, model, folder, remote, memory = sys.argv[2:]
+        print(json.dumps(fit(engine, model, Path(folder), remote, int(memory))))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", default="local,streaming,pysail", help=", ".join(ENGINES))
+    parser.add_argument("--model", default="private,across", help=", ".join(MODELS))
+    parser.add_argument("--events", default="1e6", help="numbers with commas")
+    parser.add_argument("--memory", type=float, default=4, help="GiB that streaming may use")
+    parser.add_argument("--folder", type=Path, help="keep the generated files here")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    asked = parser.parse_args()
+    home = asked.folder or Path(tempfile.mkdtemp(prefix="tacit-scale-"))
+    rows: list[dict[str, object]] = []
+    try:
+        for events in (int(float(each)) for each in asked.events.split(",")):
+            folder = home / str(events)
+            if not folder.exists():
+                make(folder, events)
+            for model in asked.model.split(","):
+                first = None
+                for engine in asked.engine.split(","):
+                    row = {"events": events} | one(engine, model, folder, int(asked.memory * 2**30))
+                    digest = row.pop("digest")
+                    row["equal_sums"] = None if first is None else digest == first
+                    first = first or digest
+                    rows.append(row)
+                    print(row, file=sys.stderr)
+    finally:
+        if asked.folder is None:
+            shutil.rmtree(home)
+    result = {"rows": rows, "exponent": exponent(rows)}
+    if asked.json:
+        print(json.dumps(result))
+        return
+    for row in rows:
+        print("  ".join(f"{name} {value}" for name, value in row.items()))
+    print("exponent", result["exponent"])
+    if any(row["equal_sums"] is False for row in rows):
+        sys.exit("The sums differ.")
+
+
+if __name__ == "__main__":
+    main()
