@@ -41,36 +41,61 @@ def home() -> Path | None:
     return Path(found) if found and (Path(found) / "jars").is_dir() else None
 
 
-@pytest.fixture(scope="module")
-def remote(missing):
-    """The address of a server with two workers of one core."""
-    place = home()
-    if place is None or shutil.which("java") is None:
-        missing("Spark 4 with its server, in SPARK_HOME, or java is not installed")
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    given = SETTINGS | {"spark.connect.grpc.binding.port": str(port)}
-    words = [str(place / "bin" / "spark-submit"), "--master", "local-cluster[2,1,1024]"]
-    words += [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
-    words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(place)}
-    server = subprocess.Popen(
-        [*words, "spark-internal"],
-        env=environment,
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+        return int(probe.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
     for _ in range(300):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
-            break
         except OSError:
             time.sleep(0.5)
+        else:
+            return
+
+
+@pytest.fixture(scope="module")
+def remote(missing, tmp_path_factory):
+    """The address of a server with two workers of one core. They have addresses of their own: no
+    second attempt is made on the machine of the first, however slow it is."""
+    place = home()
+    if place is None or shutil.which("java") is None:
+        missing("Spark 4 with its server, in SPARK_HOME, or java is not installed")
+    port, master = free_port(), free_port()
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(place)}
+    started: list[subprocess.Popen] = []
+
+    def start(*words: object) -> None:
+        group = started[0].pid if started else 0
+        started.append(
+            subprocess.Popen(
+                [str(place / "bin" / words[0]), *map(str, words[1:])],
+                env=environment,
+                process_group=group,
+                cwd=tmp_path_factory.mktemp("spark"),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+
+    package, own = "org.apache.spark.deploy", f"spark://127.0.0.1:{master}"
+    start("spark-class", f"{package}.master.Master", "--host", "127.0.0.1", "--port", master)
+    wait_for(master)
+    for host in ("127.0.0.1", "127.0.0.2"):
+        alone = ("--cores", 1, "--memory", "1g", "--host", host, "--work-dir", "work")
+        start("spark-class", f"{package}.worker.Worker", *alone, own)
+    given = SETTINGS | {"spark.connect.grpc.binding.port": port, "spark.driver.host": "127.0.0.1"}
+    settings = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
+    server = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer")
+    start("spark-submit", "--master", own, *settings, *server, "spark-internal")
+    wait_for(port)
     yield f"sc://127.0.0.1:{port}"
-    os.killpg(server.pid, signal.SIGKILL)  # with its workers: they are a session of their own
-    server.wait()
+    os.killpg(started[0].pid, signal.SIGKILL)  # also what they started
+    for process in started:
+        process.wait()
 
 
 class Faulty(StoredRatings):

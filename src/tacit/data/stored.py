@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,52 @@ class StoredRatings(ABC):
         for every cut into blocks. `add` is called in other processes, and may be called again for
         a block whose answer was lost.
         """
+
+
+Given = Ratings | StoredRatings
+
+
+def known_of(ratings: Given) -> Ratings:
+    """The ratings, or of stored ones the catalogue without people."""
+    return ratings.catalogue if isinstance(ratings, StoredRatings) else ratings
+
+
+def in_memory(ratings: Given) -> Ratings:
+    """The same, if they are; ConfigError otherwise."""
+    if isinstance(ratings, StoredRatings):
+        raise ConfigError("This is no sum over people and needs all ratings in memory: leave out "
+                          "--engine and --memory.")  # fmt: skip
+    return ratings
+
+
+def within(ratings: Given, kept: NDArray[np.bool_]) -> Given:
+    """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
+    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else _kept(ratings, kept)
+
+
+def _kept(ratings: Ratings, kept: NDArray[np.bool_]) -> Ratings:
+    rows = ratings.where(kept[ratings.items])
+    return replace(
+        rows,
+        items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
+        item_ids=ratings.item_ids[kept],
+        item_metadata={name: values[kept] for name, values in ratings.item_metadata.items()},
+    )
+
+
+class _Within(StoredRatings):
+    def __init__(self, ratings: StoredRatings, kept: NDArray[np.bool_]) -> None:
+        self.catalogue = _kept(ratings.catalogue, kept)
+        self._ratings, self._items = ratings, kept
+
+    def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
+        return self._ratings.total(partial(_of_kept, add=add, kept=self._items))
+
+
+def _of_kept(
+    block: Ratings, *, add: Callable[[Ratings], NDArray[Any]], kept: NDArray[np.bool_]
+) -> NDArray[Any]:
+    return add(_kept(block, kept))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.designs.private.costs import cost
     from tacit.designs.private.guarantees import plan
     from tacit.designs.private.lists import Reason
     from tacit.designs.private.model import Private
@@ -20,11 +21,12 @@ _HOME = {
     "Private": "model",
     "Reason": "lists",
     "Settings": "settings",
+    "cost": "costs",
     "events": "settings",
     "plan": "guarantees",
 }
 
-__all__ = ["Account", "Private", "Reason", "Settings", "events", "plan"]
+__all__ = ["Account", "Private", "Reason", "Settings", "cost", "events", "plan"]
 
 
 def __getattr__(name: str) -> Any:

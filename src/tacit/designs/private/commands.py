@@ -250,13 +250,17 @@ def _written(epsilon: float | None) -> float | str | None:
 class PlanSettings:
     """Of `tacit plan private`."""
 
-    people: int = option("People with rows.", least=2)
-    items: int = option("Items that lists are made of.", least=2)
+    people: float = option("People with rows.", least=2, flag="--people --users")
+    items: float = option("Items that lists are made of.", least=2)
     epsilon: float = option(
         "Epsilon for a person's whole profile, all releases together.", default=1.0
     )
     delta: float = option(DELTA, default=1e-6)
     across: bool = option("Lists in one domain from rows in another.", default=False)
+    ratings: float | None = option(
+        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.", default=None
+    )
+    stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
     times: int | None = option(
         "How many of them share epsilon.", default=None, least=1, flag="--for"
@@ -277,17 +281,22 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     88 instead of 115 across domains. With --every and --for, epsilon is for all fits together, and
     what each may take is printed.
     """
+    from tacit.designs.private import cost
     from tacit.designs.private import plan as planned
 
     found = planned(
-        settings.people,
-        settings.items,
+        int(settings.people),
+        int(settings.items),
         settings.epsilon,
         delta=settings.delta,
         releases=settings.times or 1,
         across=settings.across,
     )
-    more = {"every": settings.every, "worthwhile": found.worthwhile, "missing": found.missing}
+    more: dict[str, Any] = {
+        "every": settings.every,
+        "worthwhile": found.worthwhile,
+        "missing": found.missing,
+    }
     each, whole = f"{found.epsilon:g}", f"{found.lifetime_epsilon:g}"
     many = found.releases > 1
     first = f"One fit a {settings.every}, {found.releases} of them: each may take epsilon {each}. "
@@ -301,6 +310,10 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         shown.append(
             f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}"
         )
+    if settings.ratings is not None:
+        priced = cost(settings.ratings, int(settings.items), stars=settings.stars)
+        more["cost"] = asdict(priced)
+        shown += priced.sentences
     options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit" if many else ""
     after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
     return Result(asdict(found) | more, shown, after)

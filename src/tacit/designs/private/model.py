@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored import Given
 from tacit.designs.private import guarantees, lists, releases, storing
 from tacit.designs.private.fitting import release
 from tacit.designs.private.lists import Reason
 from tacit.designs.private.people import (
-    Given,
     People,
     catalogue_of,
     everybody,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import StoredRatings
+from tacit.data.stored import Given, StoredRatings, known_of
 from tacit.engine.profile_sums_compiled import Profiles, Sparse
 from tacit.errors import DataError
 from tacit.recommenders.base import History
@@ -73,7 +73,6 @@ class StoredProfiles:
         return self.rows.total(_OfProfiles(add, self.sides, self.threshold, self.low))
 
 
-Given = Ratings | StoredRatings
 People = Profiles | StoredProfiles
 """Whom a sum is over; `total(add)` gives it."""
 
@@ -91,7 +90,7 @@ def total_of(ratings: Given, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[
 
 def catalogue_of(ratings: Given) -> Ratings:
     """Items, metadata and scale; DataError for what is no ratings, or off its scale."""
-    known = ratings.catalogue if isinstance(ratings, StoredRatings) else ratings
+    known = known_of(ratings)
     checked_ratings(known)
     if not known.scale.holds(known.values).all():
         raise DataError("a rating is off the scale", expected=str(known.scale))

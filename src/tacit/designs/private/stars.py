@@ -28,8 +28,9 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.scales import RatingScale
+from tacit.data.stored import Given
 from tacit.designs.private.counts import clip_of
-from tacit.designs.private.people import BLOCK, Given, Sides, catalogue_of, total_of
+from tacit.designs.private.people import BLOCK, Sides, catalogue_of, total_of
 from tacit.designs.private.settings import overall, step
 from tacit.designs.private.tastes import Features
 from tacit.engine import profile_sums_compiled as kernels

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tacit.design import Command, Run, option, usefulness
+from tacit.design import Command, Run, Where, option, options_of, usefulness
 from tacit.errors import PrivacyError
 from tacit.evaluation.result import OUT, Result, private_summary, promised, summary
 
@@ -17,7 +18,7 @@ FEATURES = (
 
 
 @dataclass(frozen=True)
-class FitSettings:
+class FitSettings(Where):
     """Of `tacit fit xmap`."""
 
     out: Path = option(OUT, flag="--out -o", writes=True)
@@ -61,6 +62,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k, significance and alpha are for the variants published and constant only.
     """
+    from tacit.data.stored import known_of
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
@@ -75,14 +77,15 @@ def fit(settings: FitSettings, run: Run) -> Result:
             "--per-item leaves items out by how many people rated them: one person can decide "
             f"that, and no noise hides it. Leave it out; the {variant} variant serves every item."
         )
-    own = ("out", "catalogue", "from_domain", "to_domain")
+    own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
-    ratings = run.read(catalogue=settings.catalogue)
-    with run.progress("Fitting", None):
+    with ExitStack() as open_until:
+        ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
+        open_until.enter_context(run.progress("Fitting", None))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
-    facts = summary("x-map", settings.out, ratings) if variant == "published" else {}
+    facts = summary("x-map", settings.out, known_of(ratings)) if variant == "published" else {}
     data = facts | private_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.routes.sources) or None,
@@ -105,4 +108,41 @@ def fit(settings: FitSettings, run: Run) -> Result:
     return Result(data, (said,), after)
 
 
+@dataclass(frozen=True)
+class PlanSettings:
+    """Of `tacit plan xmap`."""
+
+    people: float = option("People with rows.", least=2, flag="--people --users")
+    items: float = option("Items of the target domains.", least=2)
+    epsilon: float = option("Epsilon for a person's whole profile.", default=1.0)
+    delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
+    ratings: float | None = option(
+        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.", default=None
+    )
+    stars: bool = option("A fit with stars.", default=False)
+
+
+def plan(settings: PlanSettings, _: Run) -> Result:
+    """Compute whether the sound variant's lists would be useful, and what a fit costs.
+
+    A rule fitted on films: lists beat popularity from 88 sqrt(2 ln items) sigma people on.
+    """
+    from tacit.designs.xmap import sound
+
+    people, items = int(settings.people), int(settings.items)
+    found = sound.plan(people, items, settings.epsilon, delta=settings.delta, across=True)
+    data = asdict(found) | {"worthwhile": found.worthwhile, "missing": found.missing}
+    said = (
+        f"Lists {'are' if found.worthwhile else 'are NOT'} expected to beat popularity; that takes "
+        f"{found.needed:,} people with both domains."
+    )
+    shown = [said]
+    if settings.ratings is not None:
+        priced = sound.cost(settings.ratings, items, stars=settings.stars)
+        data["cost"] = asdict(priced)
+        shown = [said, *priced.sentences]
+    return Result(data, shown, "tacit fit xmap --help  says what a fit takes.")
+
+
+PLAN = Command(PlanSettings, plan)
 FIT = Command(FitSettings, fit, ratings=True)

@@ -129,6 +129,7 @@ DESIGN = Design(
     {
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
+        "plan": "commands:PLAN",
         "evaluate": "experiment.commands:EVALUATE",
         "models": "serve:make_demo",
         "tour": "experiment.commands:tour",

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import RatingScale
+from tacit.data.stored import Given, in_memory, known_of
 from tacit.designs.xmap import sound
 from tacit.designs.xmap.settings import (
     Kind,
@@ -141,11 +142,12 @@ class XMap(ItemRecommender):
         XMap.__init__(self, **known | parameters)
         return self
 
-    def fit(self, ratings: Ratings, *, draws: Source | None = None) -> XMap:
+    def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published and constant variants draw from; by
         default the operating system, and `private_` says whether it was. Noise takes no seed."""
-        checked_ratings(ratings)
+        checked_ratings(known_of(ratings))
         chosen, domains = catalogue(ratings, self.settings.domain, self.routes)
+        known = known_of(chosen)
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if self.settings.variant == "sound":
@@ -155,12 +157,12 @@ class XMap(ItemRecommender):
             from tacit.randomness import secure
 
             source = secure() if draws is None else draws
-            self.boxes_ = fitted(chosen, domains, self.settings, self._engine(), source)
+            self.boxes_ = fitted(in_memory(chosen), domains, self.settings, self._engine(), source)
         self.private_ = self.boxes_ is None or self.boxes_.private
-        self.catalogue_, self.people_, self.scale_ = domains, chosen, chosen.scale
-        self.titles_ = titles_of(chosen)
-        self.taken_ = taken_for_public(chosen)
-        self.settings_, self.item_ids_ = self.settings, chosen.item_ids
+        self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
+        self.titles_ = titles_of(known)
+        self.taken_ = taken_for_public(known)
+        self.settings_, self.item_ids_ = self.settings, known.item_ids
         return self
 
     def recommend(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tacit.data.ratings import Column, Ratings
+from tacit.data.ratings import Column
+from tacit.data.stored import Given, known_of, within
 from tacit.errors import ConfigError, DataError, PrivacyError
 
 if TYPE_CHECKING:
@@ -197,9 +198,9 @@ class Catalogue:
         return self._known[target]
 
 
-def catalogue(ratings: Ratings, column: str, chosen: Routes) -> tuple[Ratings, Catalogue]:
+def catalogue(ratings: Given, column: str, chosen: Routes) -> tuple[Given, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
-    domains = ratings.item_metadata.get(column)
+    domains = known_of(ratings).item_metadata.get(column)
     if domains is None:
         raise DataError(
             f"the items have no '{column}'",
@@ -219,15 +220,7 @@ def catalogue(ratings: Ratings, column: str, chosen: Routes) -> tuple[Ratings, C
     if used <= set(chosen.targets) and len(used) < 2:
         raise DataError("there is only one domain", column=column, found=chosen.targets[0])
     kept = np.array([name in used for name in domains.tolist()], dtype=bool)
-    rows = ratings.where(kept[ratings.items])
-    number = np.cumsum(kept) - 1
-    restricted = replace(
-        rows,
-        items=number[rows.items].astype(np.int32),
-        item_ids=ratings.item_ids[kept],
-        item_metadata={name: values[kept] for name, values in ratings.item_metadata.items()},
-    )
-    return restricted, Catalogue(domains[kept], chosen)
+    return within(ratings, kept), Catalogue(domains[kept], chosen)
 
 
 def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogue:

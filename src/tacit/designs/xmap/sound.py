@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.private import Private, Settings, guarantees
+from tacit.designs.private import Private, Settings, cost, guarantees, plan
 from tacit.designs.private import Reason as ListReason
 from tacit.designs.xmap.settings import Catalogue, Routes
 from tacit.designs.xmap.settings import Settings as XMapSettings
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
-__all__ = ["ListReason", "Private"]
+__all__ = ["ListReason", "Private", "cost", "plan"]
 
 PAPER = (
     "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "

@@ -219,7 +219,7 @@ def sums() -> Line:
 def rated_items_alone() -> faults.Steps:
     """Items that nobody rated leave the public catalogue."""
 
-    def rated(ratings: Ratings, column: str, chosen: Routes) -> tuple[Ratings, Catalogue]:
+    def rated(ratings: Ratings, column: str, chosen: Routes) -> tuple[Any, Catalogue]:
         kept = np.bincount(ratings.items, minlength=ratings.n_items) > 0
         domains = ratings.item_metadata[column].copy()
         domains[~kept] = None
