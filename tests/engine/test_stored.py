@@ -100,6 +100,30 @@ def test_sound_x_map_is_equal_to_the_bit(kind, files, request, monkeypatch, same
         np.testing.assert_array_equal(array, its_arrays[name], name)
 
 
+@pytest.mark.parametrize("domains", [{}, {"source": "s", "target": "t"}], ids=["one", "two"])
+def test_lists_of_all_people_are_those_of_each(domains, files, remote, tmp_path, capsys):
+    """As `recommend` makes them one by one, from the model file: on this machine and on a cluster,
+    with the ids of the files. Another model is refused."""
+    from tacit.cli import app as cli
+
+    ratings, file = local(files), tmp_path / "m.tacit"
+    model = tacit.Private(3.0, mode="taste", **domains).fit(ratings)
+    model.save(file)
+    here, there = tmp_path / "here.parquet", tmp_path / "there"
+    asked = ["recommend", str(file), "--all", str(files[0]), "-n", "5", "--json", "-o"]
+    assert cli.main([*asked, str(here)]) == 0
+    assert cli.main([*asked, str(there), "--engine", "spark", "--remote", remote]) == 0
+    found = [pl.read_parquet(place).sort("user", "rank") for place in (here, there / "*.parquet")]
+    assert found[0]["user"].to_list() == found[1]["user"].to_list()
+    assert found[0]["item"].to_list() == found[1]["item"].to_list()
+    assert found[0]["user"].n_unique() == ratings.n_users - 1  # u5 has rated everything
+    for person in ("u5", "u6", "u7", "u350"):
+        own = [row.item_id for row in model.recommend(person, n=5)]
+        assert found[0].filter(pl.col("user") == person)["item"].to_list() == own
+    assert cli.main([*asked[:-1]]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", ["buckets", "cluster"])
 def test_without_noise_sums_are_equal_but_for_rounding(kind, files, request, monkeypatch):
     """At epsilon inf nothing is rounded to whole steps, and floats are added in another order."""

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit.cli import terminal
 from tacit.cli.terminal import JSON
+from tacit.design import Where
 from tacit.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from tacit.data.tables.table import Role
 
 app = typer.Typer()
 
@@ -49,6 +53,22 @@ def recommend(
     memory: Annotated[
         Path | None, typer.Option(help="What the device decided; default: HISTORY.released.json")
     ] = None,
+    all_: Annotated[
+        Path | None,
+        typer.Option("--all", help="Ratings of all people: a list for each, in --out."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="With --all: the Parquet to write.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="With --all: 'local', or 'spark' with --remote.")
+    ] = "local",
+    remote: Annotated[
+        str | None, typer.Option(help="Spark Connect server, sc://HOST:PORT.")
+    ] = None,
+    tasks: Annotated[
+        int | None, typer.Option(min=1, help="In how many tasks people are parted there.")
+    ] = None,
     at: Annotated[
         datetime | None,
         typer.Option("--as-of", help="What would be sent at another time, UTC; nothing is stored."),
@@ -56,6 +76,7 @@ def recommend(
     show_release: Annotated[
         bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")
     ] = False,
+    user: terminal.User = None,
     item: terminal.Item = None,
     rating: terminal.Stars = None,
     delimiter: terminal.Delimiter = None,
@@ -75,6 +96,13 @@ def recommend(
     from tacit.recommenders import load_model
 
     fitted = load_model(model)
+    where = Where(engine=engine, remote=remote, tasks=tasks)
+    if all_ is not None:
+        from tacit.cli.recommend_all import for_all
+
+        asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
+        for_all(fitted, all_, out, where, asked, n, as_json=as_json)
+        return
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     if about and not isinstance(fitted, StandardScheme):
         raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.scales import EVENTS
 from tacit.data.stored import MOST_VALUES, Block, Columns, Public, StoredRatings
 from tacit.data.tables.table import Role
 from tacit.engine import spark_workers as workers
@@ -104,19 +105,83 @@ def open_spark(
 
     What can be refused is refused here, before any sum.
     """
+    with _session(remote) as session:
+        rows = _rows(session, source, asked, events=events)
+        return _opened(session, rows, public, tasks)
+
+
+def write_lists(
+    source: str,
+    remote: str,
+    asked: Mapping[Role, str | None],
+    model: Any,
+    make: Callable[[Ratings], Any],
+    out: str,
+    *,
+    tasks: int | None = None,
+) -> None:
+    """Lists of all people of the source as Parquet in `out`, a new folder as the cluster sees it.
+
+    model: a released one; make: from a block to its lists. Nobody's rows or lists come here.
+    """
+    with _session(remote) as session:
+        events = model.scale_ == EVENTS
+        rows = _rows(session, source, asked, events=events)
+        count = tasks or max(_LEAST_TASKS, math.ceil(rows.frame.count() / TASK_ROWS))
+        work = partial(
+            workers.listed, make=make, ids=model.history_ids_, of_lists=model.item_ids_,
+            scale=model.scale_, stars="rating" in rows.used, times="time" in rows.used,
+        )  # fmt: skip
+        ids = "string" if model.item_ids_.dtype == object else "bigint"
+        schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
+        parted = _parted(rows.frame.dropna(), count)
+        parted.mapInArrow(work, schema).write.mode("error").parquet(_place(out))
+        session.stop()
+
+
+@contextmanager
+def _session(remote: str) -> Iterator[Any]:
+    """Closed where something fails."""
     session = connect(remote)
     try:
         with _answering():
-            frame = _read(session, source)
-            kinds = dict(frame.dtypes)
-            if not kinds:  # of a path that is not there
-                raise ClusterError(_NOT_THERE)
-            columns = Columns.among([*kinds], asked, events=events, path=source)
-            _check_kinds(columns, kinds)
-            return _opened(session, frame, columns, public, tasks)
+            yield session
     except BaseException:
         session.stop()
         raise
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A frame whose columns are named by role; used: role to header; kinds: role to type."""
+
+    frame: Any
+    used: dict[str, str]
+    kinds: dict[str, str]
+
+
+def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events: bool) -> _Rows:
+    from pyspark.sql import functions as spark
+
+    frame = _read(session, source)
+    kinds = dict(frame.dtypes)
+    if not kinds:  # of a path that is not there
+        raise ClusterError(_NOT_THERE)
+    columns = Columns.among([*kinds], asked, events=events, path=source)
+    _check_kinds(columns, kinds)
+    used = columns.used
+    kept = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
+    for role in {"rating", "time"} & used.keys():
+        kept = kept.withColumn(role, spark.col(role).cast("double"))
+    return _Rows(kept, used, {role: kinds[name] for role, name in used.items()})
+
+
+def _parted(frame: Any, tasks: int) -> Any:
+    """Each person's rows in one task."""
+    from pyspark.sql import functions as spark
+
+    mark = spark.pmod(spark.xxhash64("user"), spark.lit(workers.HASHES)).cast("int").alias("hash")
+    return frame.select("*", mark).repartition(tasks, "hash")
 
 
 def connect(remote: str) -> Any:
@@ -163,11 +228,17 @@ def _check_server(session: Any) -> None:
         )
 
 
+def _place(path: str) -> str:
+    """A path as the cluster sees it; one of this machine is made whole."""
+    if found := re.match(r"(\w+):/(?!/)", path):  # an address that was read as a local path
+        return path.replace(found[0], f"{found[1]}://", 1)
+    return str(Path(path).absolute())
+
+
 def _read(session: Any, source: str) -> Any:
-    place = re.sub(r"^(\w+):/(?!/)", r"\1://", source)  # of a path that was read as a local one
-    if re.fullmatch(r"\w+(\.\w+){0,2}", place) and not Path(place).exists():
-        return session.read.table(place)
-    place = str(Path(place).resolve()) if Path(place).exists() else place
+    if re.fullmatch(r"\w+(\.\w+){0,2}", source) and not Path(source).exists():
+        return session.read.table(source)
+    place = _place(source)
     if place.endswith((".csv", ".tsv")):
         sign = "\t" if place.endswith(".tsv") else ","
         return session.read.csv(place, header=True, inferSchema=True, sep=sign)
@@ -184,16 +255,10 @@ def _check_kinds(columns: Columns, kinds: Mapping[str, str]) -> None:
             raise DataError(f"the {role} is no number", column=name, found=kind, fix=fix)
 
 
-def _opened(
-    session: Any, frame: Any, columns: Columns, public: Public, tasks: int | None
-) -> SparkRatings:
+def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> SparkRatings:
     from pyspark.sql import functions as spark
 
-    used = columns.used
-    chosen = [spark.col(f"`{name}`").alias(role) for role, name in used.items()]
-    kept = frame.select(*chosen)
-    for role in {"rating", "time"} & used.keys():
-        kept = kept.withColumn(role, spark.col(role).cast("double"))
+    kept, used = given.frame, given.used
     holes = [spark.sum(spark.col(role).isNull().cast("long")).alias(role) for role in used]
     facts = kept.agg(spark.count(spark.lit(1)).alias("rows"), *holes).collect()[0].asDict()
     rows = facts.pop("rows")
@@ -205,12 +270,11 @@ def _opened(
     stars = _stars(kept, public.scale) if "rating" in used else None
     known = public.known(lambda: _different(kept, "item"), stars)
     count = tasks or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
-    parted = spark.pmod(spark.xxhash64("user"), spark.lit(workers.HASHES)).cast("int").alias("hash")
     work = partial(
         workers.prepared, ids=known.item_ids, stars="rating" in used, times="time" in used
     )
-    whole = kept.select("*", parted).repartition(count, "hash")
-    return SparkRatings(session, whole.mapInArrow(work, workers.BLOCKS).persist(), known, count)
+    blocks = _parted(kept, count).mapInArrow(work, workers.BLOCKS).persist()
+    return SparkRatings(session, blocks, known, count)
 
 
 def _stars(rows: Any, scale: RatingScale | None) -> NDArray[np.float64]:

@@ -35,16 +35,44 @@ def prepared(batches: Iterable[Any], *, ids: Column, stars: bool, times: bool) -
     given = list(batches)
     if not given:
         return
-    table = pa.Table.from_batches(given).combine_chunks()
-    people = _flat(table["user"]).dictionary_encode().indices.to_numpy()
-    values = table["rating"].to_numpy() if stars else np.ones(len(people))
-    when = table["time"].to_numpy() if times else None
-    rows = Rows(people, numbers_in(_flat(table["item"]), ids), values, when)
+    table = pa.Table.from_batches(given)
+    rows, _ = _rows(table, ids, stars=stars, times=times)
     seen = np.zeros(HASHES, np.int64)
     seen[table["hash"].to_numpy()] = 1
     for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
         yield batch_of(BLOCKS, seen.tobytes(), *(part.tobytes() for part in vars(block).values()))
         seen[:] = 0
+
+
+def listed(
+    batches: Iterable[Any],
+    *,
+    make: Callable[[Ratings], Any],
+    ids: Column,
+    of_lists: Column,
+    scale: RatingScale,
+    stars: bool,
+    times: bool,
+) -> Iterator[Any]:
+    """Lists of a task's people, as `make` gives them by numbers of people and items."""
+    import pyarrow as pa
+
+    given = list(batches)
+    if not given:
+        return
+    rows, users = _rows(pa.Table.from_batches(given), ids, stars=stars, times=times)
+    users = users.cast(pa.string()) if pa.types.is_large_string(users.type) else users
+    named, start = pa.array(of_lists.tolist()), 0
+    for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
+        found = make(block.ratings(len(ids), scale))
+        columns = {
+            "user": users.take(pa.array(start + found.people)),
+            "rank": pa.array(found.ranks.astype(np.int32)),
+            "item": named.take(pa.array(found.items)),
+            "score": pa.array(found.scores),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
+        start += len(block.offsets) - 1
 
 
 def summed(
@@ -105,6 +133,15 @@ def batch_of(schema: str, *values: Any) -> Any:
         pa.array([value], kinds[kind]) for value, (_, kind) in zip(values, fields, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])
+
+
+def _rows(table: Any, ids: Column, *, stars: bool, times: bool) -> tuple[Rows, Any]:
+    """A task's rows, and the ids of its people."""
+    coded = _flat(table["user"]).dictionary_encode()
+    people = coded.indices.to_numpy()
+    values = table["rating"].to_numpy() if stars else np.ones(len(people))
+    when = table["time"].to_numpy() if times else None
+    return Rows(people, numbers_in(_flat(table["item"]), ids), values, when), coded.dictionary
 
 
 def _flat(column: Any) -> Any:

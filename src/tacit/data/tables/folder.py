@@ -51,17 +51,17 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
         columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
     if ratings.scale.discrete and bool((ratings.values % 1 == 0).all()) and "rating" in columns:
         columns["rating"] = ratings.values.astype(np.int64)
-    _write(columns, path)
+    write_columns(columns, path)
 
 
 def write_users(ratings: Ratings, path: PathLike) -> None:
     """Write user_id and every user attribute, in the form `read_users` reads."""
-    _write({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
+    write_columns({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
 
 
 def write_items(ratings: Ratings, path: PathLike) -> None:
     """Write item_id and all item metadata, in the form `read_items` reads."""
-    _write({"item_id": ratings.item_ids, **ratings.item_metadata}, path)
+    write_columns({"item_id": ratings.item_ids, **ratings.item_metadata}, path)
 
 
 def check_ending(path: Path) -> None:
@@ -73,7 +73,8 @@ def check_ending(path: Path) -> None:
         )
 
 
-def _write(columns: dict[str, Column], path: PathLike) -> None:
+def write_columns(columns: dict[str, Column], path: PathLike) -> None:
+    """Write columns by name; the ending says how."""
     import polars as pl
 
     path = Path(path)

@@ -15,7 +15,7 @@ _START = 2.0  # seconds of a process
 _STREAMED, _OF_CLUSTER = 0.6e-6, 2.2e-6  # core seconds for a rating, of a fit of four passes
 _OF_CELL = 2e-9  # for a cell of a task's table, made, sent and added
 _STARS = 1.7  # a fit with stars over one without
-_ROW, _ON_DISK = 26, 44  # bytes of a rating that is shuffled; that is parted on disk
+_ROW, _ON_DISK = 22, 44  # bytes of a rating that is shuffled; that is parted on disk
 _TASK_ROW, _PROCESS = 150, 0.45e9  # bytes of a rating in a task; of a process without any
 
 
