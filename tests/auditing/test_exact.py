@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,57 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.auditing import exact
-from tacit.errors import ConfigError
 
 
-def coin(bit):
-    """Bit release at ln 3: the truth three times out of four."""
-    return lambda dice: bit ^ (dice.below(4) == 0)
-
-
-def test_dice_give_every_chance():
-    """Enumeration finds the chances 3/4 and 1/4 of bit release at ln 3, as fractions."""
-    assert exact.outcomes(coin(1)) == {1: Fraction(3, 4), 0: Fraction(1, 4)}
-
-
-def test_dice_may_branch():
-    """How many draws follow may depend on earlier draws; the chances still sum to one."""
-
-    def program(dice):
-        return "stopped" if dice.below(3) == 0 else dice.below(5)
-
-    found = exact.outcomes(program)
-    assert found["stopped"] == Fraction(1, 3)
-    assert sum(found.values()) == 1
-
-
-def test_die_without_faces_is_refused():
-    """A draw below 0 has no outcome."""
-    with pytest.raises(ConfigError, match="at least 1"):
-        exact.outcomes(lambda dice: dice.below(0))
-
-
-def test_enumeration_agrees_with_the_closed_form():
-    """Two released bits, all neighbouring pairs: the loss of one."""
-
-    def distribution(bits):
-        return exact.outcomes(lambda dice: tuple(coin(bit)(dice) for bit in bits))
-
-    found = exact.worst_loss(distribution, exact.replace_one((0, 1), 2))
-    assert found == pytest.approx(math.log(3), rel=1e-12)
+def test_randomized_response_is_the_closed_form():
+    """Bit release at ln 3: the truth three times out of four, on both bits."""
+    truth = {bit: {bit: Fraction(3, 4), 1 - bit: Fraction(1, 4)} for bit in (0, 1)}
+    assert exact.worst_loss(truth.__getitem__, [(0, 1)]) == pytest.approx(math.log(3), rel=1e-12)
     assert exact.response(Fraction(3, 4)) == pytest.approx(math.log(3), rel=1e-12)
 
 
 def test_different_supports_cost_infinity():
     """An outcome that only one neighbour has is infinite, however unlikely."""
     assert exact.loss({0: 10**9, 1: 1}, {0: 1}) == math.inf
-
-
-def test_replace_one_gives_each_pair_once():
-    """Two values in three places: 8 sequences with 3 neighbours each, so 12 pairs."""
-    pairs = list(exact.replace_one("ab", 3))
-    assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 12
-    assert all(sum(x != y for x, y in zip(a, b, strict=True)) == 1 for a, b in pairs)
 
 
 def test_within_gives_each_pair_once():
@@ -100,18 +62,15 @@ def test_exponential_closed_form_is_the_worst_pair(spread):
 
 
 def test_permute_and_flip_against_its_program():
-    """The sum over sets is the distribution of the program run for every fall of the dice."""
-    accepted = [(4, 4), (2, 4), (1, 4)]  # e^(rate (score - best)) as fractions
-
-    def program(dice):
-        left = [0, 1, 2]
-        while True:
-            one = left.pop(dice.below(len(left)))
-            times, out_of = accepted[one]
-            if dice.below(out_of) < times:
-                return one
-
-    known = exact.outcomes(program)
+    """The sum over sets is the distribution of the program, run for every order of candidates and
+    every fall of their coins."""
+    accepted = [Fraction(1), Fraction(1, 2), Fraction(1, 4)]  # e^(rate (score - best))
+    known = dict.fromkeys(range(3), Fraction(0))
+    for order in permutations(range(3)):
+        left = Fraction(1, 6)
+        for one in order:
+            known[one] += left * accepted[one]
+            left *= 1 - accepted[one]
     found = exact.permute_and_flip(math.log(2), (0.0, -1.0, -2.0))
     assert found == pytest.approx({one: float(chance) for one, chance in known.items()})
 

@@ -1,7 +1,7 @@
 """The exact loss of a mechanism whose output distributions can be written down.
 
-`outcomes` runs a small program once for every way its dice can fall, `worst_loss` compares all
-neighbouring inputs of a small instance, and the closed forms below need no instance at all.
+`worst_loss` compares all neighbouring inputs of a small instance, and the closed forms below need
+no instance at all; `output_distributions.law` runs the shipped code for every way its draws fall.
 Two distributions with different supports have an infinite loss, which is what a branch on private
 data without randomness comes to.
 """
@@ -12,51 +12,14 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations, product
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from tacit.errors import ConfigError
+import numpy as np
+from numpy.typing import NDArray
 
 Chance = int | float | Fraction
+Floats = NDArray[np.float64]
 T = TypeVar("T")
-
-
-class Dice:
-    """Uniform draws whose faces are given beforehand; where none is given, the first one falls."""
-
-    def __init__(self, faces: Sequence[int] = ()) -> None:
-        self._given = faces
-        self.fallen: list[tuple[int, int]] = []
-
-    def below(self, bound: int) -> int:
-        """A uniform integer in [0, bound)."""
-        if bound < 1:
-            raise ConfigError(f"A draw needs a bound of at least 1; got {bound}.")
-        place = len(self.fallen)
-        face = self._given[place] if place < len(self._given) else 0
-        self.fallen.append((face, bound))
-        return face
-
-
-def outcomes(program: Callable[[Dice], Hashable]) -> dict[Hashable, Fraction]:
-    """The exact distribution of what `program` returns, run for every fall of its dice."""
-    found: dict[Hashable, Fraction] = {}
-    faces: list[int] | None = []
-    while faces is not None:
-        dice = Dice(faces)
-        outcome = program(dice)
-        chance = Fraction(1, math.prod(bound for _, bound in dice.fallen))
-        found[outcome] = found.get(outcome, Fraction(0)) + chance
-        faces = _next(dice.fallen)
-    return found
-
-
-def _next(fallen: list[tuple[int, int]]) -> list[int] | None:
-    """The faces of the next run, the last draw turning fastest; None when all have been seen."""
-    for place in range(len(fallen) - 1, -1, -1):
-        face, bound = fallen[place]
-        if face + 1 < bound:
-            return [earlier for earlier, _ in fallen[:place]] + [face + 1]
-    return None
 
 
 def loss(p: Mapping[Hashable, Chance], q: Mapping[Hashable, Chance]) -> float:
@@ -91,15 +54,6 @@ def worst_loss(
 ) -> float:
     """The largest loss over the pairs of neighbouring inputs."""
     return max(loss(distribution(a), distribution(b)) for a, b in pairs)
-
-
-def replace_one(values: Sequence[T], length: int) -> Iterator[tuple[tuple[T, ...], tuple[T, ...]]]:
-    """All pairs of sequences of `length` of these values that differ in one place, once each."""
-    for before in product(range(len(values)), repeat=length):
-        for place in range(length):
-            for other in range(before[place] + 1, len(values)):
-                after = (*before[:place], other, *before[place + 1 :])
-                yield tuple(values[i] for i in before), tuple(values[i] for i in after)
 
 
 def within(steps: int, candidates: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -173,28 +127,32 @@ def gate(
 ) -> dict[Hashable, float]:
     """AboveThreshold with discrete Laplace noise: how many counts pass before it stops.
 
-    Summed over the threshold's noise out to 60 scales, beyond which less than 1e-25 is left.
+    Summed over the threshold's noise.
     """
-    reach = math.ceil(60 * threshold_scale)
-    stops = [0.0] * (len(counts) + 1)
-    for noise in range(-reach, reach + 1):
-        left = _mass(noise, threshold_scale)
-        for place, count in enumerate(counts):
-            fires = _at_least(threshold + noise - count, count_scale)
-            stops[place] += left * fires
-            left *= 1 - fires
-        stops[-1] += left
-    return dict(enumerate(stops))
+    noise, left = laplace(threshold_scale)
+    stops = []
+    for count in counts:
+        fires = laplace_at_least(threshold + noise - count, count_scale)
+        stops.append(float((left * fires).sum()))
+        left = left * (1 - fires)
+    return dict(enumerate([*stops, float(left.sum())]))
 
 
-def _mass(k: int, scale: float) -> float:
-    step = math.exp(-1 / scale)
-    return (1 - step) / (1 + step) * math.exp(-abs(k) / scale)
+def laplace(scale: float) -> tuple[Floats, Floats]:
+    """Steps out to 60 scales, beyond which less than 1e-25 of discrete Laplace noise is left, and
+    the chance of each; no noise if the scale is 0."""
+    reach = math.ceil(60 * scale)
+    steps = np.arange(-reach, reach + 1, dtype=np.float64)
+    if scale == 0:
+        return steps, np.ones(1)
+    return steps, math.tanh(1 / (2 * scale)) * np.exp(-np.abs(steps) / scale)
 
 
-def _at_least(k: int, scale: float) -> float:
-    """P(noise >= k) of discrete Laplace noise."""
-    step = math.exp(-1 / scale)
-    if k <= 0:
-        return 1 - math.exp((k - 1) / scale) / (1 + step)
-    return math.exp(-k / scale) / (1 + step)
+def laplace_at_least(steps: NDArray[Any], scale: float | Floats) -> Floats:
+    """P(noise >= each step) of discrete Laplace noise; of none if the only scale is 0."""
+    if np.ndim(scale) == 0 and scale == 0:
+        return np.asarray(steps <= 0, dtype=np.float64)
+    q = np.exp(-1 / np.asarray(scale))
+    above = np.exp(-np.maximum(steps, 1) / scale) / (1 + q)
+    below = 1 - np.exp((np.minimum(steps, 0) - 1) / scale) / (1 + q)
+    return np.asarray(np.where(steps > 0, above, below))

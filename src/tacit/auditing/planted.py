@@ -181,7 +181,8 @@ def _gate(gate: ThresholdGate) -> Pair:
 )
 def bit_off_by_one(bit: int, bug: bool) -> dict[Hashable, Fraction]:
     """`<=` for `<`: one more face of the die keeps the bit. Claimed: ln 3."""
-    return exact.outcomes(lambda dice: bit ^ (dice.below(256) >= (193 if bug else 192)))
+    kept = Fraction(193 if bug else 192, 256)
+    return {bit: kept, 1 - bit: 1 - kept}
 
 
 @_enumerated(
@@ -192,7 +193,8 @@ def bit_off_by_one(bit: int, bug: bool) -> dict[Hashable, Fraction]:
 )
 def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[Hashable, Fraction]:
     """Each score may move, and so does the sum of weights. Claimed: 2 ln 2."""
-    return exact.outcomes(lambda dice: _drawn([(4 if bug else 2) ** s for s in scores], dice))
+    weights = [(4 if bug else 2) ** score for score in scores]
+    return {place: Fraction(weight, sum(weights)) for place, weight in enumerate(weights)}
 
 
 @_enumerated(
@@ -204,13 +206,8 @@ def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[Hashable
 def always_the_top_item(scores: tuple[int, ...], bug: bool) -> dict[Hashable, Fraction]:
     """A "private" mode that draws nothing. Claimed: 2 ln 2."""
     if bug:
-        return exact.outcomes(lambda _: scores.index(max(scores)))
+        return {scores.index(max(scores)): Fraction(1)}
     return selection_without_the_2(scores, False)
-
-
-def _drawn(weights: list[int], dice: exact.Dice) -> int:
-    face = dice.below(sum(weights))
-    return next(j for j in range(len(weights)) if face < sum(weights[: j + 1]))
 
 
 @_watched(

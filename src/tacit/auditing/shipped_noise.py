@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.bench import Chances, Pair, Subject
+from tacit.auditing.exact import laplace_at_least
 from tacit.auditing.gaussian import LEAST_STEPS, discrete_epsilon_of, tails
 from tacit.auditing.rules import Gauss, Noised, Private, Rule
 from tacit.auditing.sampler_spy import Moves, laplace_loss, moves
@@ -51,12 +52,9 @@ def laplace_pair(
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
     moved = moves(call, first, second)
     whole = int(np.abs(moved.steps).sum())
+    taken = moved.steps != 0
     reached = [
-        math.prod(
-            laplace_reaches(scale, abs(step) * far)
-            for step, scale in zip(moved.steps.tolist(), moved.scales, strict=True)
-            if step
-        )
+        float(laplace_at_least(np.abs(moved.steps[taken]) * far, moved.scales[taken]).prod())
         for far in (0, 1)
     ]
     return Pair(
@@ -82,11 +80,6 @@ def _nearer(moved: Moves, releases: NDArray[Any]) -> NDArray[np.float64]:
 
 def _noised(moved: Moves, distance: float) -> Rule:
     return Private() if moved.bare else Noised(distance, float(moved.scales.min()))
-
-
-def laplace_reaches(scale: float, k: int) -> float:
-    """P(noise >= k) of discrete Laplace noise; k is 0 or more."""
-    return math.exp(-k / scale) / (1 + math.exp(-1 / scale))
 
 
 def gaussian_pair(

@@ -25,6 +25,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.auditing.exact import laplace, laplace_at_least
 from tacit.auditing.sampler_spy import Asked, Bulk, tapped
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.audit.patterns import Pattern
@@ -34,7 +35,6 @@ from tacit.randomness import Source, secure
 Path = tuple[int, ...]
 Floats = NDArray[np.float64]
 Views = Mapping[Hashable, float]
-_REACH = 60  # scales, beyond which less than 1e-25 of a noise is left
 _ASKED = 2  # times in a round, the second of which must draw nothing
 _CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
 _HALVINGS = 60
@@ -81,10 +81,10 @@ class Walk:
         for asked in (event for event in self.events if isinstance(event, Question)):
             if asked.gate is not gate:  # asked in turn, so that a gate that is left is done with
                 before, gate = before * float(left.sum()), asked.gate
-                noise, left = _laplace(self.scales[gate])
+                noise, left = laplace(self.scales[gate])
             least = asked.count - gate.gate.threshold + noise
-            shut.append(before * float((left * _at_least(least, asked.scale)).sum()))
-            left = left * _at_least(1 - least, asked.scale)  # the noise is symmetric
+            shut.append(before * float((left * laplace_at_least(least, asked.scale)).sum()))
+            left = left * laplace_at_least(1 - least, asked.scale)  # the noise is symmetric
         return [*shut, before * float(left.sum())]
 
 
@@ -328,23 +328,3 @@ def _reached(walks: Sequence[Walk], firsts: Sequence[int | None]) -> list[tuple[
         chance = math.prod(event.chance for event in drawn) * let_pass
         found.append((tuple(event.output for event in drawn), chance))
     return found
-
-
-def _laplace(scale: float) -> tuple[Floats, Floats]:
-    """Steps out to some scales, and the chance of each; no noise if the scale is 0."""
-    reach = int(np.ceil(_REACH * scale))
-    steps = np.arange(-reach, reach + 1, dtype=np.float64)
-    if scale == 0:
-        return steps, np.ones(1)
-    q = np.exp(-1 / scale)
-    return steps, (1 - q) / (1 + q) * np.exp(-np.abs(steps) / scale)
-
-
-def _at_least(steps: Floats, scale: float) -> Floats:
-    """P(noise >= each step) of discrete Laplace noise."""
-    if scale == 0:
-        return np.asarray(steps <= 0, dtype=np.float64)
-    q = np.exp(-1 / scale)
-    above = np.exp(-np.maximum(steps, 1) / scale) / (1 + q)
-    below = 1 - np.exp((np.minimum(steps, 0) - 1) / scale) / (1 + q)
-    return np.asarray(np.where(steps > 0, above, below))
