@@ -14,7 +14,7 @@ from typing import Any
 
 import ledger_faults as faults
 from ledger_faults import Fault
-from ledger_requests import FILMS, ask, count
+from ledger_requests import FILMS, ask, by_hand, count
 from sqlalchemy import text
 
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpoints, open_ledger
@@ -54,15 +54,17 @@ class Place:
 
     def edit(self, *statements: str, **values: Any) -> list[Any]:
         """As an attacker who knows SQL and removes the guards first; rows of the last one."""
+        found: list[Any] = []
+        if isinstance(self.where, Path):
+            with by_hand(self.where) as raw:
+                raw.execute("PRAGMA foreign_keys = ON")
+                for statement in statements:
+                    found = raw.execute(statement, values).fetchall()
+            return found
         engine, _, _ = found_at(self.where, self.second, patience=5)
         try:
             with engine.begin() as connection:
-                if connection.dialect.name == "sqlite":
-                    named = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-                    guards = [f"DROP TRIGGER {name}" for (name,) in connection.execute(text(named))]
-                else:
-                    guards = [f"ALTER TABLE ledger_{name} DISABLE TRIGGER USER" for name in _TABLES]
-                found: list[Any] = []
+                guards = [f"ALTER TABLE ledger_{name} DISABLE TRIGGER USER" for name in _TABLES]
                 for statement in (*guards, *statements):
                     wanted = {name: values[name] for name in values if f":{name}" in statement}
                     result = connection.execute(text(statement), wanted)

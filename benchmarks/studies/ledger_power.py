@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from ledger_requests import FILMS, ask, count
+from ledger_requests import FILMS, ask, by_hand, count
 from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
@@ -32,12 +31,14 @@ SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
 
 SHIPPED = (
-    *("PRAGMA journal_mode = truncate", "PRAGMA synchronous = extra"),
-    "PRAGMA secure_delete = on",
+    *("PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = full"),
+    *("PRAGMA secure_delete = on", "PRAGMA wal_autocheckpoint = 0"),
 )
-UNSAFE = ("PRAGMA journal_mode = wal", "PRAGMA synchronous = normal")
+UNSAFE = (*SHIPPED[:2], "PRAGMA synchronous = normal", *SHIPPED[3:])
 DELETED = ("PRAGMA journal_mode = delete", "PRAGMA synchronous = full")
 
+_OFTEN = 3
+"""The log is emptied where the number of events so far can be divided by it."""
 _BEFORE = 2
 """Entries before the recording: the ledger and its budget."""
 
@@ -192,6 +193,8 @@ def _replayed(recording: Recording, settings: Sequence[str], path: Path) -> list
         connection.execute(statement).fetchall()
         if statement.startswith("COMMIT"):
             noted.append(("told",))
+            if len(noted) % _OFTEN == 0:  # as by the clock, after any commit
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     unfinished = list(noted)  # closing would tidy up, which a power cut does not
     connection.close()
     disk.unregister()
@@ -215,9 +218,8 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
     path = folder / "image.db"
     store = engine(path, patience=1)
     try:
-        file = sqlite3.connect(path)
-        whole = file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        file.close()
+        with by_hand(path) as file:
+            whole = file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         found = replay(lambda: reading(store))
         with reading(store) as connection:
             told = newest(connection, found.head) or LogState()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import sqlite3
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TypeVar
 
 from tacit.errors import TacitError
-from tacit.ledger import Charge, Cost, Holder, Ledger, Release, Request
+from tacit.ledger import Charge, Cost, Holder, Ledger, Release, Request, sqlite
 from tacit.randomness import Source
 
 T = TypeVar("T")
@@ -60,6 +63,26 @@ def refused(kind: type[TacitError], call: Callable[[], object]) -> str:
     except kind as error:
         return str(error)
     raise AssertionError(f"expected {kind.__name__}")
+
+
+@contextmanager
+def by_hand(path: str | Path) -> Iterator[sqlite3.Connection]:
+    """A store in a file, for who edits it without its guards. Where it is open in this process it
+    is the owner's own connection, since there is no other one."""
+    for owned in list(sqlite._ALL):
+        if owned._path == Path(path):
+            with suppress(sqlite3.ProgrammingError):  # closed
+                yield _unguarded(owned)
+                return
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield _unguarded(connection)
+
+
+def _unguarded(connection: sqlite3.Connection) -> sqlite3.Connection:
+    named = "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
+    for (name,) in connection.execute(named).fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+    return connection
 
 
 def fork() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from ledger_requests import ANN, BOB, FILMS, count, never, refused, together
@@ -23,6 +23,10 @@ class StatesConformance:
     def reopened(self) -> Ledger:
         """The same ledger again, as after a restart."""
         raise NotImplementedError
+
+    def beside(self, ledger: Ledger) -> AbstractContextManager[Ledger]:
+        """Another opening of the same ledger, where the store has several at a time."""
+        return self.reopened()
 
     @contextmanager
     def opened(self) -> Iterator[Ledger]:
@@ -86,7 +90,7 @@ class StatesConformance:
 
     def test_many_callers_change_a_state_one_after_the_other(self) -> None:
         """Twenty threads on two openings: each sees what the entry before it left."""
-        with self.opened() as one, self.reopened() as two:
+        with self.opened() as one, self.beside(one) as two:
             found = together(20, lambda n: count((one, two)[n % 2], f"k{n}"))
             in_order = sorted(found, key=lambda release: release.sequence)
             assert [int(release.answer) for release in in_order] == list(range(1, 21))

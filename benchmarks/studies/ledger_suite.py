@@ -271,7 +271,7 @@ class LedgerConformance(StatesConformance):
 
     def test_twins_in_two_connections_pay_once(self) -> None:
         """The same holds for two openings of the same store, as two processes have them."""
-        with self.opened() as one, self.reopened() as two:
+        with self.opened() as one, self.beside(one) as two:
             answers = together(8, lambda n: ask((one, two)[n % 2], "a", FILMS).answer)
             assert len(set(answers)) == 1
             assert one.balance(FILMS).spent == two.balance(FILMS).spent == 1
@@ -286,7 +286,7 @@ class LedgerConformance(StatesConformance):
                 return 0
             return 1
 
-        with self.opened() as one, self.reopened() as two:
+        with self.opened() as one, self.beside(one) as two:
             granted = together(20, lambda n: try_one((one, two)[n % 2], n))
             assert sum(granted) == 10
             assert one.balance(FILMS).spent == 10

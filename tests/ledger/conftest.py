@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ledger_requests import KEY
+from ledger_requests import KEY, by_hand
 
 from tacit.ledger import Ledger, anchor_of, open_ledger
 
@@ -44,15 +43,10 @@ def ledger_at() -> Iterator[Callable[..., Ledger]]:
 def edit() -> Callable[..., None]:
     """Changes a store in a file as somebody who knows SQL and takes the guards away first."""
 
-    def by_hand(path: Path, *statements: str) -> None:
-        connection = sqlite3.connect(path, isolation_level=None)
-        triggers = connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        ).fetchall()
-        for (name,) in triggers:
-            connection.execute(f"DROP TRIGGER {name}")
-        for statement in statements:
-            connection.execute(statement)
-        connection.close()
+    def edited(path: Path, *statements: str) -> None:
+        with by_hand(path) as connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            for statement in statements:
+                connection.execute(statement)
 
-    return by_hand
+    return edited

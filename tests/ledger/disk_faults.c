@@ -1,7 +1,8 @@
 /* One system call on a file of the ledger fails, once: LD_PRELOAD, then fail_call(n, errno).
 
    Counted are reads, writes, syncs, truncations, openings, removals and locks on files whose path
-   holds the text in TACIT_FAULTS. */
+   holds the text in TACIT_FAULTS. While there is a file named by TACIT_OUTAGE, all writes to them
+   fail with the errno that it holds. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static long calls = 0, failing = -1;
@@ -25,8 +27,20 @@ static int counts(const char *path) {
     return wanted != NULL && path != NULL && strstr(path, wanted) != NULL;
 }
 
+static int outage(const char *call) {
+    const char *file = getenv("TACIT_OUTAGE");
+    char text[8] = "";
+    if (file == NULL || strstr(call, "write") == NULL) return 0;
+    int fd = syscall(SYS_openat, AT_FDCWD, file, O_RDONLY);
+    if (fd < 0) return 0;
+    long length = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    return length > 0 ? atoi(text) : 0;
+}
+
 static int fails(const char *call, const char *path) {
     if (!counts(path)) return 0;
+    if ((errno = outage(call)) != 0) return 1;
     if (calls++ != failing) return 0;
     snprintf(name, sizeof name, "%s", call);
     errno = reason;

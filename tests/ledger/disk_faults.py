@@ -2,7 +2,7 @@
 
 python disk_faults.py FOLDER ERRNO
 
-Prints a line of JSON for each call: which one failed, what two releases told, and what a new
+Prints a line of JSON for each call: which one failed, what was told, and what a new
 process finds afterwards.
 """
 
@@ -18,16 +18,16 @@ from pathlib import Path
 from ledger_requests import FILMS, ask
 
 from tacit.errors import TacitError
-from tacit.ledger import Cap, open_ledger
+from tacit.ledger import Cap, open_ledger, sqlite
 
 faults = ctypes.CDLL(os.environ["LD_PRELOAD"])
 faults.failed_call.restype = ctypes.c_char_p
 
 
-def asked(ledger, key):
-    """None where it was acknowledged, else the kind of error and its sentence."""
+def told(work):
+    """None where it was done, else the kind of error and its sentence."""
     try:
-        ask(ledger, key, FILMS)
+        work()
     except TacitError as error:
         return [type(error).__name__, str(error)]
     return None
@@ -47,13 +47,16 @@ def in_a_process(work):
 
 
 def with_fault(path, number, error):
-    """Two releases, with one failed call within the first."""
+    """Two releases, with one failed call within the first, or as the log is emptied after it."""
+    sqlite.LINGERS = 3600  # the log is emptied here
     with open_ledger(path) as ledger:
         faults.fail_call(number, error)
-        first = asked(ledger, "a")
+        first = told(lambda: ask(ledger, "a", FILMS))
+        emptied = told(ledger._empty)
         failed = faults.failed_call().decode()
         faults.fail_call(-1, 0)
-        return {"failed": failed, "first": first, "second": asked(ledger, "b")}
+        second = told(lambda: ask(ledger, "b", FILMS))
+        return {"failed": failed, "first": first, "emptied": emptied, "second": second}
 
 
 def afterwards(path):

@@ -8,10 +8,12 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
+import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,10 +29,18 @@ from ledger_checkpoints import (
 from ledger_crowds import crowd
 from ledger_faults import planted
 from ledger_kills import kill_spenders
-from ledger_requests import FILMS, ask, count, fork
-from sqlalchemy import create_engine, event, insert
+from ledger_requests import FILMS, ask, by_hand, count, fork
+from sqlalchemy import create_engine, event, insert, text
 
-from tacit.ledger import Cap, LedgerFailed, LedgerRefused, checkpoints, open_ledger
+from tacit.ledger import (
+    Cap,
+    LedgerFailed,
+    LedgerRefused,
+    LedgerUnavailable,
+    checkpoints,
+    open_ledger,
+    sqlite,
+)
 from tacit.ledger.history import Budget, LogState
 from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
 from tacit.ledger.schema import answers, log, migrate, requests
@@ -85,11 +95,11 @@ def test_a_start_writes_one_for_the_next(place, read):
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)
     with checkpoints_every(15):
-        with place.open():
-            read.clear()
-            with place.open() as worker:
-                assert read == [23]
-                assert worker.balance(FILMS).spent == 20
+        place.open().close()
+        read.clear()
+        with place.open() as worker:
+            assert read == [23]
+            assert worker.balance(FILMS).spent == 20
         assert [number for number, _ in rows(place)] == [23]
 
 
@@ -187,10 +197,8 @@ EDITS = {
 def test_an_edit_after_the_checkpoint_is_refused(quick, statement):
     """All rows of budgets and states, the head, and everything of the entries after it."""
     assert with_a_checkpoint(quick, tail=3) == 6
-    quick.edit()  # no guards any more
-    connection = sqlite3.connect(quick.where, isolation_level=None)  # and no foreign keys
-    connection.execute(statement)
-    connection.close()
+    with by_hand(quick.where) as connection:  # without foreign keys
+        connection.execute(statement)
     with pytest.raises(LedgerRefused):
         quick.open()
 
@@ -236,9 +244,9 @@ def test_a_damaged_checkpoint_is_passed_over(place, read, change):
     with checkpoints_every(5), place.open() as ledger:
         assert read == list(range(1, number + 4))
         assert ledger.verify().sound
-        read.clear()
-        with place.open():
-            assert read == [number + 4]
+    read.clear()
+    with place.open():
+        assert read == [number + 4]
 
 
 def test_any_bytes_are_passed_over(quick, read):
@@ -462,12 +470,10 @@ def test_a_stop_without_time_writes_none(quick, monkeypatch):
     assert rows(quick) == []
 
 
-def checkpoints_at(place):
+def checkpoints_of(ledger):
     """How many there are, while others write."""
-    connection = sqlite3.connect(place.where, timeout=300)
-    (found,) = connection.execute("SELECT count(*) FROM ledger_checkpoints").fetchone()
-    connection.close()
-    return found
+    with ledger._reading() as connection:
+        return connection.scalar(text("SELECT count(*) FROM ledger_checkpoints"))
 
 
 def test_it_keeps_up_with_many_threads(quick, wait_until):
@@ -486,7 +492,7 @@ def test_it_keeps_up_with_many_threads(quick, wait_until):
         with ThreadPoolExecutor(40) as threads:
             done = [threads.submit(spend, ledger, number) for number in range(40)]
             try:
-                wait_until(lambda: checkpoints_at(quick) == 2)
+                wait_until(lambda: checkpoints_of(ledger) == 2)
             finally:
                 over.set()
         assert [one.result() for one in done] == [None] * 40
@@ -562,15 +568,16 @@ def test_killed_around_the_commit_of_a_checkpoint(place, step, written):
         assert ledger.verify().sound
 
 
-def test_a_store_that_is_written_to_is_opened_all_the_same(quick):
-    """A start that cannot have the writer's place in time goes without a checkpoint."""
+def test_a_store_without_room_is_opened_all_the_same(quick, monkeypatch):
+    """A start that cannot write now goes without a checkpoint."""
+
+    def full(ledger, work):
+        raise LedgerUnavailable("There is no room.")
+
     with_a_checkpoint(quick)
-    other = sqlite3.connect(quick.where, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with checkpoints_every(2):
-        ledger = open_ledger(quick.where, second=quick.second, patience=0.2)
-    other.execute("ROLLBACK")
-    other.close()
+    with checkpoints_every(2), monkeypatch.context() as patched:
+        patched.setattr("tacit.ledger.store.Ledger._write", full)
+        ledger = quick.open()
     assert len(rows(quick)) == 1
     assert not ask(ledger, "c", FILMS).repeated
     ledger.close()
@@ -590,9 +597,10 @@ def test_a_disk_that_fails_under_a_checkpoint_is_final(quick, monkeypatch):
 
 
 def test_a_crowd_with_checkpoints(place):
-    """Eight spenders on two openings, checkpoints at every few entries: nothing goes wrong."""
+    """Eight spenders, checkpoints at every few entries: nothing goes wrong."""
+    openings = 1 if isinstance(place.where, Path) else 2
     with checkpoints_every(5, running=15):
-        found = crowd(place.open, spenders=8, times=12, cap=2)
+        found = crowd(place.open, spenders=8, times=12, cap=2, openings=openings)
     assert found.sound, found
     assert rows(place)
 
@@ -604,8 +612,9 @@ def test_kills_with_checkpoints(quick_folder):
     assert found.sound, found
 
 
-def test_openings_at_once_write_one(place):
+def test_openings_at_once_write_one(postgres, tmp_path):
     """Of two that found the same, the one that comes second does not write it again."""
+    place = Place(postgres.database(), tmp_path / "head")
     with place.open() as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
@@ -621,15 +630,43 @@ def test_openings_at_once_write_one(place):
         assert two.verify().entries == 23
 
 
-def test_a_state_that_was_replaced_is_overwritten(tmp_path):
-    """Of a kept state that was deleted from its profile no byte is left in the file."""
+def test_a_state_that_was_replaced_is_overwritten(tmp_path, wait_until):
+    """Of a kept state that was replaced no byte is left in the file and in its log: after a
+    second, or where the process was killed before that, at the next start."""
     path = tmp_path / "budgets.db"
     secret = b"what somebody watched on 3 May; "
+
+    def held():
+        """By a process of its own: a file that is closed here gives its lock back."""
+        found = subprocess.run(["grep", "-c", secret, path, f"{path}-wal"], capture_output=True)
+        return found.returncode == 0
+
     with open_ledger(path) as ledger:
-        count(ledger, "a", draw=lambda *_: (b"1", secret * 4000))
-        assert secret in path.read_bytes()
-        count(ledger, "b", draw=lambda *_: (b"1", b"{}"))
-        assert secret not in path.read_bytes()
-        count(ledger, "c", draw=lambda *_: (b"1", secret * 2))
+        for key, copies in (("a", 4000), ("b", 2)):
+            count(ledger, key, draw=lambda *_, n=copies: (b"1", secret * n))
+            assert held()
+            count(ledger, f"{key}2", draw=lambda *_: (b"1", b"{}"))
+            assert held()  # in the log
+            began = time.monotonic()
+            wait_until(lambda: not held())
+            assert time.monotonic() - began < 10 * sqlite.LINGERS  # on a busy machine
+        count(ledger, "c", draw=lambda *_: (b"1", secret))
         count(ledger, "d", draw=lambda *_: (b"1", b"{}"))
-        assert secret not in path.read_bytes()
+        copy = tmp_path / "killed.db"  # as it lies there when the process is killed
+        for end in ("", "-wal", ".head"):
+            subprocess.run(["cp", f"{path}{end}", f"{copy}{end}"], check=True)
+    path = copy
+    assert held()
+    with open_ledger(path):
+        assert not held()
+
+
+def test_without_the_log_emptied_it_lingers(tmp_path, monkeypatch):
+    """The search finds what a log that is not emptied still holds."""
+    monkeypatch.setattr(sqlite, "LINGERS", 60)
+    with open_ledger(tmp_path / "b.db") as ledger:
+        count(ledger, "a", draw=lambda *_: (b"1", b"an older state"))
+        count(ledger, "b", draw=lambda *_: (b"1", b"{}"))
+        time.sleep(2)
+        found = subprocess.run(["grep", "-q", "an older state", tmp_path / "b.db-wal"])
+        assert found.returncode == 0

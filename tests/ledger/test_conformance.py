@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import pytest
 from ledger_checkpoints import checkpoints_every
 from ledger_suite import LedgerConformance
@@ -19,6 +21,10 @@ class TestSQLite(LedgerConformance):
 
     def reopened(self) -> Ledger:
         return self.open(self.path, create=False)
+
+    def beside(self, ledger: Ledger) -> AbstractContextManager[Ledger]:
+        """A file has one owner, whose threads share it."""
+        return nullcontext(ledger)
 
 
 class TestSQLiteWithCheckpoints(TestSQLite):

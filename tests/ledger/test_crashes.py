@@ -151,8 +151,15 @@ def hammer(opening, *, processes, tries):
     return granted
 
 
-def test_processes_never_pass_the_cap(opening):
+def test_processes_never_pass_the_cap(postgres, tmp_path):
     """Three processes ask for four steps each from a budget of ten: ten are granted."""
+    address = postgres.database()
+
+    def opening():
+        return open_ledger(address, second=tmp_path / "head")
+
+    with opening() as ledger:
+        ledger.open_budget(FILMS, Cap.pure("0.00001"))
     assert hammer(opening, processes=3, tries=4) == 10
     with opening() as ledger:
         assert ledger.balance(FILMS).spent == 10

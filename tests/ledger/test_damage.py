@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
+import ledger_requests
 import pytest
 from ledger_faults import payment_without_guard, planted
-from ledger_requests import FILMS, ask
+from ledger_requests import FILMS, ask, by_hand
 from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
-from tacit.ledger import Cap, FileHead, LedgerRefused, LedgerUnavailable, open_ledger, replaying
+from tacit.ledger import (
+    Cap,
+    FileHead,
+    LedgerHeld,
+    LedgerRefused,
+    LedgerUnavailable,
+    inspect_ledger,
+    open_ledger,
+    replaying,
+)
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
 from tacit.ledger.schema import steps
@@ -164,10 +180,13 @@ def test_a_history_forged_while_open_is_refused(spent, edit, ledger_at, more):
 
 def forge(path, more):
     """Every entry says more than it did, in a chain of its own; perhaps with one more entry."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
-        connection.execute(f"DROP TRIGGER {name}")
+    with by_hand(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        _forge(connection, more)
+        connection.execute("COMMIT")
+
+
+def _forge(connection, more):
     before = START
     rows = connection.execute("SELECT sequence, kind, body FROM ledger_log ORDER BY sequence")
     for sequence, kind, body in rows.fetchall():
@@ -182,8 +201,6 @@ def forge(path, more):
             "INSERT INTO ledger_log VALUES (?, ?, ?, ?)", (sequence + 1, kind, text, before)
         )
     connection.execute("UPDATE ledger_head SET sequence = ?, hash = ?", (sequence + more, before))
-    connection.execute("COMMIT")
-    connection.close()
 
 
 def test_a_store_exchanged_while_open_is_refused(spent, ledger_at, tmp_path):
@@ -337,23 +354,94 @@ def test_a_commit_survives_a_power_cut(spent, ledger_at):
     with ledger_at(spent) as ledger, reading(ledger._engine) as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+            for name in (
+                *("journal_mode", "locking_mode", "synchronous", "foreign_keys"),
+                *("secure_delete", "wal_autocheckpoint"),
+            )
         }
     assert found == {
-        "journal_mode": "truncate",
-        "synchronous": 3,
+        "journal_mode": "wal",
+        "locking_mode": "exclusive",
+        "synchronous": 2,
+        "wal_autocheckpoint": 0,
         "foreign_keys": 1,
         "secure_delete": 1,
     }
 
 
-def test_a_store_with_a_write_ahead_log_is_brought_back(spent, ledger_at):
-    """Somebody's `PRAGMA journal_mode = wal` does not outlive the next opening."""
+@pytest.mark.parametrize("mode", ["truncate", "delete"])
+def test_a_store_with_another_journal_is_opened(spent, ledger_at, mode):
+    """As versions before this one left it; looking at it leaves it as it is."""
     connection = sqlite3.connect(spent)
-    assert connection.execute("PRAGMA journal_mode = wal").fetchone() == ("wal",)
+    connection.execute(f"PRAGMA journal_mode = {mode}")
     connection.close()
-    with ledger_at(spent) as ledger, reading(ledger._engine) as connection:
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "truncate"
+    before = spent.read_bytes()
+    assert inspect_ledger(spent).verification.sound
+    assert spent.read_bytes() == before
+    with ledger_at(spent) as ledger:
+        assert ask(ledger, "a", FILMS).repeated
+        with reading(ledger._engine) as connection:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_there_is_no_shared_memory(spent, ledger_at):
+    """The write-ahead log has no index that a second process could share."""
+    with ledger_at(spent) as ledger:
+        ask(ledger, "c", FILMS)
+        assert {file.name for file in spent.parent.iterdir()} == {
+            *("budgets.db", "budgets.db-wal", "budgets.db.head")
+        }
+    assert not spent.with_name("budgets.db-wal").exists()
+
+
+def test_a_second_owner_is_refused_at_once(spent, ledger_at):
+    """Another process is told which one has the ledger, and another ledger of this one that it is
+    open here; looking at it, and a copy, are refused alike where no service can be asked."""
+    with ledger_at(spent) as ledger:
+        command = [sys.executable, "-m", "tacit.cli.app", "ledger"]
+        for words in (["show"], ["backup", "--to", f"{spent}.copy"], ["advance", "--token", "x"]):
+            told = subprocess.run(
+                [*command, words[0], str(spent), *words[1:]],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                capture_output=True,
+                text=True,
+            )
+            assert told.returncode == 1
+            assert f"process {os.getpid()}. One process owns it" in told.stderr
+            assert "Traceback" not in told.stderr
+        began = time.monotonic()
+        with pytest.raises(LedgerHeld, match="this process itself"):
+            open_ledger(spent)
+        assert time.monotonic() - began < 5
+        assert ask(ledger, "a", FILMS).repeated
+
+
+FORKING = """
+import os, pathlib, signal, sys
+from ledger_requests import FILMS, ask, by_hand
+from tacit.ledger import open_ledger
+ledger = open_ledger(pathlib.Path(sys.argv[1]))
+ask(ledger, "c", FILMS)
+if (child := os.fork()) == 0:
+    ledger.close()
+    sys.exit()  # the child's interpreter ends, and frees all that it has
+os.waitpid(child, 0)
+ask(ledger, "d", FILMS)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_fork_leaves_the_owners_files_alone(spent, ledger_at):
+    """A child that closes its copy of the open ledger, and ends, takes nothing from its parent:
+    what was acknowledged before and after is there when the parent is killed."""
+    path = os.pathsep.join([*sys.path, str(Path(ledger_requests.__file__).parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, str(spent)], env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.returncode == -signal.SIGKILL
+    with ledger_at(spent) as ledger:
+        assert [ask(ledger, key, FILMS).repeated for key in "cd"] == [True, True]
+        assert ledger.verify().sound
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs"])
@@ -406,27 +494,23 @@ def test_a_server_that_is_away(tmp_path):
 
 
 def test_a_busy_store_is_told(spent, ledger_at):
-    """Who waits too long for the writer's place gets a sentence, and the place later."""
+    """Who waits too long for the store gets a sentence, and the store later."""
     with ledger_at(spent, patience=0.2) as ledger:
-        other = sqlite3.connect(spent, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LedgerUnavailable, match="busy"):
+        with ledger._reading(), pytest.raises(LedgerUnavailable, match="busy"):
             ask(ledger, "c", FILMS)
-        other.execute("ROLLBACK")
-        other.close()
         assert not ask(ledger, "c", FILMS).repeated
 
 
 def test_an_error_leaves_no_lock(spent, ledger_at):
-    """Where the store stopped a request halfway, others can write at once."""
-    with ledger_at(spent) as ledger, planted(payment_without_guard):
-        with pytest.raises(LedgerRefused) as kept:
-            ask(ledger, "c", FILMS, steps=99)
-        other = sqlite3.connect(spent, isolation_level=None, timeout=0.5)
-        other.execute("BEGIN EXCLUSIVE")
-        other.execute("ROLLBACK")
-        other.close()
-        del kept
+    """Where the store stopped a request halfway, it can be opened again as soon as it is closed."""
+    with (
+        ledger_at(spent) as ledger,
+        planted(payment_without_guard),
+        pytest.raises(LedgerRefused) as kept,
+    ):
+        ask(ledger, "c", FILMS, steps=99)
+    ledger_at(spent).close()
+    del kept
 
 
 def test_a_second_place_that_cannot_be_written(spent, ledger_at):

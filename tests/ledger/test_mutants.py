@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
@@ -34,6 +35,9 @@ class Suite(LedgerConformance):
 
     def reopened(self):
         return self.open_at(self.path, create=False)
+
+    def beside(self, ledger):
+        return nullcontext(ledger)
 
 
 def name(value):

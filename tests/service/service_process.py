@@ -5,16 +5,30 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from service_shop import PATIENT, PEOPLE
 
+from tacit.ledger.inspection import backup
 from tacit.service.demo import TENANT, Demo
 from tacit.service.keys import KeyRing, read_secret
+
+
+@contextmanager
+def store_of(folder: Path) -> Iterator[sqlite3.Connection]:
+    """A copy of a service's store, made by the service where it runs."""
+    with tempfile.TemporaryDirectory() as place:
+        backup(folder / "budgets.db", Path(place) / "copy.db")
+        with closing(sqlite3.connect(Path(place) / "copy.db")) as connection:
+            yield connection
 
 
 @dataclass

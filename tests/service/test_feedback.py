@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from service_process import store_of
 
 from tacit.randomness import secure
 from tacit.service import people
@@ -159,7 +159,7 @@ def test_nothing_of_a_rating_stays(shop):
 
 def dump(shop):
     """Every row of every table, as text."""
-    with sqlite3.connect(shop.folder / "budgets.db") as database:
+    with store_of(shop.folder) as database:
         names = [
             row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type='table'")
         ]
@@ -169,7 +169,6 @@ def dump(shop):
                 found[name].append(
                     " ".join(v.decode("latin1") if isinstance(v, bytes) else str(v) for v in row)
                 )
-    database.close()
     return found
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from service_process import store_of
 
 from tacit.client import Client, PassingAccount, PassingMemory
 from tacit.designs.standard_scheme import Device, State
@@ -153,7 +153,7 @@ def kept(folder) -> list:
         "select sequence, length(answer) from ledger_answers",
         "select sequence, kind from ledger_log",
     )
-    with closing(sqlite3.connect(folder / "budgets.db")) as store:
+    with store_of(folder) as store:
         rows = [row for question in questions for row in sorted(store.execute(question))]
     return [*rows, (folder / "gender.digests").read_bytes()]
 

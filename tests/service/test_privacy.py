@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_requests import by_hand
 
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
 from tacit.ledger.requests import ATTO, LARGEST, MICRO, Unit
@@ -190,15 +190,8 @@ def test_a_ledger_that_was_changed_is_told(shop):
     shop.service.ledger.open_budget(holder, Cap.pure(2))
     spend(shop, holder, Cost.pure(1))
     assert shop.get("auditor", "/api/privacy/ledger").json()["replayed"]["sound"]
-    database = sqlite3.connect(shop.folder / "budgets.db")
-    with database:
-        schema = list(database.execute("SELECT type, name FROM sqlite_schema"))
-        for kind, name in schema:
-            if kind == "trigger":  # they would refuse it
-                database.execute(f'DROP TRIGGER "{name}"')
-        (table,) = (name for kind, name in schema if kind == "table" and name.endswith("budgets"))
-        database.execute(f'UPDATE "{table}" SET spent = spent + 5')
-    database.close()
+    with by_hand(shop.folder / "budgets.db") as database:
+        database.execute("UPDATE ledger_budgets SET spent = spent + 5")
     rating = {"model": "films", "item": "1", "stars": 5}
     assert shop.post("subject", "/api/feedback", json=rating).is_success
     told = shop.get("auditor", "/api/privacy/ledger").json()["replayed"]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import http.client
 import importlib.util
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +24,7 @@ from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.policies.joint.sums import GRAIN
 from tacit.designs.pdap.serve.state import unpack
 from tacit.ledger import open_ledger
+from tacit.ledger.inspection import backup
 from tacit.service import Settings
 
 _FILE = Path(__file__).parents[2] / "benchmarks" / "two_vendors.py"
@@ -310,10 +313,13 @@ def until_true(question):
 
 @contextmanager
 def opened(one):
-    """Its ledger, as another process sees it."""
-    settings = Settings.gather(one.folder, {}, {})
-    with open_ledger(settings.ledger, second=settings.second) as ledger:
-        yield ledger
+    """A copy of its ledger."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / "budgets.db"
+        shutil.copy(one.folder / "budgets.db.head", f"{copy}.head")
+        backup(one.folder / "budgets.db", copy)
+        with open_ledger(copy) as ledger:
+            yield ledger
 
 
 def kept(one):

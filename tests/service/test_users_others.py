@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+from service_process import store_of
 
 from tacit.ledger import Cap, Charge, Cost, Holder, Request
 from tacit.service.idempotency import SALT
@@ -64,10 +64,7 @@ def test_stored_answers_hold_nothing_that_was_said(shop):
         rating = {"model": "films", "item": item, "stars": 5}
         assert shop.post("other", "/api/feedback", json=rating).is_success
     assert shop.delete("other", "/api/feedback").is_success
-    database = sqlite3.connect(shop.folder / "budgets.db")
-    tables = [row[0] for row in database.execute("SELECT name FROM sqlite_schema")]
-    (table,) = (name for name in tables if name.endswith("answers"))
-    answers = database.execute(f'SELECT answer FROM "{table}"').fetchall()
+    with store_of(shop.folder) as database:
+        answers = database.execute("SELECT answer FROM ledger_answers").fetchall()
     stored = {bytes(row[0])[SALT:] for row in answers}
-    database.close()
     assert stored == {b'200 application/json\n{"done":true}'}

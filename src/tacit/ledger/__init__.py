@@ -27,6 +27,7 @@ from tacit.ledger.refusals import CapChanged as CapChanged
 from tacit.ledger.refusals import DrawFailed as DrawFailed
 from tacit.ledger.refusals import KeyReused as KeyReused
 from tacit.ledger.refusals import LedgerFailed as LedgerFailed
+from tacit.ledger.refusals import LedgerHeld as LedgerHeld
 from tacit.ledger.refusals import LedgerRefused as LedgerRefused
 from tacit.ledger.refusals import LedgerUnavailable as LedgerUnavailable
 from tacit.ledger.refusals import UnitsDiffer as UnitsDiffer

@@ -144,7 +144,8 @@ class FileHead:
                 known = None if os.fstat(file).st_size == 0 else _newest(file)
                 if known is not None:
                     check_known(known, head, hash_at)
-                if known is None or known.sequence < head.sequence:
+                unsure = known == head and not self._named  # an earlier sync may have failed
+                if known is None or known.sequence < head.sequence or unsure:
                     _write(file, head)
             self._sync_name(made=known is None)
         except OSError as error:

@@ -7,10 +7,9 @@ acknowledged. Restored, it would give that budget back, so it is refused.
 
 from __future__ import annotations
 
-import os
-import secrets
-import sqlite3
-from contextlib import closing
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,12 @@ from typing import Any
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.errors import ConfigError, OutputError
-from tacit.ledger.chain import HeadStore, check_known
+from tacit.errors import ConfigError, DataError, OutputError
+from tacit.ledger import frames, sqlite
+from tacit.ledger.chain import Head, HeadStore, check_known
 from tacit.ledger.opening import address, beside, found_at
 from tacit.ledger.postgres import give_back
-from tacit.ledger.refusals import LedgerRefused, explained
+from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explained
 from tacit.ledger.replaying import Verification, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
@@ -48,26 +48,34 @@ def inspect_ledger(
 
     where, second: as in `open_ledger`. ConfigError if there is none.
     """
-    engine, heads, path = found_at(where, second, patience=30.0)
+    engine, heads, path = found_at(where, second, patience=30.0, owns=False)
     if path is not None and not path.exists():
         raise ConfigError("There is no ledger here. Check the path or the address.")
     try:
-        return _inspected(engine, heads)
+        remembered = _remembered(heads)  # before the store: it is never ahead of the store
+        try:
+            return _inspected(engine, *remembered)
+        except LedgerHeld as held:
+            if path is None:
+                raise
+            with _copied(path, held) as copy:
+                return _inspected(sqlite.engine(copy, patience=30.0, owns=False), *remembered)
     except SQLAlchemyError as error:
         raise explained(error) from None
     finally:
         give_back(engine, heads)
 
 
-def _inspected(engine: Engine, heads: HeadStore) -> Inspection:
-    remembered, problem = None, ""
+def _remembered(heads: HeadStore) -> tuple[Head | None, str]:
+    """What the second place holds, and what is wrong with it."""
     try:
         remembered = heads.read()
     except LedgerRefused as refused:
-        problem = str(refused)
-    else:
-        if remembered is None:
-            problem = "The second place of the ledger's head is missing."
+        return None, str(refused)
+    return remembered, "" if remembered else "The second place of the ledger's head is missing."
+
+
+def _inspected(engine: Engine, remembered: Head | None, problem: str) -> Inspection:
     with reading(engine) as connection:
         if version(connection) == 0:
             raise ConfigError("There is no ledger here. Check the path or the address.")
@@ -96,13 +104,21 @@ _SERVER = (
 def backup(where: str | Path, to: Path) -> None:
     """Copy a ledger, as it is at one moment, to a new file that its owner alone may read.
 
-    Others go on using the ledger; a commit waits until the copy is made. ConfigError without a
-    ledger there; OutputError if the copy cannot be written: then no file is left.
+    A service that runs on it makes the copy itself; its commits wait meanwhile. ConfigError without
+    a ledger there; OutputError if the copy cannot be written: then no file is left. LedgerHeld
+    where something else than a service has it.
     """
     path = _path(where)
     if not path.is_file():
         raise ConfigError("There is no ledger here. Check the path.")
-    _copy(path, to)
+    engine = sqlite.engine(path, patience=0, owns=False)
+    try:
+        sqlite.copy(engine, to)
+    except LedgerHeld as held:
+        with _copied(path, held) as made, sqlite.new_file(to) as part:
+            shutil.copyfile(made, part)
+    finally:
+        engine.dispose()
 
 
 def restore(
@@ -119,7 +135,7 @@ def restore(
     found = inspect_ledger(copy, second=beside(path) if second is None else second)
     if problems := found.verification.problems:
         raise LedgerRefused(f"{problems[0]} Nothing was restored.")
-    _copy(copy, path)
+    backup(copy, path)
     return found
 
 
@@ -130,25 +146,23 @@ def _path(where: str | Path) -> Path:
     return path
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Through a file beside the target, which is renamed when all of it is on disk."""
-    if target.exists():
-        raise OutputError(f"{target}: is there already. Name a new file.")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+_PATIENCE = 300.0
+"""Seconds for a copy that the owner makes."""
+
+
+@contextmanager
+def _copied(path: Path, held: LedgerHeld) -> Iterator[Path]:
+    """A copy by the owner, if it is one that can be asked; it goes in the end."""
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        with (
-            closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as old,
-            closing(sqlite3.connect(part)) as new,
-        ):
-            old.backup(new)
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        part.rename(target)
-    except (OSError, sqlite3.Error) as error:
-        reason = getattr(error, "strerror", None) or "the copy did not succeed"
-        raise OutputError(
-            f"{target}: cannot be written ({reason}). Nothing is left there."
-        ) from None
+        with frames.connect(path, _PATIENCE) as owner:
+            owner.sendall(frames.Frame(frames.Kind.COPY, 0).encode())
+            told = frames.receive(owner)
+    except (OSError, DataError):
+        raise held from None
+    if told.kind is not frames.Kind.COPIED:
+        raise OutputError("The service that has the ledger could not make a copy: see its log.")
+    made = frames.folder_of(path) / Path(str(told.head["file"])).name
+    try:
+        yield made
     finally:
-        part.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)

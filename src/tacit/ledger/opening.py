@@ -43,6 +43,7 @@ def open_ledger(
     operator: `anchor_of(key)`, for a new ledger with epochs. create: whether a new one may be made.
     patience: seconds to wait for others.
     LedgerRefused: an older or second copy, damage, unsafe settings. LedgerUnavailable: try later.
+    LedgerHeld, at once: a file has one owner, which is another process or ledger.
     """
     engine, heads, path = found_at(where, second, patience=patience)
     try:
@@ -60,13 +61,20 @@ def open_ledger(
 
 
 def found_at(
-    where: str | Path, second: str | Path | HeadStore | None, *, patience: float
+    where: str | Path,
+    second: str | Path | HeadStore | None,
+    *,
+    patience: float,
+    owns: bool = True,
 ) -> tuple[Engine, HeadStore, Path | None]:
-    """The store, its second place, and its file if it is one. Connects to nothing yet."""
+    """The store, its second place, and its file if it is one. Connects to nothing yet.
+
+    owns: whether a file is taken for spending, or looked at.
+    """
     url, path = address(where)
     if path is not None:
         heads = _heads(beside(path) if second is None else second, patience)
-        return sqlite.engine(path, patience=patience), heads, path
+        return sqlite.engine(path, patience=patience, owns=owns), heads, path
     if second is None:
         raise ConfigError(
             "A ledger in PostgreSQL needs a second place for its head, such as a file on another "
@@ -141,7 +149,7 @@ def _check_new(heads: HeadStore, *, create: bool) -> None:
 
 
 def _make_file(path: Path) -> None:
-    """Readable by its owner only; SQLite gives its journal the same mode."""
+    """Readable by its user only; SQLite gives its log the same mode."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:

@@ -6,8 +6,10 @@ The store's own errors as sentences, without statements, values or addresses.
 from __future__ import annotations
 
 import errno
+import os
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
 
@@ -90,6 +92,19 @@ class LedgerFailed(LedgerUnavailable):
     """
 
 
+class LedgerHeld(LedgerUnavailable):
+    """Another process, or another ledger of this one, has the file. process: which, if known."""
+
+    def __init__(self, process: int | None) -> None:
+        mine = "this process itself, which has it open already"
+        who = {None: "another process", os.getpid(): mine}.get(process, f"process {process}")
+        super().__init__(
+            f"The ledger is in use by {who}. One process owns it at a time. Stop that one, or ask "
+            "the service that runs there.  tacit ledger show | verify | export | backup  work "
+            "beside a service."
+        )
+
+
 _SAME_KEY = (
     "Nothing was released. Ask again with the same key: if it was recorded nevertheless, the same "
     "answer comes without a new charge."
@@ -137,6 +152,8 @@ def explained(error: SQLAlchemyError) -> TacitError:
     """LedgerRefused for damage, LedgerFailed for a disk, LedgerUnavailable for what may pass."""
     if isinstance(error, IntegrityError):
         return LedgerRefused(_GUARD)
+    if isinstance(error, PoolTimeout):
+        return LedgerUnavailable(_BUSY)
     known = _POSTGRESQL.get(getattr(_driver_error(error), "sqlstate", None) or "")
     if known is None:
         known = _SQLITE.get(getattr(_driver_error(error), "sqlite_errorcode", 0) & 0xFF)

@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -86,6 +86,15 @@ class Request:
     def digest(self) -> str:
         """SHA-256 of the payload, in hexadecimal digits."""
         return hashlib.sha256(self.payload).hexdigest()
+
+
+def check_charges(request: Request, charges: Sequence[Charge]) -> None:
+    """ConfigError for one budget twice, or one of another tenant."""
+    holders = [charge.holder for charge in charges]
+    if len(set(holders)) != len(holders):
+        raise ConfigError("A release charges each of its budgets once.")
+    if any(holder.tenant != request.tenant for holder in holders):
+        raise ConfigError("A release charges budgets of the request's own tenant only.")
 
 
 @dataclass(frozen=True)

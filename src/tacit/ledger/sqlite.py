@@ -1,46 +1,63 @@
-"""SQLite as a store: one file, one writer at a time, and a commit that survives a power cut.
+"""SQLite as a store: one file, one owner, and a commit that survives a power cut.
 
-Source     SQLite's documentation, "Atomic commit in SQLite" and "PRAGMA synchronous".
+Source     SQLite's documentation, "Write-Ahead Logging" and "PRAGMA locking_mode".
 Assumes    A disk that keeps what it said it wrote, and locks that work: no network file system.
-Deviations No write-ahead log: before version 3.51.3 it can corrupt a file with several writers, and
-           one mode that is tested everywhere beats two. TRUNCATE with EXTRA syncs the journal's end
-           as well, so that a commit cannot be rolled back after it was acknowledged.
+Guarantee  One connection of one process has the file, from its opening on (locking_mode=EXCLUSIVE).
+           The write-ahead log before version 3.51.3 can corrupt a file where one connection
+           commits while another one makes a checkpoint ("WAL-reset bug"). There is no other one
+           here, and no shared memory through which it could come.
+Deviations Checkpoints come by a clock and not by SQLite's count of pages, so that what a commit
+           replaced is gone from both files after `LINGERS`. One is made at each opening, before
+           anything is read: a process that was killed before a sync leaves commits that stand in
+           the log and may not be on disk.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+import secrets
 import sqlite3
-import time
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from weakref import WeakSet
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 
-from tacit.ledger.refusals import LedgerRefused
+from tacit.errors import OutputError, TacitError
+from tacit.ledger.refusals import LedgerFailed, LedgerHeld, LedgerRefused, LedgerUnavailable
 
 OLDEST = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
 
-_STEP = 0.0005
-"""Seconds between two tries to take a lock."""
+LINGERS = 1.0
+"""Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
+later commits of that second replaced."""
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
 )  # fmt: skip
-_SETTINGS = {
-    "journal_mode": "truncate",
-    "synchronous": 3,
-    "foreign_keys": 1,
-    "cell_size_check": 1,
+_LOOKS = {"locking_mode": "exclusive", "foreign_keys": 1, "cell_size_check": 1}
+_OWNS = {
+    **_LOOKS,  # the lock's mode before the journal's: then there is no shared memory
+    "journal_mode": "wal",
+    "synchronous": 2,  # each commit syncs the log
     "secure_delete": 1,  # a kept state that was replaced is overwritten with zeros
+    "wal_autocheckpoint": 0,
 }
+_EMPTY = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
-def engine(path: Path, *, patience: float) -> Engine:
-    """Connections whose settings were read back. patience: seconds to wait for the writer's place.
+def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
+    """One connection, whose settings were read back. patience: seconds that a thread waits for it.
 
-    LedgerRefused where the file system or the linked SQLite is not safe.
+    owns: False leaves the file's kind of journal as it is, for who only looks.
+    LedgerRefused where the file system or the linked SQLite is not safe. LedgerHeld, at once, when
+    it is connected to while another process or another ledger of this one has the file.
     """
     if sqlite3.sqlite_version_info < OLDEST:
         raise LedgerRefused(
@@ -49,25 +66,73 @@ def engine(path: Path, *, patience: float) -> Engine:
     check_local(path)
     made = create_engine(
         make_url("sqlite+pysqlite://").set(database=str(path)),
-        connect_args={"timeout": patience, "check_same_thread": False},
+        connect_args={"timeout": 0, "check_same_thread": False, "factory": _Owned},
         paramstyle="named",
-        # Kept, because the settings of a new one cost more than a transaction; and few, because
-        # more would only try in turns for the one place that writes.
-        pool_size=8,
+        pool_size=1,
         max_overflow=0,
         pool_timeout=patience,
     )
-
-    def begin(connection: Connection) -> None:
-        _begin(connection, patience)
-
-    def commit(connection: Connection) -> None:
-        _in_turn(connection, "COMMIT", patience)
-
-    event.listen(made, "connect", _settle)
-    event.listen(made, "begin", begin)
-    event.listen(made, "commit", commit)
+    event.listen(made, "connect", lambda raw, _: _settle(raw, path, _OWNS if owns else _LOOKS))
+    event.listen(made, "begin", _begin)
     return made
+
+
+class _Owned(sqlite3.Connection):
+    """Of the process that made it. A fork has a copy, and closing that would tidy up the files
+    under their owner's feet: there it is never closed."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._process = os.getpid()
+        self._path: Path | None = None
+        self._left: tuple[int, ...] = ()
+        _ALL.add(self)
+
+    def close(self) -> None:
+        if os.getpid() == self._process:
+            super().close()
+
+    def leaves(self, path: Path) -> None:
+        """The file is as this connection left it, and nobody else writes to it."""
+        self._path, self._left = path, _looks(path)
+
+    def empty(self) -> None:
+        """Move what was committed into the file, sync that, and empty the write-ahead log."""
+        self.check()
+        try:
+            self.execute(_EMPTY).fetchone()
+        finally:
+            if self._path is not None:
+                self.leaves(self._path)
+
+    def check(self) -> None:
+        """Between two checkpoints the owner writes to its log alone. LedgerRefused where the file
+        was exchanged or written over, which a lock does not prevent."""
+        if self._path is not None and _looks(self._path) != self._left:
+            raise LedgerRefused(
+                "The ledger's file was exchanged or changed while it was open. It is not used any "
+                "more. Nothing was spent."
+            )
+
+
+_ALL: WeakSet[_Owned] = WeakSet()
+
+
+def _looks(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _leave() -> None:
+    """In a fork: what is not freed is not closed."""
+    for connection in list(_ALL):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+os.register_at_fork(after_in_child=_leave)
 
 
 def check_local(path: Path, mounts: str | None = None) -> None:
@@ -102,45 +167,130 @@ def _kind_of(path: Path, mounts: str) -> str:
     return found[1]
 
 
-def _settle(raw: Any, _record: object) -> None:
-    """SQLAlchemy's connections begin by themselves; here `_begin` says how."""
+def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
+    """Take the file. SQLAlchemy's connections begin by themselves; here `_begin` says how."""
     raw.isolation_level = None
-    cursor = raw.cursor()
-    for name, value in _SETTINGS.items():
-        cursor.execute(f"PRAGMA {name} = {value}")
-        found = cursor.execute(f"PRAGMA {name}").fetchone()[0]
-        if found != value:
-            raise LedgerRefused(
-                f"SQLite does not take the setting {name} = {value}, without which a power cut "
-                "could lose spending. The ledger is not used."
-            )
-    cursor.execute("PRAGMA busy_timeout = 0")  # from here on `_in_turn` waits
-    cursor.close()
+    try:
+        for name, value in settings.items():
+            raw.execute(f"PRAGMA {name} = {value}")
+            if (found := raw.execute(f"PRAGMA {name}").fetchone()[0]) != value:
+                raise LedgerRefused(
+                    f"SQLite does not take the setting {name} = {value}, without which a power cut "
+                    f"could lose spending (it says {found}). The ledger is not used."
+                )
+        raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # now the lock is taken
+        if settings is _OWNS:
+            raw.empty()
+            raw.leaves(path)
+    except LedgerRefused:
+        raw.close()
+        raise
+    except sqlite3.Error as error:
+        raw.close()
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise LedgerHeld(_holder(path)) from None
+        raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
 
 
-def _begin(connection: Connection, patience: float) -> None:
-    """A writer takes its place before it reads, so nothing it read can change under it. A reader
-    takes its own at once as well: a transaction that has begun does not wait until the commit."""
+def _holder(path: Path) -> int | None:
+    """The process that has locked the file, where Linux tells."""
+    with suppress(OSError, ValueError, IndexError):
+        place = path.stat()
+        file = f"{os.major(place.st_dev):02x}:{os.minor(place.st_dev):02x}:{place.st_ino}"
+        for line in Path("/proc/locks").read_text("ascii").splitlines():
+            words = line.split()
+            if words[1] == "POSIX" and words[5] == file:
+                return int(words[4])
+    return None
+
+
+def _begin(connection: Connection) -> None:
     reads = connection.get_execution_options().get("ledger_reads", False)
-    if reads:
-        connection.exec_driver_sql("BEGIN")
-    first = "SELECT 1 FROM sqlite_schema LIMIT 1" if reads else "BEGIN IMMEDIATE"
-    _in_turn(connection, first, patience)
+    if not reads:
+        cast("_Owned", connection.connection.driver_connection).check()
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _in_turn(connection: Connection, statement: str, patience: float) -> None:
-    """Waits in steps of half a millisecond. SQLite's own grow to a hundred, and where two processes
-    write in turns, each then sleeps through most of the other's pauses. Only BUSY is tried again:
-    after any other error of a COMMIT the transaction may be gone, or on disk."""
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)
-    end = time.monotonic() + patience
-    while True:
+def empty(engine: Engine) -> None:
+    """Empty the write-ahead log of the store."""
+    taken = engine.raw_connection()
+    try:
+        cast("_Owned", taken.driver_connection).empty()
+    except sqlite3.Error as error:
+        raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
+    finally:
+        taken.close()
+
+
+def copy(engine: Engine, target: Path) -> None:
+    """The store as it is at one moment, in a new file of the plain kind. Commits wait meanwhile.
+
+    OutputError if it cannot be written: then no file is left.
+    """
+    taken = engine.raw_connection()
+    try:
+        with new_file(target) as part, closing(sqlite3.connect(part)) as new:
+            cast("sqlite3.Connection", taken.driver_connection).backup(new)
+            new.execute("PRAGMA journal_mode = DELETE").fetchone()
+    finally:
+        taken.close()
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """A file beside the target, which gets its name when all of it is on disk."""
+    if target.exists():
+        raise OutputError(f"{target}: is there already. Name a new file.")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.rename(target)
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or "the copy did not succeed"
+        raise OutputError(
+            f"{target}: cannot be written ({reason}). Nothing is left there."
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class Emptying:
+    """Empties the write-ahead log a second after the first commit that it holds."""
+
+    def __init__(self, empty: Callable[[], None]) -> None:
+        """empty: does it; LedgerUnavailable where it is to be tried again."""
+        self._empty = empty
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._ended = False
+
+    def grown(self) -> None:
+        """Call it after every commit."""
+        with self._lock:
+            if self._timer is None and not self._ended:
+                self._timer = threading.Timer(LINGERS, self._due)
+                self._timer.daemon = True
+                with suppress(RuntimeError):  # the interpreter is on its way out
+                    self._timer.start()
+
+    def end(self) -> None:
+        """Closing the file does it once more."""
+        with self._lock:
+            self._ended, timer = True, self._timer
+        if timer is not None and timer.is_alive():
+            timer.cancel()
+            timer.join(LINGERS)
+
+    def _due(self) -> None:
+        with self._lock:
+            self._timer = None  # who commits from now on begins the next second
         try:
-            raw.execute(statement).fetchone()
-            return
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", None)
-            if code != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise DBAPIError.instance(statement, None, error, sqlite3.Error) from None
-        time.sleep(_STEP)
+            self._empty()
+        except LedgerUnavailable as error:
+            if not isinstance(error, LedgerFailed):
+                self.grown()
+        except TacitError:
+            pass  # the ledger has stopped, and says why

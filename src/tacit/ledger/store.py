@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
+from tacit.ledger import sqlite
 from tacit.ledger.batches import Batches
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
@@ -33,7 +36,7 @@ from tacit.ledger.refusals import (
     explained,
 )
 from tacit.ledger.replaying import Verification, replay
-from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
+from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, check_charges
 from tacit.ledger.schema import head, log
 from tacit.ledger.spending import (
     Draw,
@@ -55,11 +58,14 @@ from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
 
+_PAUSE = 0.001
+"""Seconds."""
+
 
 class Ledger:
     """Budgets of data sets and of persons, and the answers that were paid from them.
 
-    Made by `open_ledger`. Threads may share one; processes each open their own.
+    Made by `open_ledger`. Threads may share one; of a ledger in a file one process is the owner.
     """
 
     def __init__(self, engine: Engine, heads: HeadStore, known: Head, patience: float) -> None:
@@ -71,11 +77,18 @@ class Ledger:
         self._process = os.getpid()
         self._stopped: TacitError | None = None
         self._keeping = Keeping(self._reading, self._write, lambda: self._known)
+        in_a_file = engine.dialect.name == "sqlite"
+        self._emptying = sqlite.Emptying(self._empty) if in_a_file else None
 
     @property
     def head(self) -> Head:
         """The newest entry that this process knows to be on disk in both places."""
         return self._known
+
+    @property
+    def failed(self) -> bool:
+        """Whether a disk failed, and another process may go on, from what is on it."""
+        return isinstance(self._stopped, LedgerFailed)
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
@@ -109,7 +122,7 @@ class Ledger:
         come one after the other, each with what the one before it left.
         BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent or changed.
         """
-        _check_charges(request, charges)
+        check_charges(request, charges)
         _refuse_simulation()
         self._check_usable()
         if state is None:
@@ -159,12 +172,24 @@ class Ledger:
 
         Changes nothing, and writers go on meanwhile.
         """
-        return replay(self._reading)
+        return replay(self._in_turn)
+
+    def copy(self, to: Path) -> None:
+        """Copy a ledger in a file, as it is at one moment, to a new file; commits wait meanwhile.
+
+        OutputError if it cannot be written: then no file is left.
+        """
+        self._check_usable()
+        with self._failures():
+            sqlite.copy(self._engine, to)
 
     def close(self) -> None:
         """Write a checkpoint if much was added, and give the store's connections back."""
-        if self._stopped is None and os.getpid() == self._process:
-            self._keeping.end()
+        if os.getpid() == self._process:
+            if self._stopped is None:
+                self._keeping.end()
+            if self._emptying is not None:
+                self._emptying.end()
         self._stopped = LedgerRefused("This ledger was closed. Open it again.")
         give_back(self._engine, self._heads)
 
@@ -211,10 +236,17 @@ class Ledger:
             if place.sequence > entered.sequence:
                 leave_place(place)
             transaction.commit()
+        if self._emptying is not None:
+            self._emptying.grown()
         with self._failures():
             self._tell(place.head, entered)
         self._keeping.grown()
         return result
+
+    def _empty(self) -> None:
+        self._check_usable()
+        with self._failures():
+            sqlite.empty(self._engine)
 
     def _tell(self, newest: Head, entered: Head) -> None:
         """Record the head in the second place: nobody is answered before.
@@ -249,6 +281,13 @@ class Ledger:
     def _reading(self) -> Iterator[Connection]:
         self._check_usable()
         with self._failures(), reading(self._engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[Connection]:
+        """Who reads again and again lets those go first who wait for the store."""
+        time.sleep(_PAUSE)
+        with self._reading() as connection:
             yield connection
 
     @contextmanager
@@ -303,14 +342,6 @@ def _advance(place: Place, token: str) -> int:
 
 def _stateless(draw: Draw) -> StatefulDraw:
     return lambda source, _: (draw(source), None)
-
-
-def _check_charges(request: Request, charges: Sequence[Charge]) -> None:
-    holders = [charge.holder for charge in charges]
-    if len(set(holders)) != len(holders):
-        raise ConfigError("A release charges each of its budgets once.")
-    if any(holder.tenant != request.tenant for holder in holders):
-        raise ConfigError("A release charges budgets of the request's own tenant only.")
 
 
 def _refuse_simulation() -> None:

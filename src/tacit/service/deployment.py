@@ -18,13 +18,21 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 from fastapi import Request
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.ledger import Balance, Cap, CapChanged, Holder, Ledger, open_ledger
+from tacit.ledger import (
+    Balance,
+    Cap,
+    CapChanged,
+    Holder,
+    Ledger,
+    LedgerUnavailable,
+    open_ledger,
+)
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.keys import NAME, KeyRing, read_secret
 from tacit.service.limits import Limits, Newcomers
@@ -181,7 +189,9 @@ def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Service:
-    """What every resource needs. One for each worker; workers share the ledger and the folder.
+    """What every resource needs. One for each process that executes what is asked.
+
+    ledger: in a worker beside an owner (`owner.py`) nothing that can be used.
 
     newcomers: names that visitors take. changes: of people, stored without being charged.
     """
@@ -194,10 +204,17 @@ class Service:
     changes: Limits
 
     @classmethod
-    def open(cls, settings: Settings) -> Self:
-        """Read the folder, open the ledger and the budgets of what is served."""
+    def open(cls, settings: Settings, *, owns: bool = True) -> Self:
+        """Read the folder, open the ledger and the budgets of what is served.
+
+        owns: False in a worker whose ledger another process owns.
+        """
         deployment = Deployment.read(settings.folder)
         keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
+        newcomers = Newcomers(settings.visitors_per_hour)
+        changes = Limits.daily(settings.changes_per_day)
+        if not owns:
+            return cls(settings, deployment, keys, cast("Ledger", _Elsewhere()), newcomers, changes)
         patience = settings.answer_within * 5 / 6  # so that a refusal is in time
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
@@ -215,13 +232,24 @@ class Service:
         except BaseException:
             ledger.close()
             raise
-        newcomers = Newcomers(settings.visitors_per_hour)
-        changes = Limits.daily(settings.changes_per_day)
         return cls(settings, deployment, keys, ledger, newcomers, changes)
+
+    @property
+    def store(self) -> Path | None:
+        """The ledger's file, where this process owns one."""
+        return None if isinstance(self.ledger, _Elsewhere) else self.settings.store
 
     def close(self) -> None:
         """Give everything back."""
-        self.ledger.close()
+        if not isinstance(self.ledger, _Elsewhere):
+            self.ledger.close()
+
+
+class _Elsewhere:
+    """The ledger of a worker: whatever needs it is not executed here."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise LedgerUnavailable(f"The ledger is another process's: {name} is asked of that one.")
 
 
 def running(request: Request) -> Service:

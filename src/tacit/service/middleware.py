@@ -7,7 +7,7 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -29,8 +29,14 @@ ALWAYS = "/healthz"
 because it is busy."""
 
 
+Hand = Callable[[Operation, Request, float], asyncio.Future[Response] | None]
+"""Begins an operation elsewhere, for as long as the loop's time says; None to execute it here."""
+
+
 class Middleware:
-    """What is served, as an application of ASGI. names: what a problem may call wrong."""
+    """What is served, as an application of ASGI. names: what a problem may call wrong. hand: in a
+    worker, what gives an operation to the owner of the ledger; see `owner.py`.
+    """
 
     def __init__(
         self,
@@ -41,6 +47,7 @@ class Middleware:
         metrics: Metrics,
         log: Logger,
         names: Collection[str],
+        hand: Hand | None = None,
     ) -> None:
         self._routes = routes
         self._settings = settings
@@ -48,6 +55,7 @@ class Middleware:
         self._metrics = metrics
         self._log = log
         self._names = names
+        self._hand = hand
         self._limits = Limits(settings.per_second, settings.burst)
         self._room = asyncio.Semaphore(settings.threads)
         self._in_hand: set[asyncio.Future[Response]] = set()
@@ -58,16 +66,23 @@ class Middleware:
         if scope["method"] == "HEAD":
             scope["method"] = "GET"
         try:
-            await answer.send(await self._response(scope, receive, answer.request_id))
+            answered = self._answered(scope, receive)
+            await answer.send(await self._response(answered, answer.request_id))
         finally:
             operation = _operation(scope)
             self._metrics.observe(operation, answer.status, answer.seconds)
             self._log.request(answer.request_id, operation, answer.status, answer.seconds)
 
-    async def _response(self, scope: Scope, receive: Receive, request_id: str) -> Response:
+    async def handed(
+        self, scope: Scope, receive: Receive, caller: Caller, within: float
+    ) -> Response:
+        """By the owner: what passed the door of a worker, which waits so many seconds more."""
+        return await self._response(self._executed(scope, receive, caller, within), "owner")
+
+    async def _response(self, answered: Awaitable[Response], request_id: str) -> Response:
         """What an operation answers, or a problem: nothing else may leave, with the data in it."""
         try:
-            return await self._answered(scope, receive)
+            return await answered
         except Problem as problem:
             return problems.response_of(problem)
         except Invalid as invalid:
@@ -81,11 +96,16 @@ class Middleware:
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
+        return await self._executed(scope, receive, caller, self._settings.answer_within)
+
+    async def _executed(
+        self, scope: Scope, receive: Receive, caller: Caller, within: float
+    ) -> Response:
         body = await http_bodies.body_of(scope, receive, self._settings.most_body)
         operation = self._routes.find(scope)
         operation.check_role(caller)
         scope.setdefault("state", {}).update(caller=caller, body=body, place=self._room)
-        return await self._within(operation, Request(scope))
+        return await self._within(operation, Request(scope), within)
 
     def _admitted(self, scope: Scope) -> Caller:
         caller = self._caller(scope)
@@ -103,14 +123,14 @@ class Middleware:
         except (TacitError, OSError):  # the file is being edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
 
-    async def _within(self, operation: Operation, request: Request) -> Response:
+    async def _within(self, operation: Operation, request: Request, within: float) -> Response:
         """The operation's answer, or 503 when it takes too long.
 
         What has not begun by then does not begin. What a thread already does it does to its end,
         and its answer is stored for the retry.
         """
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._settings.answer_within
+        end = loop.time() + within
         call = operation.prepare(request)
         if operation.at_once:
             return operation.response(call())
@@ -118,7 +138,8 @@ class Middleware:
             await self._place(end)
         else:
             await self._room.acquire()
-        work = operation.begin(request, call)
+        handed = self._hand and self._hand(operation, request, end)
+        work = handed or operation.begin(request, call)
         self._in_hand.add(work)  # the loop itself forgets what nobody waits for
         work.add_done_callback(self._left)
         done, _ = await asyncio.wait({work}, timeout=end - loop.time())
@@ -129,6 +150,8 @@ class Middleware:
 
     async def _place(self, end: float) -> None:
         """One of those that may run at a time; Problem 503 where none is free in time."""
+        if self._waiting >= self._settings.most_waiting:
+            raise problems.busy()
         self._waiting += 1
         try:
             async with asyncio.timeout_at(end):

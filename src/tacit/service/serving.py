@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import socket
-import tempfile
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI
 from starlette.types import Receive, Scope, Send
-from uvicorn.supervisors import Multiprocess
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
+from tacit.service import workers
 from tacit.service.access import Operation, Routes
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
 from tacit.service.monitoring import Logger, Metrics, adopt
+from tacit.service.owner import Link, Owner
 from tacit.service.problems import ProblemBody, names_of
 from tacit.service.resources import about, models, operations, people, privacy
-from tacit.service.settings import PREFIX, Settings
+from tacit.service.settings import Settings
 
 READ = (
     "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
@@ -43,23 +40,39 @@ READ = (
 
 
 def create_app(
-    service: Service, *, log: Logger | None = None, ready: Callable[[], None] = lambda: None
-) -> FastAPI:
+    service: Service,
+    *,
+    log: Logger | None = None,
+    ready: Callable[[], None] = lambda: None,
+    link: Link | None = None,
+    executes: Callable[[], None] | None = None,
+) -> Application:
     """The ASGI application of a service that was opened. It is closed with it.
 
-    ready: called when it begins to be served.
+    ready: called when it begins to be served. link: of a worker to the owner of its ledger.
+    executes: of that owner, called when its disk failed, and another process has to go on.
     """
     logger = Logger() if log is None else log
     metrics = Metrics()
-    threads = ThreadPoolExecutor(service.settings.threads, "operation")
+    settings = service.settings
+    threads = ThreadPoolExecutor(settings.threads, "operation")
+    owner = None
+    if service.store is not None:
+        owner = Owner(service.store, service.ledger, logger, failed=executes)
+    if link is not None:  # what is handed on holds no thread
+        settings = replace(settings, threads=settings.most_waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         logger.event("started", serves=len(service.deployment.served))
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
+        if owner is not None:
+            await owner.open(app if executes is not None else None)
         ready()
         yield
+        if owner is not None:
+            await owner.close(workers.STOPS_WITHIN)
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()
         logger.event("stopped")
@@ -81,11 +94,12 @@ def create_app(
     _describe(app)
     app.answers = Middleware(
         Routes(one for one in app.routes if isinstance(one, Operation)),
-        settings=service.settings,
+        settings=settings,
         keys=service.keys,
         metrics=metrics,
         log=logger,
         names=names_of(app.openapi()),
+        hand=None if link is None else link.hand,
     )
     return app
 
@@ -128,14 +142,6 @@ def _describe(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-STOPS_WITHIN = 6
-"""Seconds that requests in hand get when the service has to stop."""
-LEAVES_WITHIN = 1.5
-"""Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
-_METRICS = "PROMETHEUS_MULTIPROC_DIR"
-_UP = ".up"
-
-
 def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. ready: called once with the address that is listened on.
 
@@ -150,26 +156,19 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             app = create_app(Service.open(settings), log=log)
             _Server(_config(settings, app), lambda: ready(address)).run(sockets=[bound])
         else:
-            _serve_by_many(settings, bound, lambda: ready(address))
-    # The interpreter waits for its threads; one that hangs on the store must not keep it.
-    watch = threading.Timer(LEAVES_WITHIN, os._exit, (0,))
-    watch.daemon = True
-    watch.start()
+            worker = _config(settings, "tacit.service.serving:from_environment", factory=True)
+            workers.serve_by_many(settings, worker, bound, lambda: ready(address))
+    workers.leave()
 
 
 def from_environment() -> FastAPI:
     """The application of one worker: its settings stand in the environment."""
-    folder = Path(os.environ[PREFIX + "FOLDER"])
+    settings = workers.settings_of_worker()
     log = Logger()
     adopt(log)
-    return create_app(
-        Service.open(Settings.gather(folder, {}, os.environ)), log=log, ready=_note_up
-    )
-
-
-def _note_up() -> None:
-    """Tells the process above that this worker is about to listen."""
-    (Path(os.environ[_METRICS]) / f"{os.getpid()}{_UP}").touch()
+    link = None if settings.store is None else Link(settings.store)
+    service = Service.open(settings, owns=link is None)
+    return create_app(service, log=log, ready=workers.note_up, link=link)
 
 
 class _Server(uvicorn.Server):
@@ -183,49 +182,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self._ready()
-
-
-class _Workers(Multiprocess):
-    """Ends even if a worker does not, and notices at once when one is gone."""
-
-    def keep_subprocess_alive(self) -> None:
-        """With our copy of its end of the pipe closed, a dead worker's pipe has an end."""
-        for worker in self.processes:
-            worker.child_conn.close()
-        super().keep_subprocess_alive()
-
-    def join_all(self) -> None:
-        end = time.monotonic() + STOPS_WITHIN + LEAVES_WITHIN
-        for worker in self.processes:
-            worker.process.join(max(0.0, end - time.monotonic()))
-            worker.process.kill()
-        super().join_all()
-
-
-def _serve_by_many(settings: Settings, bound: socket.socket, ready: Callable[[], None]) -> None:
-    Service.open(settings).close()  # an error is reported once, and no worker makes the ledger
-    os.environ.update(settings.environment())
-    with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
-        os.environ[_METRICS] = folder
-        workers = _Workers(
-            _config(settings, "tacit.service.serving:from_environment", factory=True), [bound]
-        )
-        up = threading.Thread(
-            target=_when_up, args=(Path(folder), settings.workers, bound, ready), daemon=True
-        )
-        up.start()
-        workers.run()
-
-
-def _when_up(folder: Path, workers: int, bound: socket.socket, ready: Callable[[], None]) -> None:
-    """Says when every worker listens: earlier connections stay with the first one."""
-    while folder.is_dir() and len(list(folder.glob(f"*{_UP}"))) < workers:
-        time.sleep(0.05)
-    while folder.is_dir():
-        with suppress(OSError), socket.create_connection(bound.getsockname()[:2], 1):
-            ready()
-            return
-        time.sleep(0.05)
 
 
 def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) -> uvicorn.Config:
@@ -243,8 +199,7 @@ def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) ->
         proxy_headers=settings.behind_tls,
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=STOPS_WITHIN,
-        timeout_worker_healthcheck=60,  # a busy machine takes long to begin a worker
+        timeout_graceful_shutdown=workers.STOPS_WITHIN,
     )
 
 

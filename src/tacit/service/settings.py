@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from tacit.errors import ConfigError
+from tacit.ledger.opening import address
 
 FILE = "tacit.toml"
 SECTION = "service"
@@ -154,6 +155,11 @@ class Settings:
     def ledger(self) -> str:
         """Where the ledger is."""
         return self.database or str(self.folder / "budgets.db")
+
+    @property
+    def store(self) -> Path | None:
+        """The ledger's file, which one process owns; None where it is in a server."""
+        return address(self.ledger)[1]
 
     @property
     def keys(self) -> Path:

@@ -1,0 +1,266 @@
+"""The owner of a ledger in a file, and how the workers of a service reach it.
+
+A file has one owner (`ledger/sqlite.py`). With one worker that is the worker itself. Of several,
+each does what needs no ledger: HTTP, keys, limits, the check of a request, deadlines, the page and
+the models. What passed that door goes to the owner's process as one frame, with who asks and how
+long they still wait; there it is checked again and executed as in a service of one process, and
+shares its commit with what came from the other workers. The charge, the draw and the answer stay
+one transaction: nothing of it crosses a process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope
+
+from tacit.errors import DataError, TacitError
+from tacit.ledger import Ledger, frames
+from tacit.ledger.frames import Frame, Kind
+from tacit.service import problems
+from tacit.service.access import Operation
+from tacit.service.keys import Caller, Role
+from tacit.service.middleware import Middleware
+from tacit.service.monitoring import Logger
+
+_HERE = ("/", "/assets/{name}", "/metrics", "/api/openapi.json", problems.ADDRESS)
+_BELOW = "/api/models"
+"""What a worker executes itself, beside what is answered at once: it needs no ledger."""
+_CONNECTS_WITHIN = 1.0
+"""Seconds."""
+
+
+class Executes(Protocol):
+    """An application that executes what workers hand to it."""
+
+    answers: Middleware
+
+
+class Owner:
+    """Listens at the store's own address while the service runs: for who wants a copy of the store,
+    and for the workers, if there are any."""
+
+    def __init__(
+        self, store: Path, ledger: Ledger, log: Logger, failed: Callable[[], None] | None = None
+    ) -> None:
+        """failed: called when the disk failed under the ledger."""
+        self._store, self._ledger, self._log, self._failed = store, ledger, log, failed
+        self._in_hand: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._app: Executes | None = None
+
+    async def open(self, app: Executes | None) -> None:
+        """app: executes what workers ask; None where there are none."""
+        self._app = app
+        self._server = await asyncio.start_unix_server(
+            self._connected, sock=frames.listen(self._store)
+        )
+
+    async def close(self, within: float) -> None:
+        """What is in hand gets so many seconds."""
+        if self._server is not None:
+            self._server.close()
+        if self._in_hand:
+            await asyncio.wait(self._in_hand, timeout=within)
+        frames.left(self._store)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (frame := await frames.read(reader)) is not None:
+                task = asyncio.ensure_future(self._answer(frame, writer))
+                self._in_hand.add(task)
+                task.add_done_callback(self._in_hand.discard)
+        except (DataError, OSError) as error:
+            self._log.fault("frame", error)
+        finally:
+            writer.close()
+
+    async def _answer(self, frame: Frame, writer: asyncio.StreamWriter) -> None:
+        try:
+            if frame.kind is Kind.COPY:
+                told = await self._copied(frame)
+            elif frame.kind is Kind.ASK and self._app is not None:
+                told = await self._executed(frame, self._app)
+            else:
+                raise DataError("This is nothing to ask an owner.")
+            writer.write(told.encode())
+            await writer.drain()
+        except (DataError, OSError) as error:  # what was answered stands in the ledger
+            self._log.fault("frame", error)
+            writer.close()
+
+    async def _copied(self, frame: Frame) -> Frame:
+        name = f"copy-{secrets.token_hex(8)}"
+        try:
+            await asyncio.to_thread(self._ledger.copy, frames.folder_of(self._store) / name)
+        except TacitError as error:
+            self._log.fault("copy", error)
+            return Frame(Kind.REFUSED, frame.number)
+        return Frame(Kind.COPIED, frame.number, {"file": name})
+
+    async def _executed(self, frame: Frame, app: Executes) -> Frame:
+        scope, caller, within = _asked(frame)
+        scope["app"] = app
+        made = await app.answers.handed(scope, _given(frame.body), caller, within)
+        if self._failed is not None and self._ledger.failed:
+            self._failed()
+        head = {"status": made.status_code, "headers": _texts(made.raw_headers)}
+        return Frame(Kind.TOLD, frame.number, head, bytes(made.body))
+
+
+class Link:
+    """A worker's connection to the owner. Answers come in any order, by their number."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._parent = os.getppid()
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[Frame]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+
+    def hand(
+        self, operation: Operation, request: Request, end: float
+    ) -> asyncio.Future[Response] | None:
+        """For `Middleware`."""
+        if operation.path in _HERE or operation.path.startswith(_BELOW):
+            return None
+        return asyncio.ensure_future(self._ask(request, end))
+
+    async def _ask(self, request: Request, end: float) -> Response:
+        """What the owner answers; Problem 503 if it cannot be reached, or goes meanwhile."""
+        loop = asyncio.get_running_loop()
+        async with self._opening:
+            writer = self._writer or await self._open()
+        number, answer = next(self._numbers), loop.create_future()
+        self._asked[number] = answer
+        try:
+            head = _head(request.scope, end - loop.time())
+            body: bytes = request.state.body.octets
+            writer.write(Frame(Kind.ASK, number, head, body).encode())
+            await writer.drain()
+            return _response(await answer)
+        except OSError:
+            raise problems.late() from None
+        finally:
+            self._asked.pop(number, None)
+
+    async def _open(self) -> asyncio.StreamWriter:
+        if os.getppid() != self._parent:  # nobody is left who would bring the owner back
+            os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            connection = await asyncio.to_thread(frames.connect, self._store, _CONNECTS_WITHIN)
+            reader, writer = await asyncio.open_unix_connection(sock=connection)
+        except OSError:
+            raise problems.unavailable() from None
+        self._writer = writer
+        self._reading = asyncio.ensure_future(self._read(reader, writer))
+        return writer
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (frame := await frames.read(reader)) is not None:
+                answer = self._asked.get(frame.number)
+                if answer is not None and not answer.done():
+                    answer.set_result(frame)
+        except (DataError, OSError):
+            pass  # as at its end
+        self._writer = None
+        writer.close()
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(ConnectionResetError())
+
+
+_KEY = b"authorization"
+"""It was looked at, and goes no further."""
+
+
+def _head(scope: Scope, within: float) -> dict[str, Any]:
+    caller: Caller = scope["state"]["caller"]
+    return {
+        "method": scope["method"],
+        "path": scope["path"],
+        "query": scope["query_string"].decode("latin-1"),
+        "headers": _texts([one for one in scope["headers"] if one[0].lower() != _KEY]),
+        "scheme": scope["scheme"],
+        "client": scope.get("client"),
+        "caller": [caller.tenant, caller.role, caller.name],
+        "within": within,
+    }
+
+
+def _asked(frame: Frame) -> tuple[Scope, Caller, float]:
+    """What was asked, as the application takes it, by whom, and the seconds that they wait.
+    DataError for a head that is not exactly one."""
+    with _exactly():
+        head = dict(frame.head)
+        tenant, role, name = map(_text, head.pop("caller"))
+        client, within = head.pop("client"), float(head.pop("within"))
+        path, query = _text(head.pop("path")), _text(head.pop("query"))
+        scope: Scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": _text(head.pop("method")),
+            "scheme": _text(head.pop("scheme")),
+            "path": path,
+            "raw_path": path.encode("utf-8"),
+            "root_path": "",
+            "query_string": query.encode("latin-1"),
+            "headers": _octets(head.pop("headers")),
+            "client": None if client is None else (_text(client[0]), int(client[1])),
+            "server": None,
+        }
+        if head or not within < float("inf"):
+            raise ValueError
+        return scope, Caller(tenant, Role(role), name), within
+
+
+def _response(frame: Frame) -> Response:
+    with _exactly():
+        if frame.kind is not Kind.TOLD or set(frame.head) != {"status", "headers"}:
+            raise ValueError
+        made = Response(frame.body, status_code=int(frame.head["status"]))
+        made.raw_headers = _octets(frame.head["headers"])
+        return made
+
+
+@contextmanager
+def _exactly() -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise DataError("A frame does not say what it has to.") from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _texts(headers: list[tuple[bytes, bytes]]) -> list[list[str]]:
+    return [[name.decode("latin-1"), value.decode("latin-1")] for name, value in headers]
+
+
+def _octets(headers: list[list[str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+def _given(body: bytes) -> Receive:
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
