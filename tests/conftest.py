@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +25,8 @@ from tiers import pytest_sessionfinish as pytest_sessionfinish
 
 if TYPE_CHECKING:
     from postgres_server import Server
+
+FAULTS = Path(__file__).parent / "ledger" / "disk_faults.c"
 
 # A shared machine stalls now and then: time is measured in benchmarks, not here.
 hypothesis.settings.register_profile("tacit", deadline=None, print_blob=True)
@@ -64,6 +69,18 @@ def wait_until() -> Callable[[Callable[[], bool]], None]:
             time.sleep(0.02)
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def shim(missing: Callable[[str], NoReturn], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that makes calls to the disk fail, compiled here."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        missing("no C compiler here: install Debian's package 'gcc'")
+    library = tmp_path_factory.mktemp("faults") / "faults.so"
+    command = [compiler, "-shared", "-fPIC", "-o", str(library), str(FAULTS)]
+    subprocess.run([*command, "-ldl"], check=True)
+    return library
 
 
 @pytest.fixture(scope="session")

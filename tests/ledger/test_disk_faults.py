@@ -7,7 +7,6 @@ import errno
 import functools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,18 +23,6 @@ from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, chain, open_ledge
 HERE = Path(__file__).parent
 WRITES = {"pwrite64", "fdatasync", "ftruncate64", "fsync", "open64"}
 """Calls that must be among those that failed, by the names that SQLite uses on Linux."""
-
-
-@pytest.fixture(scope="module")
-def shim(missing, tmp_path_factory):
-    """The library that makes calls fail, compiled here."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None or not sys.platform.startswith("linux"):
-        missing("no C compiler here: install Debian's package 'gcc'")
-    library = tmp_path_factory.mktemp("faults") / "faults.so"
-    command = [compiler, "-shared", "-fPIC", "-o", str(library), str(HERE / "disk_faults.c")]
-    subprocess.run([*command, "-ldl"], check=True)
-    return library
 
 
 @pytest.fixture(scope="module")

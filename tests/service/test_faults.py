@@ -6,9 +6,9 @@ and what was asked in vain is asked again with the same key and charged once.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +20,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from ledger_requests import ask
 
+from tacit.ledger import BudgetExhausted, Cap, Holder
 from tacit.service.keys import KeyRing
 
 FEW, MANY = 40, pytest.param(100, marks=pytest.mark.long)
@@ -96,15 +98,20 @@ def people_of(running: Any, valid: Any) -> Iterator[People]:
         people.close()
 
 
-def outage(people: People, away, count: int, wait_until) -> None:
-    """People report before, while and after the store is away; then what must hold is checked."""
+def outage(
+    people: People, away, count: int, wait_until, always: str = "/api/campaigns/taste/catalogue"
+) -> None:
+    """People report before, while and after the store is away; then what must hold is checked.
+
+    always: what needs no ledger, and is answered meanwhile.
+    """
     people.all_report(8)
     assert {people.until_taken(one.person).status for one in people.asked} == {200}
     before = len(people.asked)
     with away():
         people.all_report(count)  # all are answered before the store is back
         assert people.get("/healthz").status_code == 200
-        wait_until(lambda: people.get("/api/campaigns/taste/catalogue").status_code == 200)
+        wait_until(lambda: people.get(always).status_code == 200)
         assert people.get("/readyz").status_code == 503
     during = people.asked[before:]
     assert len(during) == count
@@ -178,25 +185,109 @@ def test_a_server_that_is_gone(on_postgres, postgres, valid, count, wait_until):
     assert "Traceback" not in on_postgres.log()
 
 
-@pytest.mark.parametrize("count", [FEW, MANY])
-def test_a_file_that_another_locks(started, valid, count, wait_until):
-    """Another process holds the writer's place of the SQLite file, and readers' too."""
-    running = started(**SOON)
+@pytest.mark.long
+@pytest.mark.parametrize("count", [FEW, 100])
+def test_an_owner_that_stands_still(started, valid, count, wait_until):
+    """The process that owns the file stopped in its tracks, beside two workers that go on."""
+    running = started("--workers", "2", **SOON)
 
     @contextmanager
-    def locked() -> Iterator[None]:
-        connection = sqlite3.connect(running.folder / "budgets.db", isolation_level=None)
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("BEGIN EXCLUSIVE")
+    def stopped() -> Iterator[None]:
+        os.kill(running.owner(), signal.SIGSTOP)
         try:
             yield
         finally:
-            connection.execute("ROLLBACK")
-            connection.close()
+            os.kill(running.owner(), signal.SIGCONT)
 
     with people_of(running, valid) as people:
-        outage(people, locked, count, wait_until)
+        outage(people, stopped, count, wait_until, always="/api/models")
     assert "Traceback" not in running.log()
+
+
+def test_an_owner_that_is_killed(started, valid, wait_until):
+    """Twice, while people report: what was answered stays, nobody is charged twice, and the
+    others are answered when another owner is there."""
+    running = started("--workers", "2", **SOON)
+    killed = set()
+
+    def kill():
+        for _ in range(2):
+            wait_until(lambda: running.owner() not in killed)
+            wait_until(lambda: people.get("/readyz").status_code == 200)
+            time.sleep(0.3)
+            killed.add(running.owner())
+            os.kill(running.owner(), signal.SIGKILL)
+
+    with people_of(running, valid) as people:
+        killer = threading.Thread(target=kill)
+        killer.start()
+        while killer.is_alive():
+            people.all_report(5, every=0.02)
+        killer.join()
+        assert {one.status for one in people.asked} == {200, 503}
+        recover(people, wait_until)
+    assert len(killed) == 2
+    assert running.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "workers"),
+    [
+        *((errno.ENOSPC, 1), (errno.EIO, 2)),
+        *(
+            pytest.param(*both, marks=pytest.mark.long)
+            for both in ((errno.ENOSPC, 2), (errno.EIO, 1), (errno.EROFS, 1), (errno.EROFS, 2))
+        ),
+    ],
+    ids=lambda value: errno.errorcode[value] if value > 2 else str(value),
+)
+def test_a_disk_that_fails(started, valid, shim, tmp_path, wait_until, error, workers):
+    """Every write to the ledger's files fails for a time: 503, nothing is released, and afterwards
+    the service goes on by itself. Only where one process is all there is, a disk that failed is
+    trusted again after a restart."""
+    switch = tmp_path / "outage"
+    faults = {"LD_PRELOAD": str(shim), "TACIT_FAULTS": "/budgets.db", "TACIT_OUTAGE": str(switch)}
+    running = started("--workers", str(workers), **SOON, **faults)
+
+    @contextmanager
+    def failing() -> Iterator[None]:
+        switch.write_text(str(error))
+        try:
+            yield
+        finally:
+            switch.unlink()
+
+    with people_of(running, valid) as people:
+        people.all_report(4)
+        with failing():
+            people.all_report(4)
+            assert people.get("/healthz").status_code == 200
+        assert [one.status for one in people.asked] == [200] * 4 + [503] * 4
+        if error == errno.ENOSPC or workers == 2:
+            recover(people, wait_until)
+        else:
+            assert people.report("later").status == 503
+            assert b"tell the operator" in people.report("later").content
+    assert "Traceback" not in running.log()
+
+
+def test_a_clock_that_is_set(shop, monkeypatch):
+    """An hour forward, two back: nothing is renewed, nothing waits, and the log stays sound."""
+    now, moved = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: now() + moved[0])
+    holder = Holder.subject("demo", "ann")
+    shop.service.ledger.open_budget(holder, Cap.pure("0.000002"))
+    for number, step in enumerate((0.0, 3600.0, -3600.0)):
+        moved[0] = step
+        began = time.monotonic()
+        if number < 2:
+            ask(shop.service.ledger, f"k{number}", holder)
+        else:
+            with pytest.raises(BudgetExhausted):
+                ask(shop.service.ledger, f"k{number}", holder)
+        assert shop.get("subject", "/api/privacy/budget").is_success
+        assert time.monotonic() - began < 60
+    assert shop.service.ledger.verify().sound
 
 
 def test_a_service_without_its_server(folder, capsys, tmp_path):

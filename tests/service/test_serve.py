@@ -31,7 +31,8 @@ def test_several_workers(started):
         with urllib.request.urlopen(f"{running.address}/readyz") as answer:
             assert answer.status == 200
     assert running.stop() == 0
-    assert running.log().count('"event": "started"') == 2
+    parts = [json.loads(line).get("part") for line in running.lines]
+    assert (parts.count("worker"), parts.count("owner")) == (2, 1)
     assert "Traceback" not in running.log()
 
 
@@ -48,10 +49,25 @@ def test_a_worker_that_dies(started, wait_until):
         wait_until(lambda: len({*workers_of(running)} - killed) == 2)
 
 
+def test_a_worker_that_hangs_does_not_keep_the_service(started):
+    """SIGTERM while a worker stands still: everything ends within five seconds."""
+    running = started("--workers", "2")
+    worker = workers_of(running)[0]
+    os.kill(worker, signal.SIGSTOP)
+    time.sleep(1)
+    began = time.monotonic()
+    running.process.send_signal(signal.SIGTERM)
+    running.process.wait(60)
+    assert time.monotonic() - began < 5
+    assert not Path(f"/proc/{worker}").exists()
+
+
 def workers_of(running) -> list[int]:
-    """The processes that answer, the oldest first; multiprocessing has another one of its own."""
+    """The processes that answer, the oldest first; there are the ledger's owner and one of
+    multiprocessing's own beside them."""
     children = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text()
-    return [int(one) for one in children.split() if b"spawn_main" in command_of(one)]
+    found = [int(one) for one in children.split() if b"spawn_main" in command_of(one)]
+    return [one for one in found if one != running.owner()]
 
 
 def command_of(process: str) -> bytes:

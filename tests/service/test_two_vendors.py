@@ -313,7 +313,12 @@ def until_true(question):
 
 @contextmanager
 def opened(one):
-    """A copy of its ledger."""
+    """Its ledger as it stands: of one in a file a copy."""
+    settings = Settings.gather(one.folder, {}, {})
+    if settings.store is None:
+        with open_ledger(settings.ledger, second=settings.second) as ledger:
+            yield ledger
+        return
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / "budgets.db"
         shutil.copy(one.folder / "budgets.db.head", f"{copy}.head")

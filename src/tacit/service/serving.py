@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -64,7 +65,13 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        logger.event("started", serves=len(service.deployment.served))
+        part = "service" if executes is None else "owner"
+        logger.event(
+            "started",
+            serves=len(service.deployment.served),
+            part="worker" if service.store is None else part,
+            process=os.getpid(),
+        )
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         if owner is not None:
