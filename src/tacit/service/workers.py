@@ -1,5 +1,5 @@
 """Several workers of one service, the owner of their ledger, and the process above that replaces
-whoever of them ends."""
+those that end."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class OwnerProcess:
 
 
 def own(above: Connection) -> None:
-    """The owner's process, until it is told to end, or nobody is above it any more."""
+    """The owner's process, until it gets SIGTERM, or nobody is above it any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the one above says when
     log = Logger()
     adopt(log)
