@@ -125,7 +125,7 @@ class Link:
         self._store = store
         self._parent = os.getppid()
         self._numbers = count(1)
-        self._asked: dict[int, asyncio.Future[Frame]] = {}
+        self._asked: dict[int, asyncio.Future[Frame | None]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
@@ -143,18 +143,22 @@ class Link:
         loop = asyncio.get_running_loop()
         async with self._opening:
             writer = self._writer or await self._open()
-        number, answer = next(self._numbers), loop.create_future()
+        number = next(self._numbers)
+        answer: asyncio.Future[Frame | None] = loop.create_future()
         self._asked[number] = answer
         try:
             head = _head(request.scope, end - loop.time())
             body: bytes = request.state.body.octets
             writer.write(Frame(Kind.ASK, number, head, body).encode())
             await writer.drain()
-            return _response(await answer)
+            told = await answer
         except OSError:
-            raise problems.late() from None
+            told = None
         finally:
             self._asked.pop(number, None)
+        if told is None:
+            raise problems.late()
+        return _response(told)
 
     async def _open(self) -> asyncio.StreamWriter:
         if os.getppid() != self._parent:  # nobody is left who would bring the owner back
@@ -180,7 +184,7 @@ class Link:
         writer.close()
         for answer in self._asked.values():
             if not answer.done():
-                answer.set_exception(ConnectionResetError())
+                answer.set_result(None)
 
 
 _KEY = b"authorization"

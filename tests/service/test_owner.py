@@ -1,0 +1,144 @@
+"""The owner of a ledger and its workers: strict frames, and kills that lose nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import stat
+import struct
+
+import pytest
+from ledger_faults import acknowledged_before_commit
+from ledger_owner_kills import kill_owners
+
+from tacit.cli.app import main
+from tacit.errors import DataError
+from tacit.ledger import frames
+from tacit.ledger.frames import Frame, Kind
+from tacit.service.owner import _asked
+
+HEAD = {
+    "method": "GET",
+    "path": "/readyz",
+    "query": "",
+    "headers": [],
+    "scheme": "http",
+    "client": None,
+    "caller": ["demo", "anonymous", ""],
+    "within": 60.0,
+}
+
+
+def test_killed_owners_lose_nothing(tmp_path):
+    """Owners killed under two workers: what was acknowledged is there, once, and unchanged."""
+    found = kill_owners(tmp_path, kills=12, seed=1)
+    assert found.sound, found
+
+
+def test_the_kills_notice_an_early_answer(tmp_path):
+    """An owner that answers before its commit is found out."""
+    found = kill_owners(tmp_path, kills=12, seed=1, fault=acknowledged_before_commit)
+    assert found.lost > 0
+
+
+@pytest.mark.long
+def test_a_thousand_kills(tmp_path):
+    """The first a thousand times."""
+    assert kill_owners(tmp_path, kills=1000, seed=2).sound
+
+
+def read(octets):
+    """What a reader makes of these bytes and an end."""
+
+    async def fed():
+        reader = asyncio.StreamReader()
+        reader.feed_data(octets)
+        reader.feed_eof()
+        return await frames.read(reader)
+
+    return asyncio.run(fed())
+
+
+WHOLE = Frame(Kind.ASK, 7, HEAD, b"body")
+
+
+def test_a_frame_is_read_as_it_was_written():
+    """Kind, number, head and body; and nothing after the end."""
+    assert read(WHOLE.encode()) == WHOLE
+    assert read(b"") is None
+
+
+@pytest.mark.parametrize("end", [1, 10, 22, 23, 40, -1])
+def test_a_frame_that_is_cut_off_is_refused(end):
+    """Wherever it ends."""
+    with pytest.raises(DataError):
+        read(WHOLE.encode()[:end])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        *(("tacit2", 1, 2, 0), ("tacit1", 9, 2, 0), ("tacit1", 1, 2**31, 0)),
+        ("tacit1", 1, 2, frames.LARGEST_BODY + 1),
+    ],
+    ids=["version", "kind", "a large head", "a large body"],
+)
+def test_what_is_no_frame_is_refused(first):
+    """By its first bytes: nothing more is read, and no memory is taken for it."""
+    mark, kind, head, body = first
+    octets = struct.pack(">6sBQII", mark.encode(), kind, 1, head, body)
+    with pytest.raises(DataError, match="no frame"):
+        read(octets + b"{}")
+
+
+def test_a_head_that_is_no_object_is_refused():
+    """A list, a number, no JSON, and JSON that is too deep."""
+    for head in (b"[]", b"1", b"{", b"[" * 50_000):
+        octets = struct.pack(">6sBQII", b"tacit1", 1, 1, len(head), 0) + head
+        with pytest.raises(DataError, match="object"):
+            read(octets)
+    with pytest.raises(DataError, match="larger"):
+        Frame(Kind.ASK, 1, {"path": "x" * frames.LARGEST_HEAD}).encode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"path": 1}, {"caller": ["demo", "king", ""]}, {"caller": ["demo"]}, {"within": "x"}),
+        *({"headers": [["a"]]}, {"headers": 3}, {"more": 1}, {"query": "\u20ac"}, {"client": 3}),
+        {"within": float("inf")},
+    ],
+    ids=str,
+)
+def test_a_question_says_exactly_what_it_has_to(change):
+    """Another field, a role that does not exist, a wrong type: refused."""
+    assert _asked(WHOLE)[2] == 60.0
+    with pytest.raises(DataError):
+        _asked(Frame(Kind.ASK, 1, {**HEAD, **change}))
+
+
+def test_one_worker_takes_questions_from_nobody(shop):
+    """Its socket is for its user and for copies: an operation, or nonsense, ends the connection."""
+    store = shop.folder / "budgets.db"
+    place = frames.folder_of(store)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert stat.S_IMODE((place / "socket").stat().st_mode) == 0o600
+    for octets in (Frame(Kind.ASK, 1, HEAD).encode(), b"GET / HTTP/1.1\r\n\r\n" + bytes(40)):
+        with frames.connect(store, 60) as connection:
+            connection.sendall(octets)
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(100) == b""
+    assert shop.get("anonymous", "/readyz").is_success
+
+
+def test_a_running_service_is_looked_at(shop, capsys, tmp_path):
+    """`show`, `verify` and `backup` go beside it, and nothing of the copies is left."""
+    store = shop.folder / "budgets.db"
+    assert main(["ledger", "verify", str(store), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sound"]
+    assert main(["ledger", "show", str(store)]) == 0
+    assert main(["ledger", "backup", str(store), "--to", str(tmp_path / "copy.db")]) == 0
+    assert [file.name for file in frames.folder_of(store).iterdir()] == ["socket"]
+    assert main(["ledger", "advance", str(store), "--token", "x"]) == 1
+    assert "this process itself" in capsys.readouterr().err
