@@ -17,7 +17,6 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 import uvicorn
-import uvloop
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
@@ -30,7 +29,7 @@ from tacit.service.settings import PREFIX, Settings
 
 STOPS_WITHIN = 2
 """Seconds that requests in hand get when the service has to stop."""
-LEAVES_WITHIN = 0.7
+LEAVES_WITHIN = 0.4
 """Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
 _HANGS = 60.0
 """Seconds without a word after which a worker is replaced; a busy machine begins one slowly."""
@@ -199,7 +198,9 @@ def own(above: Connection) -> None:
     except TacitError as error:
         log.fault("owner", error)
         os._exit(1)
-    uvloop.run(_owned(service, log, above))
+    loop = uvicorn.Config("", loop="uvloop").get_loop_factory()
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(_owned(service, log, above))
     leave()
 
 
