@@ -23,9 +23,8 @@ from sqlalchemy import event
 from tacit.ledger import Cap, open_ledger
 from tacit.ledger.checkpoints import newest
 from tacit.ledger.history import LogState
-from tacit.ledger.replaying import follow, replay
+from tacit.ledger.replaying import follow, reading, replay
 from tacit.ledger.sqlite import engine
-from tacit.ledger.store import reading
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""

@@ -33,8 +33,8 @@ from tacit.ledger import (
 )
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
+from tacit.ledger.replaying import reading
 from tacit.ledger.schema import steps
-from tacit.ledger.store import reading
 
 EDITS = {
     "a refund": "UPDATE ledger_budgets SET spent = spent - 1, epoch_spent = epoch_spent - 1",

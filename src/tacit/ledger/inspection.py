@@ -23,12 +23,11 @@ from tacit.ledger.chain import Head, HeadStore, check_known
 from tacit.ledger.opening import address, beside, found_at
 from tacit.ledger.postgres import give_back
 from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explained
-from tacit.ledger.replaying import Verification, replay
+from tacit.ledger.replaying import Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
 from tacit.ledger.spending import balances
 from tacit.ledger.statements import KeptState, list_states
-from tacit.ledger.store import hash_at, reading
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from tacit.ledger.checkpoints import newest
 from tacit.ledger.history import LogState
 from tacit.ledger.postgres import PostgresHead, give_back
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
-from tacit.ledger.replaying import follow
+from tacit.ledger.replaying import follow, hash_at, reading
 from tacit.ledger.schema import head, log, migrate, steps, version
-from tacit.ledger.store import Ledger, hash_at, reading
+from tacit.ledger.store import Ledger
 
 _MIGRATING = 0x7AC17
 """Any number: PostgreSQL's lock that makers of tables take."""

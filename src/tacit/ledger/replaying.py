@@ -8,13 +8,13 @@ no entry more.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import Connection, Engine, Select, case, func, select
 
 from tacit.ledger.chain import Head, fingerprint
 from tacit.ledger.history import LogState
@@ -27,6 +27,18 @@ BYTES_AT_ONCE = 16 * 2**20
 """Of entries and answers that are read together: so much memory, or that of one answer."""
 Read = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that changes nothing and sees one moment."""
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one moment and changes nothing."""
+    with engine.connect().execution_options(ledger_reads=True) as connection, connection.begin():
+        yield connection
+
+
+def hash_at(connection: Connection, sequence: int) -> str | None:
+    """The hash of one entry of the log, or None if there is no such entry."""
+    return connection.scalar(select(log.c.hash).where(log.c.sequence == sequence))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from tacit.ledger.refusals import (
     UnknownBudget,
     explained,
 )
-from tacit.ledger.replaying import Verification, replay
+from tacit.ledger.replaying import Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, check_charges
 from tacit.ledger.schema import head, log
 from tacit.ledger.spending import (
@@ -313,18 +313,6 @@ class Ledger:
             )
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped))
-
-
-@contextmanager
-def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that sees one moment and changes nothing."""
-    with engine.connect().execution_options(ledger_reads=True) as connection, connection.begin():
-        yield connection
-
-
-def hash_at(connection: Connection, sequence: int) -> str | None:
-    """The hash of one entry of the log, or None if there is no such entry."""
-    return connection.scalar(select(log.c.hash).where(log.c.sequence == sequence))
 
 
 def _advance(place: Place, token: str) -> int:
