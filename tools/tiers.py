@@ -2,7 +2,7 @@
 
 First    no process, no socket, no database, no browser, no real data, no sampling of many draws.
          Such a test fails if it starts a process, connects or binds a socket, opens a database, or
-         asks for a fixture that does.
+         asks for a fixture that does. Tests marked `long` may.
 Second   all others: the files that `FOLDERS` and `FILES` name.
 
 `--tier first` or `--tier second` runs one of them, and imports no file of the other. Without it
@@ -57,6 +57,7 @@ FILES = frozenset(
         "designs/standard_scheme/test_over_time.py",
         "designs/standard_scheme/test_privacy.py",
         "designs/xmap/test_real_ratings.py",
+        "engine/test_spark_cluster.py",
         "engine/test_stored.py",
         "evaluation/test_lists.py",
         "evaluation/test_parallel.py",
@@ -148,7 +149,8 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     for item in items:
         tiers["second" if second(item.path) else "first"].append(item)
     for item in tiers["first"]:
-        item.add_marker("pure")
+        if item.get_closest_marker("long") is None:  # of no tier: `make test-long` runs these
+            item.add_marker("pure")
     if (asked := config.getoption("--tier")) is not None:
         items[:] = tiers.pop(asked)
         config.hook.pytest_deselected(

@@ -45,6 +45,10 @@ def postgres():
 
 def test_fixture(postgres):
     pass
+
+@pytest.mark.long
+def test_long():
+    os.system("true")
 """
 
 
@@ -67,33 +71,36 @@ def folder(tmp_path: Path) -> Path:
     for place in ("data", "service"):
         (tmp_path / "tests" / place).mkdir(parents=True)
         (tmp_path / "tests" / place / f"test_{place}.py").write_text(TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = pure: of the first tier\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n  pure: of the first tier\n  long: takes long\n"
+    )
     return tmp_path
 
 
 def test_what_does_not_only_compute_fails_in_the_first_tier(folder):
-    """A process, a fork, a socket, a database and their fixtures, also where it is swallowed."""
+    """A process, a fork, a socket, a database and their fixtures, also where it is swallowed; a
+    test that is marked long may."""
     said = run(folder, "--tier", "first")
-    assert "7 failed, 1 passed" in said
+    assert "7 failed, 2 passed" in said
     assert "It belongs to the second: name its file in tools/tiers.py." in said
     assert "test_service" not in said
 
 
 def test_the_second_tier_may(folder):
     """The same tests pass there, and those of the first are not run."""
-    assert "8 passed" in run(folder, "--tier", "second")
+    assert "9 passed" in run(folder, "--tier", "second")
 
 
 def test_without_a_tier_all_run_and_the_rule_holds(folder):
     """As `pytest` alone does."""
-    assert "7 failed, 9 passed" in run(folder)
+    assert "7 failed, 11 passed" in run(folder)
 
 
 def test_a_tier_without_tests_is_no_failure(folder):
     """Words for one folder are passed to both tiers."""
     assert "no tests ran" in run(folder / "tests" / "data", "--tier", "second")
     one = folder / "tests" / "data" / "test_data.py"
-    assert "8 deselected" in run(one, "--tier", "second")
+    assert "9 deselected" in run(one, "--tier", "second")
 
 
 def test_every_name_is_of_a_file_there_is():

@@ -52,13 +52,10 @@ class RankingMetrics:
     users_left_out: int
 
 
-def ranking_metrics(
-    recommended: Lists, relevant: sparse.csr_array, n_items: int | None = None
-) -> RankingMetrics:
+def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMetrics:
     """All metrics of one table of lists.
 
     relevant: (n_users, all items) CSR of gains; a gain of 0 is as good as none, below 0 refused.
-    n_items: size of the catalogue that could have been recommended, if not every column of it.
     """
     gains, held_out = _gains(recommended, relevant)
     known = np.diff(held_out.indptr) > 0
@@ -81,7 +78,7 @@ def ranking_metrics(
         precision=mean(found / hits.shape[1]),
         mrr=mean(np.where(found > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0)),
         hit_rate=mean(found > 0),
-        coverage=coverage(recommended, relevant.shape[1] if n_items is None else n_items),
+        coverage=coverage(recommended, relevant.shape[1]),
         users=int(known.sum()),
         users_left_out=int((~known).sum()),
     )

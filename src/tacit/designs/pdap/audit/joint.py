@@ -142,21 +142,12 @@ def by_choices() -> Line:
 
 def linear_sums() -> Line:
     """Private LinUCB; a smaller epsilon would need more runs to show anything."""
-    return _gaussian_line("private-linucb", linear(epsilon=2 * LARGE), 2 * LARGE, PAIRS[:2], 12)
-
-
-def _gaussian_line(
-    name: str,
-    learner: Learner,
-    epsilon: float,
-    pairs: Sequence[tuple[str, Rows, int]],
-    share: int,
-) -> Line:
+    learner = linear(epsilon=2 * LARGE)
     checks = tuple(
-        _gaussian(pair, learner, rows, without(rows, visit), share if place == 0 else _FEW)
-        for place, (pair, rows, visit) in enumerate(pairs)
+        _gaussian(pair, learner, rows, without(rows, visit), 12 if place == 0 else _FEW)
+        for place, (pair, rows, visit) in enumerate(PAIRS[:2])
     )
-    return replace(_line(name, epsilon, checks), delta=DELTA)
+    return replace(_line("private-linucb", 2 * LARGE, checks), delta=DELTA)
 
 
 def _joint(
