@@ -239,16 +239,19 @@ def test_several_at_once(shop, served):
     assert [row["asked"] for row in told["items"]] == counts.asked.tolist()
 
 
-def test_two_workers(demo, shop, shops, served):
-    """Two applications on one ledger count into the same counts."""
-    first, second = reports_of(served.campaign, served.items, 2)
-    with shops(demo, shop.folder, answer_within=60) as two:
-        send(shop, "ann", first)
+def test_two_workers(demo, folder, shops, postgres, tmp_path):
+    """Two applications on one ledger in PostgreSQL count into the same counts."""
+    where = {"database": postgres.database(), "second": str(tmp_path / "head")}
+    with shops(demo, folder, **where) as one, shops(demo, folder, **where) as two:
+        served = one.service.deployment.all(ServedCampaign)["taste"]
+        first, second = reports_of(served.campaign, served.items, 2)
+        before = one.get("analyst", f"{TASTE}/counts").json()["reports"]
+        send(one, "ann", first)
         send(two, "bob", second)
-        assert shop.get("analyst", f"{TASTE}/counts").json()["reports"] == 2
+        assert one.get("analyst", f"{TASTE}/counts").json()["reports"] == before + 2
         assert send(two, "ann", second).status_code == 409
         two.post("operator", f"{TASTE}/close")
-        assert shop.get(None, "/api/campaigns").json()["campaigns"][0]["closed"] is True
+        assert one.get(None, "/api/campaigns").json()["campaigns"][0]["closed"] is True
 
 
 def test_a_late_report(shop, served, monkeypatch):
@@ -269,7 +272,7 @@ def test_the_ledger_holds_no_report(shop, served):
     (report,) = reports_of(served.campaign, served.items, 1)
     assert send(shop, "ann", report).status_code == 200
     written = b"".join(
-        path.read_bytes() for path in shop.folder.iterdir() if path.name.startswith("budgets")
+        path.read_bytes() for path in shop.folder.glob("budgets.db*") if path.is_file()
     )
     assert report not in written
     assert report[10:18] not in written

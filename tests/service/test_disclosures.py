@@ -191,7 +191,7 @@ def test_nothing_of_a_letter_is_kept(shop):
     answer = post(shop, "ann", letter)
     assert answer.status_code == 200
     written = b"".join(
-        path.read_bytes() for path in shop.folder.iterdir() if path.name.startswith("budgets")
+        path.read_bytes() for path in shop.folder.glob("budgets.db*") if path.is_file()
     )
     for message in (letter, answer.content):
         assert message[:40] not in written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import socket
 import stat
 import struct
@@ -11,6 +12,8 @@ import struct
 import pytest
 from ledger_faults import acknowledged_before_commit
 from ledger_owner_kills import kill_owners
+from service_requests import operations_of
+from service_shop import open_shop, open_worker
 
 from tacit.cli.app import main
 from tacit.errors import DataError
@@ -116,6 +119,24 @@ def test_a_question_says_exactly_what_it_has_to(change):
     assert _asked(WHOLE)[2] == 60.0
     with pytest.raises(DataError):
         _asked(Frame(Kind.ASK, 1, {**HEAD, **change}))
+
+
+def test_every_operation_is_the_same_through_a_worker(demo, folder, tmp_path, valid):
+    """What is answered, by which kind of content and with which headers, does not depend on whether
+    the process that was asked owns the ledger."""
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    varies = {"x-request-id", "content-length"}
+    with open_shop(demo, folder) as alone, open_worker(demo, copy) as worker:
+        for one in operations_of(alone.app):
+            found = [valid(one.name).ask(shop, one.method) for shop in (alone, worker)]
+            heads = [{*answer.headers} - varies for answer in found]
+            assert found[0].status_code == found[1].status_code, (one.name, found[1].text)
+            assert heads[0] == heads[1], one.name
+            assert found[0].headers["content-type"] == found[1].headers["content-type"], one.name
+        assert worker.get("operator", "/api/nothing").status_code == 404
+        assert worker.get("subject", "/api/privacy/budgets").status_code == 403
+        assert worker.post("subject", "/api/feedback", json={"x": 1}).status_code == 422
+        assert worker.ask("subject", "HEAD", "/api/privacy/budget").content == b""
 
 
 def test_one_worker_takes_questions_from_nobody(shop):

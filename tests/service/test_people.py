@@ -125,7 +125,7 @@ def test_newcomers_are_counted_by_network():
 
 def test_memory_of_newcomers_is_bounded(monkeypatch):
     """The name that was away longest is forgotten, and counts as new when it comes back."""
-    monkeypatch.setattr("tacit.service.middleware.MOST_BUCKETS", 2)
+    monkeypatch.setattr("tacit.service.limits.MOST_BUCKETS", 2)
     newcomers = Newcomers(4, clock=lambda: 0.0)
     for name in ("a", "b", "a", "c"):
         newcomers.admit("192.0.2.1", name)

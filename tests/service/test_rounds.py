@@ -290,19 +290,6 @@ def test_an_undone_step_leaves_the_run(shop, small, monkeypatch):
     assert post(shop, "ann", "recommendations").status_code == 200
 
 
-def test_two_workers(demo, shop, shops, small):
-    """Two applications on one ledger go on with one run."""
-    with shops(demo, shop.folder, answer_within=60) as two:
-        other = two.service.deployment.all(ServedRounds)["films"]
-        object.__setattr__(other, "settings", small.settings)
-        other.__dict__.pop("steps", None)
-        begun(shop)
-        first = post(two, "ann", "recommendations").json()
-        assert post(shop, "ann", "recommendations").json() == first
-        assert post(shop, "ann", "feedback", json={"liked": True}).status_code == 200
-        assert post(two, "ann", "feedback", json={"liked": True}).status_code == 409
-
-
 def test_several_at_once(shop, small):
     """Sixteen threads vote for 40 people, and no vote is lost."""
     shop.post("operator", f"{FILMS}/announce", json={"candidates": [1, 2]})

@@ -118,6 +118,10 @@ class Owner:
         return Frame(Kind.TOLD, frame.number, head, bytes(made.body))
 
 
+Asked = dict[int, asyncio.Future[Frame | None]]
+"""What a connection was asked and has not answered, by number; None when it ends before."""
+
+
 class Link:
     """A worker's connection to the owner. Answers come in any order, by their number."""
 
@@ -125,8 +129,7 @@ class Link:
         self._store = store
         self._parent = os.getppid()
         self._numbers = count(1)
-        self._asked: dict[int, asyncio.Future[Frame | None]] = {}
-        self._writer: asyncio.StreamWriter | None = None
+        self._opened: tuple[asyncio.StreamWriter, Asked] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
 
@@ -142,25 +145,25 @@ class Link:
         """What the owner answers; Problem 503 if it cannot be reached, or goes meanwhile."""
         loop = asyncio.get_running_loop()
         async with self._opening:
-            writer = self._writer or await self._open()
+            if self._opened is None or self._opened[0].is_closing():
+                self._opened = await self._open()
+        writer, asked = self._opened
         number = next(self._numbers)
-        answer: asyncio.Future[Frame | None] = loop.create_future()
-        self._asked[number] = answer
+        asked[number] = loop.create_future()
         try:
             head = _head(request.scope, end - loop.time())
             body: bytes = request.state.body.octets
             writer.write(Frame(Kind.ASK, number, head, body).encode())
             await writer.drain()
-            told = await answer
-        except OSError:
-            told = None
+            if (found := await asked[number]) is not None:
+                return _response(found)
+        except (DataError, OSError):
+            writer.close()
         finally:
-            self._asked.pop(number, None)
-        if told is None:
-            raise problems.late()
-        return _response(told)
+            del asked[number]
+        raise problems.late()
 
-    async def _open(self) -> asyncio.StreamWriter:
+    async def _open(self) -> tuple[asyncio.StreamWriter, Asked]:
         if os.getppid() != self._parent:  # nobody is left who would bring the owner back
             os.kill(os.getpid(), signal.SIGTERM)
         try:
@@ -168,23 +171,23 @@ class Link:
             reader, writer = await asyncio.open_unix_connection(sock=connection)
         except OSError:
             raise problems.unavailable() from None
-        self._writer = writer
-        self._reading = asyncio.ensure_future(self._read(reader, writer))
-        return writer
+        asked: Asked = {}
+        self._reading = asyncio.ensure_future(_read(reader, writer, asked))
+        return writer, asked
 
-    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while (frame := await frames.read(reader)) is not None:
-                answer = self._asked.get(frame.number)
-                if answer is not None and not answer.done():
-                    answer.set_result(frame)
-        except (DataError, OSError):
-            pass  # as at its end
-        self._writer = None
-        writer.close()
-        for answer in self._asked.values():
-            if not answer.done():
-                answer.set_result(None)
+
+async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: Asked) -> None:
+    try:
+        while (frame := await frames.read(reader)) is not None:
+            answer = asked.get(frame.number)
+            if answer is not None and not answer.done():
+                answer.set_result(frame)
+    except (DataError, OSError):
+        pass  # as at its end
+    writer.close()
+    for answer in asked.values():
+        if not answer.done():
+            answer.set_result(None)
 
 
 _KEY = b"authorization"
