@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,12 +26,17 @@ from tacit.ledger.refusals import (
 )
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, Unit
 from tacit.ledger.schema import answers, budgets, head, log, requests
-from tacit.ledger.statements import LARGEST_STATE, Asked, KeptStates, Statement
+from tacit.ledger.statements import LARGEST_STATE, Asked, KeptStates, Remembered, Statement
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
 StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 """Gets the kept state, None at first; gives the answer and the new state, None to leave it."""
+
+
+def stateless(draw: Draw) -> StatefulDraw:
+    """Keeps nothing."""
+    return lambda source, _: (draw(source), None)
 
 
 @dataclass(frozen=True)
@@ -69,10 +74,7 @@ class Place:
     epoch: int
     sequence: int
     hash: str
-    states: KeptStates = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.states = KeptStates(self.connection)
+    states: KeptStates
 
     @property
     def head(self) -> Head:
@@ -80,10 +82,11 @@ class Place:
         return Head(self.ledger, self.sequence, self.hash)
 
 
-def take_place(connection: sa.Connection) -> Place:
+def take_place(connection: sa.Connection, remembered: Remembered) -> Place:
     """Lock the row that every writer locks first; others wait until this transaction ends."""
+    states = KeptStates(connection, remembered)
     ((ledger, operator, epoch, sequence, digest),) = _PLACE.run(connection).rows()
-    return Place(connection, ledger, operator, epoch, sequence, digest)
+    return Place(connection, ledger, operator, epoch, sequence, digest, states)
 
 
 def leave_place(place: Place) -> None:

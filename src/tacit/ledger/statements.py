@@ -13,8 +13,10 @@ SHA-256 of each new one; the store holds the newest only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,6 +149,65 @@ def list_states(connection: sa.Connection) -> tuple[KeptState, ...]:
     return tuple(KeptState(*row) for row in rows)
 
 
+MOST_REMEMBERED = 64 * 2**20
+"""Bytes of states in memory; the one that rested longest goes first."""
+
+
+class Remembered:
+    """Kept states in memory, as the newest commit left them: a read of one waits for no commit.
+
+    alone: nobody else writes, and there is one connection; otherwise nothing is remembered. Told by
+    whoever has that connection, so that what was read before a commit never comes after it.
+    """
+
+    def __init__(self, *, alone: bool) -> None:
+        self._alone = alone
+        self._states: OrderedDict[str, bytes | None] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def state(self, name: str, reading: Callable[[], AbstractContextManager[Any]]) -> bytes | None:
+        """One state, from the store if it is not remembered."""
+        found = self.known(name)
+        if found is not None:
+            return found[0]
+        with reading() as connection:
+            states = KeptStates(connection, self)
+            state = states.read(name)
+            states.stand()
+            return state
+
+    def known(self, name: str) -> tuple[bytes | None] | None:
+        """The state, in a tuple; None where it is not remembered."""
+        with self._lock:
+            if name not in self._states:
+                return None
+            self._states.move_to_end(name)
+            return (self._states[name],)
+
+    def note(self, states: Mapping[str, bytes | None]) -> None:
+        """As they stand from now on."""
+        with self._lock:
+            for name, state in states.items() if self._alone else ():
+                if name in self._states:
+                    self._bytes -= _size(name, self._states.pop(name))
+                self._states[name] = state
+                self._bytes += _size(name, state)
+            while self._bytes > MOST_REMEMBERED:
+                self._bytes -= _size(*self._states.popitem(last=False))
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Of what may soon be otherwise: until then the store is asked."""
+        with self._lock:
+            for name in names:
+                if name in self._states:
+                    self._bytes -= _size(name, self._states.pop(name))
+
+
+def _size(name: str, state: bytes | None) -> int:
+    return len(name) + len(state or b"")
+
+
 @dataclass
 class KeptStates:
     """The states of one transaction: each is read once, and written once at its end.
@@ -155,14 +216,27 @@ class KeptStates:
     """
 
     connection: sa.Connection
+    remembered: Remembered
     _known: dict[str, bytes | None] = field(default_factory=dict)
     _changed: dict[str, int] = field(default_factory=dict)
 
     def read(self, name: str) -> bytes | None:
         """As the requests before this one left it."""
         if name not in self._known:
-            self._known[name] = read_state(self.connection, name)
+            found = self.remembered.known(name)
+            self._known[name] = read_state(self.connection, name) if found is None else found[0]
         return self._known[name]
+
+    @contextmanager
+    def uncertain(self) -> Iterator[None]:
+        """Around the commit: until it succeeded, nobody knows which states stand."""
+        self.remembered.forget(self._changed)
+        yield
+        self.stand()
+
+    def stand(self) -> None:
+        """What was read and changed is on disk, and the connection was not given back yet."""
+        self.remembered.note(self._known)
 
     def change(self, name: str, state: bytes, sequence: int) -> None:
         """From the entry `sequence` on. Call it when nothing of the request can fail any more."""

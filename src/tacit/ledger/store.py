@@ -51,9 +51,10 @@ from tacit.ledger.spending import (
     open_missing,
     open_row,
     settle,
+    stateless,
     take_place,
 )
-from tacit.ledger.statements import check_state_name, queued, read_state
+from tacit.ledger.statements import Remembered, check_state_name, queued
 from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class Ledger:
         self._keeping = Keeping(self._reading, self._write, lambda: self._known)
         in_a_file = engine.dialect.name == "sqlite"
         self._emptying = sqlite.Emptying(self._empty) if in_a_file else None
+        self._remembered = Remembered(alone=in_a_file)
 
     @property
     def head(self) -> Head:
@@ -126,7 +128,7 @@ class Ledger:
         _refuse_simulation()
         self._check_usable()
         if state is None:
-            drawn = _stateless(cast("Draw", draw))
+            drawn = stateless(cast("Draw", draw))
         else:
             check_state_name(state)
             drawn = cast("StatefulDraw", draw)
@@ -135,8 +137,8 @@ class Ledger:
     def state(self, name: str) -> bytes | None:
         """A kept state as it stands; None if nothing was kept under that name."""
         check_state_name(name)
-        with self._reading() as connection:
-            return read_state(connection, name)
+        self._check_usable()
+        return self._remembered.state(name, self._reading)
 
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
@@ -228,14 +230,15 @@ class Ledger:
             connection.begin() as transaction,
             self._failures(),  # notes a failed disk before another thread gets the place
         ):
-            place = take_place(connection)
+            place = take_place(connection, self._remembered)
             self._check_usable()
             self._check_place(place)
             entered = place.head
             result = work(place)
             if place.sequence > entered.sequence:
                 leave_place(place)
-            transaction.commit()
+            with place.states.uncertain():
+                transaction.commit()
         if self._emptying is not None:
             self._emptying.grown()
         with self._failures():
@@ -326,10 +329,6 @@ def _advance(place: Place, token: str) -> int:
     place.operator = token
     append(place, "epoch", {"epoch": place.epoch, "token": token})
     return place.epoch
-
-
-def _stateless(draw: Draw) -> StatefulDraw:
-    return lambda source, _: (draw(source), None)
 
 
 def _refuse_simulation() -> None:
