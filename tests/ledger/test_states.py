@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from ledger_requests import FILMS, ask, count, fork
@@ -21,9 +22,10 @@ from tacit.ledger import (
     inspect_ledger,
     open_ledger,
     spending,
+    statements,
 )
 from tacit.ledger.spending import Spending
-from tacit.ledger.statements import KeptStates, Statement, read_state
+from tacit.ledger.statements import KeptStates, Remembered, Statement, read_state
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -269,3 +271,47 @@ def test_an_older_schema_can_be_inspected(version_two, tmp_path):
     where, _ = version_two
     for _ in range(2):
         assert inspect_ledger(where, second=tmp_path / "head").verification.sound
+
+
+def test_a_read_waits_for_no_commit(tmp_path):
+    """The owner of a file remembers the newest state: it is given while the store is in use."""
+    with open_ledger(tmp_path / "budgets.db") as ledger:
+        request = Request("shop", "x", "count", "a", b"p")
+        ledger.release(request, [], lambda *_: (b"answer", b"kept"), state="a/state")
+        with ledger._reading(), ThreadPoolExecutor(1) as other:
+            assert other.submit(ledger.state, "a/state").result(timeout=60) == b"kept"
+
+
+def test_a_commit_in_doubt_is_not_remembered():
+    """Until a commit has succeeded the store is asked, and afterwards if it did not."""
+    remembered = Remembered(alone=True)
+    remembered.note({"a": b"old", "b": b"other"})
+    states = KeptStates(None, remembered)
+    states.change("a", b"new", 2)
+    seen = []
+
+    def lost() -> None:
+        with states.uncertain():
+            seen.append(remembered.known("a"))
+            raise OSError("lost")
+
+    with pytest.raises(OSError, match="lost"):
+        lost()
+    assert seen == [None]
+    assert (remembered.known("a"), remembered.known("b")) == (None, (b"other",))
+    with states.uncertain():
+        pass
+    assert remembered.known("a") == (b"new",)
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch):
+    """The states that rested longest are forgotten; where others write, all are."""
+    monkeypatch.setattr(statements, "MOST_REMEMBERED", 100)
+    remembered, none = Remembered(alone=True), Remembered(alone=False)
+    for number in range(9):
+        remembered.note({f"{number}": b"x" * 30})
+        none.note({f"{number}": b"x" * 30})
+    assert [number for number in range(9) if remembered.known(f"{number}")] == [6, 7, 8]
+    remembered.note({"9": b"x" * 101})
+    assert not any(remembered.known(f"{number}") for number in range(10))
+    assert none.known("8") is None
