@@ -302,7 +302,7 @@ def open_row(place: Place, holder: Holder, cap: Cap) -> None:
         if next(balances(place.connection, known[0])).cap != cap:
             raise CapChanged
         return
-    number = (place.connection.scalar(sa.select(sa.func.max(budgets.c.id))) or 0) + 1
+    number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
     facts = {
         "tenant": holder.tenant,
         "kind": holder.kind,
@@ -313,22 +313,29 @@ def open_row(place: Place, holder: Holder, cap: Cap) -> None:
         "epoch_cap": cap.per_epoch,
     }
     empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
-    place.connection.execute(sa.insert(budgets).values(id=number, **facts, **empty))
+    _OPEN.run(place.connection, {"id": number, **facts, **empty})
     append(place, "budget", {"number": number, **facts})
 
 
 def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
     """All budgets, or the one of that number."""
-    now = connection.execute(sa.select(head.c.epoch)).scalar_one()
-    question = sa.select(budgets).order_by(budgets.c.id)
-    if number is not None:
-        question = question.where(budgets.c.id == number)
-    for row in connection.execute(question):
+    ((now,),) = _EPOCH.run(connection).rows()
+    found = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
+    for row in found.rows():
+        one = dict(zip(_COLUMNS, row, strict=True))
         yield Balance(
-            number=row.id,
-            holder=Holder(row.tenant, row.kind, row.name),
-            cap=Cap(Unit(row.unit), row.cap, row.delta_cap, row.epoch_cap),
-            spent=row.spent,
-            delta_spent=row.delta_spent,
-            epoch_spent=row.epoch_spent if row.epoch == now else 0,
+            number=one["id"],
+            holder=Holder(one["tenant"], one["kind"], one["name"]),
+            cap=Cap(Unit(one["unit"]), one["cap"], one["delta_cap"], one["epoch_cap"]),
+            spent=one["spent"],
+            delta_spent=one["delta_spent"],
+            epoch_spent=one["epoch_spent"] if one["epoch"] == now else 0,
         )
+
+
+_COLUMNS = [column.name for column in budgets.c]
+_LAST = Statement(sa.select(sa.func.max(budgets.c.id)))
+_OPEN = Statement(sa.insert(budgets))
+_EPOCH = Statement(sa.select(head.c.epoch))
+_EVERY = Statement(sa.select(budgets).order_by(budgets.c.id))
+_ONE = Statement(sa.select(budgets).where(budgets.c.id == sa.bindparam("number")))
