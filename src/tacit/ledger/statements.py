@@ -156,8 +156,8 @@ MOST_REMEMBERED = 64 * 2**20
 class Remembered:
     """Kept states in memory, as the newest commit left them: a read of one waits for no commit.
 
-    alone: nobody else writes, and there is one connection; otherwise nothing is remembered. Told by
-    whoever has that connection, so that what was read before a commit never comes after it.
+    alone: nobody else writes, and there is one connection; otherwise nothing is remembered. Noted
+    while that connection is held, so that what was read before a commit never comes after it.
     """
 
     def __init__(self, *, alone: bool) -> None:
