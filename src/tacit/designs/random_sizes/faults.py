@@ -130,10 +130,7 @@ def exact_at_zero(release: LaplaceRelease, values: Any) -> NDArray[np.float64]:
     return np.where(np.asarray(values) == 0, 0.0, _laplace(release, values))
 
 
-@_fault(
-    "composition", "laplace", LaplaceRelease, "_distance",
-    "rounding of many numbers counted as one",
-)  # fmt: skip
+@_fault("composition", "laplace", LaplaceRelease, "_distance", "many roundings counted as one")
 def rounding_once(release: LaplaceRelease) -> int:
     return release.grid.distance(release.sensitivity)
 
