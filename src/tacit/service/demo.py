@@ -29,16 +29,30 @@ def population() -> Ratings:
     return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
 
 
-_FIRST = [*"bdfghklmnprstv", "br", "dr", "gr", "kl", "pr", "st", "tr"]
-_VOWELS = [*"aeiouaeio", "ai", "ea", "ou"]
-_LAST = ["", "", "", "l", "m", "n", "r", "s", "nd", "rn"]
+_WORDS = {
+    "adjective": "Silent Crooked Golden Borrowed Northern Hollow Patient Scarlet Unfinished "
+    "Distant Wooden Paper Second Stolen Quiet Bitter Electric Frozen Painted Restless",
+    "noun": "Harbour Lighthouse Orchard Staircase Violin Winter Bridge Letter Garden Mirror Ferry "
+    "Compass Market Tower Island Lantern River Clockmaker Neighbour Cartographer",
+    "place": "Lisbon Trieste Bergen Tallinn Valparaiso Marseille Galway Salonica Odense Kyoto "
+    "Zanzibar Cork Ghent Montevideo Riga Dakar Naples Oslo Tbilisi Samarkand",
+    "name": "Clara Anselm Ines Otto Maya Tomas Greta Elias Nora Viktor Amara Felix Lena Rafael Ida "
+    "Sami Judith Leon Zofia Hugo",
+}
 _FILMS = (
-    *("The {} of {}", "{}", "{} Rising", "The Last {}", "{} and {}", "Return to {}"),
-    *("A Night in {}", "{} by Train", "Who Knows {}?", "The {} Affair", "Seven {}s"),
+    *("The {adjective} {noun}", "{name} and {name}", "A Night in {place}", "Return to {place}"),
+    *("The Last {noun}", "{name} and the {noun}", "The {noun} Affair", "Meet Me in {place}"),
+    *("Who Knows {name}?", "The {noun} of {place}"),
 )
 _BOOKS = (
-    *("A History of {}", "{}: A Life", "The House at {}", "Letters to {}", "On {}"),
-    *("The {} Notebooks", "What {} Saw", "{} in Winter", "The Gardener of {}", "{} & Sons"),
+    *(
+        "A History of {place}",
+        "{name}: A Life",
+        "The {adjective} House in {place}",
+        "Letters to {name}",
+    ),
+    *("On the {adjective} {noun}", "The {place} Notebooks", "What {name} Saw", "{place} in Winter"),
+    *("The {noun} and the {noun}", "{name} & Sons"),
 )
 
 
@@ -57,13 +71,17 @@ def _first(count: int, patterns: tuple[str, ...], *, seed: int) -> list[str]:
     generator = np.random.default_rng(seed)
     while len(found) < count:
         pattern = str(generator.choice(patterns))
-        found.setdefault(pattern.format(*(_word(generator) for _ in range(pattern.count("{}")))))
+        title = _PLACE.sub(lambda one: _word(one[1], generator), pattern)
+        if len(set(title.split())) == len(title.split()):  # not "Otto and Otto"
+            found.setdefault(title)
     return list(found)
 
 
-def _word(generator: np.random.Generator) -> str:
-    syllables = [str(generator.choice(_FIRST)) + str(generator.choice(_VOWELS)) for _ in range(2)]
-    return ("".join(syllables) + str(generator.choice(_LAST))).capitalize()
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+def _word(kind: str, generator: np.random.Generator) -> str:
+    return str(generator.choice(_WORDS[kind].split()))
 
 
 TENANT, LOCAL = "demo", "local"

@@ -177,8 +177,7 @@ def test_the_bytes_that_are_shown_are_the_bytes_that_are_sent(visit, which):
     """The hexadecimal digits of a letter, read off the screen, are the request's body."""
     person = visit()
     person.returning()
-    if which == "stars":
-        person.letter(which).get_by_text("Every byte of it").click()
+    person.letter(which).get_by_text("Every byte of it").click()
     shown = "".join(person.letter(which).locator(".hex").all_inner_texts()).replace(" ", "")
     size = len(bytes.fromhex(shown))
     assert f"{size} bytes" in person.letter(which).locator("caption").inner_text()
@@ -237,7 +236,9 @@ def test_an_answer_by_coin_toss_is_charged_to_the_visitors_budget(visit):
     person.step("Your list")
     budget = person.page.locator(".panel", has_text="Your budget")
     budget.get_by_role("button").click()
-    assert "1 of 4" in budget.locator(".amount").inner_text()
+    budget.locator(".amount").wait_for()
+    said = budget.inner_text()
+    assert said.index("You have used a quarter") < said.index("1 of 4")
 
 
 def delete(person: Any) -> str:
@@ -602,3 +603,40 @@ def test_a_browser_that_keeps_nothing_is_told_so(visit):
     trouble = person.page.get_by_role("alert")
     trouble.wait_for()
     assert trouble.inner_text().startswith("This browser keeps nothing for this page.")
+
+
+def test_price_and_promise_stand_beside_what_sends(visit):
+    """In words before any number; the letter says whether its hiding was measured, and on what."""
+    person = visit(width=390)
+    person.returning()
+    stars, answers = person.letter("stars"), person.letter("answers")
+    assert "without a budget" in stars.locator(".price").inner_text()
+    said = stars.locator(".measured").inner_text()
+    assert said.startswith("Measured on 600 generated people in 5 folds, never proved: ")
+    assert "66 times in 100, with 95 % confidence at most 73" in said
+    assert " held back: every byte of it" in stars.inner_text()
+    assert not stars.locator(".hex").first.is_visible()
+    assert "a quarter of what you can ever spend" in answers.locator(".price").inner_text()
+    assert not answers.locator(".hex").first.is_visible()
+
+
+def test_the_bar_covers_nothing_on_a_phone(visit):
+    """It lies below what it follows, at every place of the page."""
+    person = visit(width=390)
+    person.page.wait_for_selector(".films")
+    above = "document.querySelector('.more, .films').getBoundingClientRect().bottom"
+    bar = "document.querySelector('.bar').getBoundingClientRect().top"
+    assert person.page.evaluate(f"{above} <= {bar}")
+
+
+def test_the_receipt_begins_with_the_visitors_own_part(visit):
+    """What this visitor sent is open; what else is served here is folded away."""
+    person = visit()
+    person.returning()
+    person.send("answers")
+    delete(person)
+    receipt = person.page.locator(".receipt")
+    assert "a report to the campaign taste" in receipt.inner_text()
+    assert not receipt.get_by_text("the model 'films'").first.is_visible()
+    receipt.locator("summary").click()
+    assert receipt.get_by_text("the model 'films'").first.is_visible()

@@ -1,16 +1,16 @@
 /** The switch that allows letters, beside what they cost and promise. While it is off, none leaves. */
 
-import { Drafted, Trouble, useDraft } from "../parts/draft";
+import { Drafted, Trouble, type Draft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
-import { guaranteeOf } from "../service/cards";
+import type { Guarantee } from "../service/cards";
+import { hiddenBy } from "./hide";
 import { when } from "./letter";
 import { releasePath } from "./letters";
 import type { Visit } from "./visit";
 
-export function Consent({ visit }: { visit: Visit }) {
+export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Draft<Guarantee> }) {
   const { name } = visit.offer;
   const on = visit.speaking.allowed === name;
-  const guarantee = useDraft(() => guaranteeOf(`disclosures/${name}`), [name]);
   return (
     <div class="consent">
       <h3>What it costs, and what it promises</h3>
@@ -41,6 +41,10 @@ function Switch({ visit, on }: { visit: Visit; on: boolean }) {
   const { speaking } = visit;
   return (
     <>
+      <p class="price">
+        It costs <strong>what the letters show, for good and without a budget</strong>, and promises that
+        your {hiddenBy(visit.offer.disclosure)} is not sent and shows less in what is.
+      </p>
       <label class="switch">
         <input
           type="checkbox"

@@ -19,22 +19,25 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         </h1>
         <p>
           {offer.table !== undefined && "Only for letters to the service: your list does not need this. "}
-          What people watch, and how they rate it, reveals a lot about them. Choose what should be harder
-          to read from your stars.
+          What people watch, and how they rate it, reveals a lot about them. Here it can be made harder to
+          read your {offers.offers.map(({ disclosure }) => hiddenBy(disclosure)).join(" or your ")} from your
+          stars.
         </p>
       </div>
-      <fieldset class="choices">
-        <legend>Hide my</legend>
-        {offers.offers.map(({ name, disclosure }) => (
-          <Choice
-            key={name}
-            group="what"
-            label={hiddenBy(disclosure)}
-            checked={name === offer.name}
-            onChoose={() => choose(name)}
-          />
-        ))}
-      </fieldset>
+      {offers.offers.length > 1 && (
+        <fieldset class="choices">
+          <legend>Hide my</legend>
+          {offers.offers.map(({ name, disclosure }) => (
+            <Choice
+              key={name}
+              group="what"
+              label={hiddenBy(disclosure)}
+              checked={name === offer.name}
+              onChoose={() => choose(name)}
+            />
+          ))}
+        </fieldset>
+      )}
       {attributes.map((table) => (
         <fieldset key={table.name} class="choices">
           <legend>My {shown(table.name)} is</legend>
@@ -47,6 +50,10 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
               onChoose={() => setValues({ ...values, [table.name]: value })}
             />
           ))}
+          <p class="stays">
+            These are the values in the data that the service learned from. If none is yours, nothing here
+            can hide it: send no letters. Your list does not need them.
+          </p>
           <p class="stays">
             <Lock /> This answer never leaves your device. It is needed here, to choose which films
             are held back and which stars are moved.

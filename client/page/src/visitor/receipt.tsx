@@ -4,10 +4,16 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { Begun } from "./visit";
 
-export function Receipt({ over: { service, frozen } }: { over: NonNullable<Begun["over"]> }) {
+export function Receipt({ over: { service, frozen, used } }: { over: NonNullable<Begun["over"]> }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
-  const bounds = service?.bounded_by.map(({ of, sentence }) => `${of}: ${sentence}`) ?? [];
+  const bounds = service?.bounded_by ?? [];
+  const first = used.map((one) => bounds.find(({ of }) => of === one)).filter((one) => one !== undefined);
+  const own = first.map(({ sentence }) => sentence);
+  const names = used.map((one) => ` ${one.split("/")[1]}`);
+  const sent = (service?.cannot_be_recalled ?? []).filter(
+    (text) => SENT.test(text) && names.some((name) => text.includes(name)),
+  );
   const stays =
     frozen === 0
       ? []
@@ -27,7 +33,6 @@ export function Receipt({ over: { service, frozen } }: { over: NonNullable<Begun
         )}
       </p>
       <div class="receipt">
-        {service !== undefined && <Several name="Gone from the service" texts={service.gone} />}
         <Several
           name="Gone from this browser"
           texts={["your stars, your answer and your code", "what your device had decided and sent"]}
@@ -35,9 +40,21 @@ export function Receipt({ over: { service, frozen } }: { over: NonNullable<Begun
         <Several name="Stays in this browser" texts={stays} />
         {service !== undefined && (
           <>
-            <Several name="Cannot be called back" texts={service.cannot_be_recalled} />
-            <Several name="What bounds it" texts={bounds} />
+            <Several name="Gone from the service" texts={service.gone} />
+            <Several name="What you sent, and cannot be called back" texts={sent} />
+            {own.length > 0 && <Several name="What bounds that" texts={own} />}
             <Several name="Stays with the service" texts={service.kept} />
+            <details>
+              <summary>More about it, and everything else that is served here</summary>
+              <Several
+                name="Cannot be called back"
+                texts={service.cannot_be_recalled.filter((text) => !sent.includes(text))}
+              />
+              <Several
+                name="What bounds it"
+                texts={bounds.filter((one) => !first.includes(one)).map(({ of, sentence }) => `${of}: ${sentence}`)}
+              />
+            </details>
           </>
         )}
       </div>
@@ -49,6 +66,9 @@ export function Receipt({ over: { service, frozen } }: { over: NonNullable<Begun
     </section>
   );
 }
+
+/** Of all that the service cannot take back, what a visitor of this page may have sent. */
+const SENT = /^(a report|letters)/;
 
 function Several({ name, texts }: { name: string; texts: readonly string[] }) {
   return (

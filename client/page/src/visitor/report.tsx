@@ -3,10 +3,14 @@
 import { useState } from "preact/hooks";
 
 import { hex } from "../../../src/bytes.js";
+import { limitsOf } from "../../../src/sketches/limits.js";
+import { MICRO } from "../../../src/sketches/messages.js";
 import { sha256 } from "../../../src/randomness.js";
 import { Drafted, Trouble, useDraft } from "../parts/draft";
-import { GuaranteeOf } from "../parts/guarantee";
+import { GuaranteeShown } from "../parts/guarantee";
+import { shareOf } from "../parts/share";
 import { told } from "../service/asking";
+import { guaranteeOf, type Guarantee } from "../service/cards";
 import type { Question } from "../service/offers";
 import { Envelope, PartsShown, when } from "./letter";
 import { draftReport, type Report } from "./letters";
@@ -15,7 +19,11 @@ import type { Visit } from "./visit";
 export function ReportLetter({ visit, question }: { visit: Visit; question: Question }) {
   const { stars, identity } = visit;
   const draft = useDraft<Report>(() => draftReport(question, stars, identity), [question, stars]);
+  const guarantee = useDraft(() => guaranteeOf(`campaigns/${question.name}`), [question.name]);
   const id = `report-${question.name}`;
+  const { questions, epsilon } = question.campaign;
+  const answers = questions === 1 ? "1 answer" : `${questions} answers`;
+  const share = shareOf(epsilon / MICRO, limitsOf({}).lifetime);
   return (
     <article class="letter" aria-labelledby={id}>
       <h2 id={id}>A few answers, by coin toss</h2>
@@ -27,14 +35,36 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
       <Drafted draft={draft}>
         {(report) => (
           <>
-            <PartsShown letter={report} />
+            <details class="whole">
+              <summary>{answers} by coin toss: every byte of it, with its meaning</summary>
+              <PartsShown letter={report} />
+            </details>
             <Envelope letter={report} token={identity.token} />
-            <Sending visit={visit} report={report} />
-            <GuaranteeOf thing={`campaigns/${question.name}`} />
+            <Drafted draft={guarantee}>
+              {(found) => (
+                <>
+                  <Price share={share} guarantee={found} />
+                  <Sending visit={visit} report={report} />
+                  <div class="guarantee">
+                    <GuaranteeShown guarantee={found} />
+                  </div>
+                </>
+              )}
+            </Drafted>
           </>
         )}
       </Drafted>
     </article>
+  );
+}
+
+/** Beside the button: without it, nothing can be sent. */
+function Price({ share, guarantee: { cards, sentence } }: { share: string; guarantee: Guarantee }) {
+  return (
+    <p class="price">
+      It costs <strong>{share}</strong> of what you can ever spend on such questions, and promises this:{" "}
+      {cards[0]?.sentence ?? sentence}
+    </p>
   );
 }
 

@@ -1,9 +1,11 @@
 /** Step 4: what would leave, when, at what price, and the switch that allows it. */
 
-import { Drafted, Trouble, useDraft } from "../parts/draft";
+import { Drafted, Trouble, useDraft, type Draft } from "../parts/draft";
 import { Lock } from "../parts/lock";
 import type { Release } from "../../../src/standard-scheme/messages.js";
+import { guaranteeOf, type Guarantee } from "../service/cards";
 import { Consent } from "./consent";
+import { Measured } from "./measured";
 import { hiddenBy } from "./hide";
 import { Envelope, PartsShown } from "./letter";
 import { compared, explained, type Letter } from "./letters";
@@ -45,7 +47,7 @@ export function Send({ visit }: { visit: Visit }) {
   );
 }
 
-interface Draft {
+interface Drawn {
   readonly release: Release | null;
   readonly letter: Letter | undefined;
   readonly silence: string | undefined;
@@ -55,7 +57,8 @@ interface Draft {
 
 function StarsLetter({ visit }: { visit: Visit }) {
   const { offer, stars, values, identity, speaking } = visit;
-  const draft = useDraft<Draft>(async () => {
+  const guarantee = useDraft(() => guaranteeOf(`disclosures/${offer.name}`), [offer.name]);
+  const draft = useDraft<Drawn>(async () => {
     const account = accountFor(identity);
     const rated = { history: stars, entered: new Map() };
     const { release, silence } = await account.draft(offer, values, rated, seconds());
@@ -70,7 +73,7 @@ function StarsLetter({ visit }: { visit: Visit }) {
         for good and some stars moved by chance, so that your {hiddenBy(offer.disclosure)} shows less
         in what is left. Each film is decided once, for ever.
       </p>
-      {identity.adopted === "" && <Consent visit={visit} />}
+      {identity.adopted === "" && <Consent visit={visit} guarantee={guarantee} />}
       <Drafted draft={draft}>
         {({ release, letter, silence, frozen }) => (
           <>
@@ -85,9 +88,9 @@ function StarsLetter({ visit }: { visit: Visit }) {
             {release !== null && letter !== undefined && (
               <>
                 <h3>The letter as it would be now</h3>
-                <Summary release={release} visit={visit} />
+                <Summary release={release} visit={visit} guarantee={guarantee} />
                 <details class="whole">
-                  <summary>Every byte of it, with its meaning</summary>
+                  <summary>{counted(release, visit)}: every byte of it, with its meaning</summary>
                   <PartsShown letter={letter} />
                 </details>
                 <Envelope letter={letter} token={identity.token} />
@@ -100,18 +103,33 @@ function StarsLetter({ visit }: { visit: Visit }) {
   );
 }
 
-function Summary({ release, visit }: { release: Release; visit: Visit }) {
+/** "6 films, 1 star changed, 2 held back". */
+function counted(release: Release, { offer, stars }: Visit): string {
+  const { home, changed } = compared(release, offer.disclosure, stars);
+  const moved = changed === 1 ? "1 star changed" : `${changed === 0 ? "no" : changed} stars changed`;
+  return `${films(release.ratings.length)}, ${moved}, ${home.length} held back`;
+}
+
+function films(count: number): string {
+  return count === 1 ? "1 film" : `${count} films`;
+}
+
+function Summary(given: { release: Release; visit: Visit; guarantee: Draft<Guarantee> }) {
+  const { release, visit } = given;
   const { offer, stars } = visit;
   const { home, changed } = compared(release, offer.disclosure, stars);
   const count = release.ratings.length;
-  const films = count === 1 ? "1 film" : `${count} films`;
   return (
+    <>
+      <Drafted draft={given.guarantee}>
+        {({ cards }) => <Measured card={cards[0]} hidden={hiddenBy(offer.disclosure)} />}
+      </Drafted>
     <div class="balance">
       <div>
         <h3>Leaves</h3>
         <ul>
           <li>
-            {films}
+            {films(count)}
             {count > 0 &&
               (changed === 0 ? ", all with the stars you gave" : `, ${changed} with other stars than you gave`)}
           </li>
@@ -139,5 +157,6 @@ function Summary({ release, visit }: { release: Release; visit: Visit }) {
         </ul>
       </div>
     </div>
+    </>
   );
 }

@@ -42,7 +42,12 @@ export interface Begun {
   readonly visit?: Visit;
   readonly trouble?: string;
   /** The visit is over. service: what the service says it deleted, if it ever had anything. */
-  readonly over?: { readonly service: ReceiptGiven | undefined; readonly frozen: number };
+  readonly over?: {
+    readonly service: ReceiptGiven | undefined;
+    readonly frozen: number;
+    /** What the visitor sent to, such as `campaigns/taste`. */
+    readonly used: readonly string[];
+  };
 }
 
 interface Fetched {
@@ -140,11 +145,12 @@ export function useVisit(wanted: boolean): Begun {
       end: async (wish) => {
         speaking.allow(false);
         const ended = await alone(begun.identity, async () => {
+          const used = kept.keptSpoken().map((path) => path.split("/").slice(2, 4).join("/"));
           const known = kept.keptSpoken().length > 0 || begun.identity.adopted !== "";
           const service = known ? await erase(await who(), wish) : undefined;
           const frozen = await neverAgain(begun.identity, [...stars.keys(), ...kept.keptRatings().keys()]);
           await kept.forget(frozen);
-          return { service, frozen: frozen.length };
+          return { service, frozen: frozen.length, used };
         });
         setOver(ended);
       },

@@ -3,6 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 
 import { Drafted, Trouble, useDraft } from "../parts/draft";
+import { shareOf } from "../parts/share";
 import { told } from "../service/asking";
 import { ownBudget } from "../service/person";
 import { adopt } from "./code";
@@ -53,7 +54,8 @@ function Charged({ visit }: { visit: Visit }) {
           <ul class="budgets">
             {budgets.map(({ of, budget }) => (
               <li key={of}>
-                <span>{of}</span>
+                <strong>You have used {shareOf(Number(budget.spent), Number(budget.cap))}</strong>
+                <span class="of">of {of}</span>
                 <span class="amount">{`${budget.spent} of ${budget.cap} (${budget.counted_in})`}</span>
                 <progress value={Number(budget.spent)} max={Number(budget.cap)} aria-label={`Spent: ${of}`} />
               </li>
