@@ -18,12 +18,15 @@ from tacit.designs.standard_scheme import (
     StandardScheme,
     drawing,
 )
+from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
 from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.serve import disclosures as served_disclosures
 from tacit.designs.standard_scheme.serve.digest_log import DigestLog
 from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
+from tacit.service.demo import population
 from tacit.service.deployment import Section
 from tacit.service.settings import FILE
 
@@ -444,3 +447,27 @@ def test_another_kind_of_model(tmp_path):
     Popularity().fit(small()).save(tmp_path / "gender.tacit")
     with pytest.raises(ConfigError, match="another recommender"):
         open_section(tmp_path)
+
+
+@pytest.mark.long
+def test_the_demonstration_shows_what_was_measured():
+    """Its card's attacks, made again on the same generated people: the same figures."""
+    shown = served_disclosures._MEASURED
+    table = evaluate_hiding(
+        population(),
+        "gender",
+        releases=("none", shown[0].release),
+        panel="quick",
+        folds=5,
+        seed=0,
+        workers=1,
+    )
+    found = {
+        (one.attack, one.trained_on, one.release): (one.auc, one.low, one.high)
+        for one in table.measurements(shown[0].release, "")
+    }
+    for one in shown:
+        again = found[one.attack, one.trained_on, one.release]
+        assert again == pytest.approx((one.auc, one.low, one.high), abs=1e-4)
+    without = [auc for (_, _, release), (auc, *_) in found.items() if release == "none"]
+    assert max(without) == pytest.approx(shown[-1].auc, abs=1e-4)
