@@ -3,10 +3,11 @@
     python benchmarks/scale.py --engine local,streaming,pysail,pyspark --events 1e6,5e6,2e7 [--json]
 
 Generated ratings of 18 genres, 145 events a person and at most 27,000 items; private lists in one
-domain, and across two, as the sound X-Map makes them. Each fit is a process of its own, with its
-server where it has one; `cpu_s` and `peak_mib` are of all of them together, from /proc. Noise is
-replaced by numbers that hang on the shape alone, and what it is added to is hashed: `equal_sums`
-says whether every exact sum is that of the first engine. `exponent` is that of cpu_s over events.
+domain, and across two, as the sound X-Map makes them; and as many reports of sketches. Each fit is
+a process of its own, with its server where it has one; `cpu_s` and `peak_mib` are of all of them
+together, from /proc. Noise is replaced by numbers that hang on the shape alone, and what it is
+added to is hashed: `equal_sums` says whether every exact sum is that of the first engine.
+`exponent` is that of cpu_s over events.
 pyspark is a server of two workers (local-cluster) made from the package of this environment.
 `shuffle_bytes`: what Spark reports, or what is written to disk.
 """
@@ -25,13 +26,14 @@ import tempfile
 import threading
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 ITEMS, GENRES, OF_PERSON, PART = 27_000, 18, 145, 2_000_000
-MODELS = {"private": {}, "across": {"source": "a", "target": "b"}}
+MODELS = {"private": {}, "across": {"source": "a", "target": "b"}, "reports": {}}
 ENGINES = ("local", "streaming", "pysail", "pyspark")
 SAIL = (
     "import sys; from pysail.spark import SparkConnectServer; "
@@ -58,13 +60,67 @@ def make(folder: Path, events: int) -> None:
         frame.write_parquet(
             folder / "ratings" / f"part-{start // PART:05}.parquet", row_group_size=500_000
         )
+    make_reports(folder, events)
     about = {"item": np.arange(ITEMS), "genres": [f"g{item % GENRES}" for item in range(ITEMS)]}
     about["domain"] = ["ab"[item // GENRES % 2] for item in range(ITEMS)]
     pl.DataFrame(about).write_csv(folder / "items.csv")
 
 
+def campaign() -> object:
+    from tacit.designs.sketches.campaigns import new_campaign
+
+    return new_campaign(range(26_744), rated=100, epsilon=1.0, theta=0.693, seed=bytes(16))
+
+
+def make_reports(folder: Path, events: int) -> None:
+    """As many reports of sketches, all distinct."""
+    (folder / "reports").mkdir()
+    from tacit.designs.sketches.messages import Report
+
+    known = campaign()
+    head = np.frombuffer(Report(known.id, 1, 0).encode()[:10], np.uint8)
+    for start in range(0, events, PART):
+        rows = min(PART, events - start)
+        raw = np.zeros((rows, known.report_bytes), np.uint8)
+        raw[:, :10] = head
+        tickets = (start + 1 + np.arange(rows)).astype(">u8") * np.uint64(0x9E3779B97F4A7C15)
+        raw[:, 10:18] = tickets.astype(">u8").view(np.uint8).reshape(-1, 8)
+        bits = np.random.default_rng(start).integers(0, 2**known.questions, rows)
+        raw[:, 18:22] = bits.astype(">u4").view(np.uint8).reshape(-1, 4)
+        cells = raw.tobytes()
+        width = known.report_bytes
+        reports = [cells[at : at + width] for at in range(0, len(cells), width)]
+        pl.DataFrame({"report": reports}).write_parquet(
+            folder / "reports" / f"part-{start // PART:05}.parquet", row_group_size=500_000
+        )
+
+
+def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
+    """Reports counted: one file after the other, or on a cluster."""
+    from tacit.data.tables.buckets import column_of
+    from tacit.designs.sketches.folding import TICKET, counts_of, server_of
+    from tacit.designs.sketches.server import Server
+
+    known, place = campaign(), folder / "reports"
+    if engine in ("local", "streaming"):
+        server = Server(known)
+        for file in sorted(place.iterdir()):
+            for messages in column_of(file, "report", 1 << 17):
+                server.fold_each(messages, now=0)
+    else:
+        from tacit.engine.spark import fold_reports
+
+        work = partial(counts_of, campaign=known.encode(), now=0)
+        counts = fold_reports(str(place), remote, "report", TICKET, work)
+        server = server_of(known.encode(), counts)
+    parts = (server.totals.tobytes(), server.ones.tobytes())
+    return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "written": 0}
+
+
 def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict[str, object]:
     """In this process: the seconds, and a hash of all exact sums."""
+    if model == "reports":
+        return fold(engine, folder, remote)
     from tacit import Private, RatingScale
     from tacit.data.stored import Public
     from tacit.mechanisms import samplers

@@ -278,3 +278,36 @@ def test_a_worker_without_the_package_and_an_absent_file(remote, monkeypatch):
     with pytest.raises(ClusterError, match="Its own log says why") as caught:
         spark.connect(remote)
     assert "17" not in str(caught.value)
+
+
+def test_reports_folded_on_a_cluster_are_counted_as_here(remote, tmp_path, capsys):
+    """By the command, from a file of bytes and from Parquet: the same totals and refusals, also of
+    repeated tickets, which meet in one task; nothing else of a report is kept."""
+    from tacit.cli import app as cli
+    from tacit.designs.sketches.campaigns import new_campaign
+    from tacit.designs.sketches.messages import Report
+    from tacit.designs.sketches.server import Server
+
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    draws = np.random.default_rng(1)
+    bits = draws.integers(0, 2**campaign.questions, 3000)
+    sent = [Report(campaign.id, n + 1, int(b)).encode() for n, b in enumerate(bits)]
+    sent += sent[:40]
+    sent.append(Report(bytes(8), 7, 0).encode())
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    (tmp_path / "r.bin").write_bytes(b"".join(sent))
+    pl.DataFrame({"report": sent}).write_parquet(tmp_path / "r.parquet")
+    made = []
+    for number, (file, *words) in enumerate(
+        [("r.bin",), ("r.parquet",), ("r.parquet", "--engine", "spark", "--remote", remote)]
+    ):
+        asked = ["sketches", "fold", str(tmp_path / "c.bin"), str(tmp_path / file), "--json"]
+        assert cli.main([*asked, "-o", str(tmp_path / f"{number}.tacit"), *words]) == 0
+        made.append(Server.load(tmp_path / f"{number}.tacit"))
+    for server in made:
+        assert server.reports == 3000
+        assert server.rejected["duplicate"] == 40
+        assert server.rejected["another campaign"] == 1
+        assert (server.totals == made[0].totals).all()
+        assert (server.ones == made[0].ones).all()
+    assert not len(made[2]._seen)

@@ -34,6 +34,7 @@ COMMANDS = {
     "simulate": "Try a design on generated people.",
     "replay": "Run a design on recorded data.",
     "device": "Show what a device sends, and what it means.",
+    "sketches": "Count reports of sketches.",
     "data": "Describe, download or generate ratings.",
     "init": "Make a folder that a service starts from, with its first model.",
     "serve": "Serve recommendations over HTTP, with stored budgets.",

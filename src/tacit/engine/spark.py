@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.scales import EVENTS
-from tacit.data.stored import MOST_VALUES, Block, Columns, Public, StoredRatings
+from tacit.data.stored import MOST_VALUES, Columns, Public
 from tacit.data.tables.table import Role
 from tacit.engine import spark_workers as workers
+from tacit.engine.spark_sums import NOT_THERE, SparkRatings, answering, check_once, gathered
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 TASK_ROWS = 2_000_000
@@ -39,57 +40,6 @@ TASK_ROWS = 2_000_000
 _LEAST_TASKS = 4
 _WAIT = 10.0
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
-
-
-class SparkRatings(StoredRatings):
-    """Ratings that a cluster reads, as `open_spark` makes them; a context that closes its session.
-
-    tasks: in how many the people are parted.
-    """
-
-    def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
-        self.catalogue, self.tasks = catalogue, tasks
-        self._session, self._blocks = session, blocks
-        self._seen: NDArray[np.int64] | None = None
-
-    def __enter__(self) -> SparkRatings:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with _answering():
-            self._blocks.unpersist()
-            self._session.stop()
-
-    def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """One pass over the cluster's blocks."""
-        known = self.catalogue
-        zero = add(Block.empty().ratings(known.n_items, known.scale))
-        tasks = max(1, min(self.tasks, zero.size // workers.PIECE))
-        with _answering():
-            work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
-            parts = self._blocks.mapInArrow(work, workers.PIECES).repartition(tasks, "piece")
-            pieces = parts.mapInArrow(
-                partial(workers.merged, kind=zero.dtype.str), workers.PIECES
-            ).toArrow()
-        cells, seen = zero.ravel(), np.zeros(workers.HASHES, np.int64)
-        for number, raw in zip(*(column.to_pylist() for column in pieces.columns), strict=True):
-            if number == workers.SEEN:
-                seen += np.frombuffer(raw, np.int64)
-            else:
-                found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
-                cells[start : start + len(found)] += found
-        self._check(seen)
-        return cells.reshape(zero.shape)
-
-    def _check(self, seen: NDArray[np.int64]) -> None:
-        """Each person in one task, and in every sum the same people."""
-        before = seen if self._seen is None else self._seen
-        if seen.max() > 1 or not seen.any() or not np.array_equal(seen, before):
-            raise ClusterError(
-                "The cluster did not hand over each person once: a clipped sum of its answer would "
-                "not be private. Nothing was released."
-            )
-        self._seen = seen
 
 
 def open_spark(
@@ -139,12 +89,49 @@ def write_lists(
         session.stop()
 
 
+def fold_reports(
+    source: str,
+    remote: str,
+    column: str,
+    ticket: tuple[int, int],
+    fold: Callable[[list[bytes]], NDArray[np.int64]],
+    *,
+    tasks: int | None = None,
+) -> NDArray[np.int64]:
+    """The sum of what `fold` makes of each task's reports, in the order of their bytes.
+
+    source: Parquet with reports in a binary column. ticket: where in a report, from 0, and how
+    long what names the sender is: equal ones are in one task.
+    """
+    with _session(remote) as session:
+        from pyspark.sql import functions as spark
+
+        frame = _read(session, source)
+        kinds = dict(frame.dtypes)
+        if not kinds:
+            raise ClusterError(NOT_THERE)
+        if kinds.get(column) != "binary":
+            raise DataError("no column of reports", column=column, found=", ".join(kinds),
+                            expected="a binary column")  # fmt: skip
+        start, length = ticket
+        reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
+        mark = spark.substring(spark.hex("report"), 2 * start + 1, 2 * length)
+        reports = reports.withColumn("user", mark)
+        count = tasks or max(_LEAST_TASKS, math.ceil(reports.count() / TASK_ROWS))
+        parted = _parted(reports, count).select("report", "hash")
+        total, seen = gathered(parted, partial(workers.folded, fold=fold), fold([]), count)
+        if seen.any():
+            check_once(seen)
+        session.stop()
+    return total
+
+
 @contextmanager
 def _session(remote: str) -> Iterator[Any]:
     """Closed where something fails."""
     session = connect(remote)
     try:
-        with _answering():
+        with answering():
             yield session
     except BaseException:
         session.stop()
@@ -166,7 +153,7 @@ def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events
     frame = _read(session, source)
     kinds = dict(frame.dtypes)
     if not kinds:  # of a path that is not there
-        raise ClusterError(_NOT_THERE)
+        raise ClusterError(NOT_THERE)
     columns = Columns.among([*kinds], asked, events=events, path=source)
     _check_kinds(columns, kinds)
     used = columns.used
@@ -203,7 +190,7 @@ def connect(remote: str) -> Any:
             from pyspark.sql import SparkSession
         except ImportError:
             raise MissingExtra("pyspark-client", "spark") from None
-        with _answering():
+        with answering():
             session = SparkSession.builder.remote(remote).create()
             try:
                 _check_server(session)
@@ -293,49 +280,3 @@ def _stars(rows: Any, scale: RatingScale | None) -> NDArray[np.float64]:
 def _different(rows: Any, role: str) -> list[Any]:
     found: list[Any] = rows.select(role).distinct().toArrow()[role].to_pylist()
     return found
-
-
-_NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
-
-
-@dataclass(frozen=True)
-class _Sign:
-    """In a message of the cluster, what goes wrong often, and what to say of it."""
-
-    pattern: str
-    says: str
-
-
-_SIGNS = (
-    _Sign(
-        "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)",
-        "A package is missing on the workers: install tacit-rec, the version of this machine, "
-        "for the Python of every worker.",
-    ),
-    _Sign(
-        "PATH_NOT_FOUND|No such file|not found|does not exist|TABLE_OR_VIEW_NOT_FOUND",
-        _NOT_THERE,
-    ),
-    _Sign(
-        "RESOURCE_EXHAUSTED|larger than max",
-        "A message is larger than the server takes: raise "
-        "spark.connect.grpc.maxInboundMessageSize there.",
-    ),
-    _Sign("OutOfMemory|out of memory", "A worker ran out of memory: give it more, or --tasks."),
-)
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Errors of the cluster in a sentence, without what they say: it may hold a person's row."""
-    try:
-        yield
-    except Exception as error:
-        of_engine = type(error).__module__.split(".")[0]
-        if of_engine not in ("pyspark", "grpc"):
-            raise
-        signs = (sign.says for sign in _SIGNS if re.search(sign.pattern, str(error)))
-        raise ClusterError(
-            f"The cluster refused or failed ({type(error).__name__}). "
-            + next(signs, "Its own log says why; it is not repeated here, for it may hold ratings.")
-        ) from None

@@ -92,6 +92,22 @@ def summed(
             seen += np.frombuffer(marks, np.int64)
     if total is None:
         return
+    yield from _pieces(total, seen)
+
+
+def folded(
+    batches: Iterable[Any], *, fold: Callable[[list[bytes]], NDArray[np.int64]]
+) -> Iterator[Any]:
+    """What `fold` makes of a task's reports, in pieces."""
+    seen, reports = np.zeros(HASHES, np.int64), []
+    for batch in batches:
+        reports += batch.column(0).to_pylist()
+        seen[batch.column(1).to_numpy()] = 1
+    if reports:
+        yield from _pieces(fold(sorted(reports)), seen)
+
+
+def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
     yield batch_of(PIECES, SEEN, seen.tobytes())
     cells = total.ravel()
     for number in range(math.ceil(len(cells) / PIECE)):

@@ -145,6 +145,16 @@ class _Distinct:
         return found
 
 
+def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
+    """The cells of a column of a Parquet file, so many at a time."""
+    table = pl.scan_parquet(path)
+    headers = table.collect_schema().names()
+    if name not in headers:
+        raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
+    for start in range(0, table.select(pl.len()).collect().item(), size):
+        yield table.select(name).slice(start, size).collect()[name].drop_nulls().to_list()
+
+
 def numbers_in(items: pl.Series, ids: NDArray[Any]) -> pl.Series:
     """Where each id stands in the catalogue, compared as they are written; -1: nowhere."""
     known = pl.Series(ids.tolist())
