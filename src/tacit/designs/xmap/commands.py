@@ -123,7 +123,7 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
-    """Compute whether the sound variant's lists would be useful, and what a fit costs.
+    """Compute whether sound X-Map lists would be useful.
 
     A rule fitted on films: lists beat popularity from 88 sqrt(2 ln items) sigma people on.
     """
