@@ -2,7 +2,6 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 PYTHON ?= python3
-TIER ?= first second
 BIN := .venv/bin
 
 # Real data is optional: tests that need it read this folder (ml-100k/, ml-latest-small/) and skip
@@ -36,9 +35,8 @@ demo: setup ## set up, then tour all designs on generated data (offline)
 
 test: setup ## set up, build the page where Node 20 is, then run the whole test suite, the pure tests first
 	@$(PYTHON) tools/build_page.py || true # without it the page's tests are skipped, and it is said
-	@failed=0; for tier in $(TIER); do echo "== tests, $$tier tier"; \
-	  $(BIN)/python -m pytest -n auto --dist loadfile --tier $$tier -m "not long" $(ARGS) || failed=1; \
-	done; exit $$failed
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not long" \
+	  $(if $(TIER),--tier $(TIER)) $(ARGS)
 
 test-long: setup ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)

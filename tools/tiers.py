@@ -6,12 +6,14 @@ First    no process, no socket, no database, no browser, no real data, no sampli
 Second   all others: the files that `FOLDERS` and `FILES` name.
 
 `--tier first` or `--tier second` runs one of them, and imports no file of the other. Without it
-all tests run, and the rule holds all the same.
+all tests run, the first tier before the second, and in each the files with the most tests first:
+with pytest-xdist add `--dist loadfile --no-loadscope-reorder`, which keeps this order.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Generator
 from multiprocessing import util
 from pathlib import Path
@@ -144,7 +146,9 @@ def pytest_ignore_collect(collection_path: Path, config: Any) -> bool | None:
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Mark the first tier. Files that were named one by one are collected, whatever their tier."""
+    """Mark the first tier, and order both. Files named one by one are collected in any tier."""
+    counts = Counter(item.path for item in items)
+    items.sort(key=lambda item: (second(item.path), -counts[item.path]))
     tiers: dict[str, list[Any]] = {"first": [], "second": []}
     for item in items:
         tiers["second" if second(item.path) else "first"].append(item)

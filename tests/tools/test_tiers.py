@@ -109,3 +109,16 @@ def test_every_name_is_of_a_file_there_is():
     assert folders >= FOLDERS
     assert all((ROOT / "tests" / file).is_file() for file in FILES)
     assert not any(second(Path(*Path(file).parts[:-1]) / "test_x.py") for file in FILES)
+
+
+def test_the_first_tier_runs_first(folder):
+    """One command runs both: all files of the first tier stand before those of the second, and in
+    each tier the files with the most tests come first."""
+    (folder / "tests" / "data" / "test_one.py").write_text("def test_one():\n    assert True\n")
+    lines = run(folder, "--collect-only", "-m", "not long").splitlines()
+    files = [line.partition("::")[0] for line in lines if "::" in line]
+    assert list(dict.fromkeys(files)) == [
+        "tests/data/test_data.py",
+        "tests/data/test_one.py",
+        "tests/service/test_service.py",
+    ]
