@@ -249,7 +249,7 @@ def test_another_visitor_with_the_same_stars_draws_other_chances(visit):
     for _ in range(2):
         person = visit()
         person.returning()
-        letters.add(person.letter("answers").locator(".hex").nth(3).inner_text())
+        letters.add(person.letter("answers").locator(".hex").nth(3).text_content())
     assert len(letters) == 2
 
 
