@@ -18,7 +18,7 @@ import pytest
 from ledger_requests import FILMS, ask, refused
 from sqlalchemy import Engine, event
 
-from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, chain, open_ledger
+from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, chain, open_ledger, sqlite
 
 HERE = Path(__file__).parent
 WRITES = {"pwrite64", "fdatasync", "ftruncate64", "fsync", "open64"}
@@ -98,6 +98,19 @@ def test_a_failed_second_place_ends_writing(tmp_path, monkeypatch):
     with open_ledger(tmp_path / "budgets.db") as ledger:
         assert ask(ledger, "a", FILMS).repeated
         assert not ask(ledger, "b", FILMS).repeated
+
+
+def test_a_folder_that_cannot_be_synced_is_told(tmp_path, monkeypatch):
+    """SQLite would overlook it, and with it a log whose name is not on disk."""
+
+    def failing(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    open_ledger(tmp_path / "budgets.db").close()
+    monkeypatch.setattr(sqlite, "sync_folder", failing)
+    refused(LedgerFailed, lambda: open_ledger(tmp_path / "budgets.db"))
+    monkeypatch.undo()
+    open_ledger(tmp_path / "budgets.db").close()
 
 
 @contextmanager

@@ -154,7 +154,7 @@ class FileHead:
     def _sync_name(self, *, made: bool) -> None:
         """Once, also where another process made the file: its sync may have failed."""
         if made or not self._named:
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
             self._named = True
 
     @contextmanager
@@ -220,7 +220,7 @@ def _parsed(raw: bytes) -> Head | None:
     return head if _slot(head) == raw else None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """A new file's name is on disk only after its folder is."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

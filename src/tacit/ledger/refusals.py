@@ -109,7 +109,7 @@ _SAME_KEY = (
     "Nothing was released. Ask again with the same key: if it was recorded nevertheless, the same "
     "answer comes without a new charge."
 )
-_FAILED = (
+FAILED = (
     "The disk failed while the ledger was used. What is on it is in doubt, so this process does "
     "nothing more with it. Mend the disk and start again. Nothing was released."
 )
@@ -128,7 +128,7 @@ _SQLITE: dict[int, TacitError] = {
     6: LedgerUnavailable(_BUSY),
     7: LedgerUnavailable("There is no memory for the ledger's store. " + _SAME_KEY),
     8: LedgerUnavailable(_READ_ONLY),
-    10: LedgerFailed(_FAILED),
+    10: LedgerFailed(FAILED),
     11: LedgerRefused(_DAMAGED),
     13: LedgerUnavailable(_FULL),
     14: LedgerUnavailable("The ledger's file cannot be opened. " + _SAME_KEY),
@@ -140,7 +140,7 @@ _POSTGRESQL: dict[str, TacitError] = {
     "P0001": LedgerRefused(_GUARD),  # what a trigger raises
     "53100": LedgerUnavailable(_FULL),
     "55P03": LedgerUnavailable(_BUSY),  # the lock's time is over
-    "58030": LedgerFailed(_FAILED),
+    "58030": LedgerFailed(FAILED),
     "XX001": LedgerRefused(_DAMAGED),
     "XX002": LedgerRefused(_DAMAGED),
 }

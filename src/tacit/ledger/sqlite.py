@@ -29,7 +29,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 
 from tacit.errors import OutputError, TacitError
-from tacit.ledger.refusals import LedgerFailed, LedgerHeld, LedgerRefused, LedgerUnavailable
+from tacit.ledger.chain import sync_folder
+from tacit.ledger.refusals import FAILED, LedgerFailed, LedgerHeld, LedgerRefused, LedgerUnavailable
 
 OLDEST = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
@@ -182,7 +183,8 @@ def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
         if settings is _OWNS:
             raw.empty()
             raw.leaves(path)
-    except LedgerRefused:
+            _sync_names(path)
+    except TacitError:
         raw.close()
         raise
     except sqlite3.Error as error:
@@ -190,6 +192,14 @@ def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise LedgerHeld(_holder(path)) from None
         raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
+
+
+def _sync_names(path: Path) -> None:
+    """SQLite overlooks a folder that could not be synced, and with it the name of the log."""
+    try:
+        sync_folder(path.parent)
+    except OSError:
+        raise LedgerFailed(FAILED) from None
 
 
 def _holder(path: Path) -> int | None:
