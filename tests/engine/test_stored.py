@@ -152,7 +152,7 @@ def test_catalogue_and_scale_are_read_off_where_they_are_not_given(files, reques
 
 def test_the_folder_is_private_and_goes(files, tmp_path, monkeypatch):
     """Rows on disk can be read by their owner alone, and are removed, also after an error."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with open_parquet(files[0], {}, public(files[1]), 2**30, events=False):
         (folder,) = tmp_path.iterdir()
         assert folder.stat().st_mode & 0o777 == 0o700

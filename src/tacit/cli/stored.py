@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tacit.cli.terminal import Source
 from tacit.design import Where
@@ -23,10 +24,27 @@ _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
 
 def bytes_in(text: str) -> int:
     """`"4GiB"` as a number of bytes."""
-    found = re.fullmatch(r"([0-9.]+) *([KMG]I?B)?", text.strip().upper())
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
     if found is None:
         raise ConfigError(f"--memory is written as 4GiB or 500MB; got {text!r}.")
     return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the work as an error does, so that what lies on disk is removed."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP)
+             if signal.getsignal(each) is not signal.SIG_IGN]  # fmt: skip
+    before = {each: signal.signal(each, end) for each in heard}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextmanager
@@ -73,5 +91,6 @@ def opened(
     from tacit.data.tables.buckets import open_parquet
 
     assert where.memory is not None
-    with open_parquet(path, asked, public, bytes_in(where.memory), events=events) as streamed:
+    memory = bytes_in(where.memory)
+    with ending(), open_parquet(path, asked, public, memory, events=events) as streamed:
         yield streamed

@@ -87,7 +87,7 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
     column = np.asarray(ids) if hasattr(ids, "__array__") else list(ids)
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
         if column.size and int(column.max()) > _BIGGEST_ID:
-            raise _unfit(kind)
+            raise unfit(kind)
         return _number_integers(column.astype(np.int64))
     entries = column if isinstance(column, list) else column.tolist()
     if _all_strings(entries, kind):
@@ -95,7 +95,7 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
     try:
         return _number_integers(np.fromiter(entries, dtype=np.int64, count=len(entries)))
     except OverflowError:
-        raise _unfit(kind) from None
+        raise unfit(kind) from None
 
 
 def _all_strings(entries: list[Any], kind: str) -> bool:
@@ -187,5 +187,6 @@ def _refuse_first(column: NDArray[Any], good: NDArray[np.bool_], what: str, expe
         raise DataError(what, row=row + 1, found=column[row].item(), expected=expected)
 
 
-def _unfit(kind: str) -> DataError:
+def unfit(kind: str) -> DataError:
+    """What to say of an integer id that is too large."""
     return DataError(f"a {kind} id does not fit 64 bits", fix="Give ids of this size as strings.")

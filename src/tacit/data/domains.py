@@ -112,11 +112,7 @@ def on_catalogue(
     places = np.array([known.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32)
     kept = ratings.where(places[ratings.items] >= 0)
     if not len(kept):
-        raise DataError(
-            "no item of the catalogue has a rating",
-            expected="item ids written as in the ratings",
-            fix="Check which column holds the id: a well-known header, else the first column.",
-        )
+        raise none_rated()
     order = np.lexsort((places[kept.items], kept.users))
     domains = any(name is not None for name in catalogue.values())
     columns = {**(metadata or {}), **({DOMAIN: catalogue} if domains else {})}
@@ -133,6 +129,15 @@ def on_catalogue(
     if domains:
         domain_of(made)
     return made
+
+
+def none_rated() -> DataError:
+    """What to say of a catalogue without a rated item."""
+    return DataError(
+        "no item of the catalogue has a rating",
+        expected="item ids written as in the ratings",
+        fix="Check which column holds the id: a well-known header, else the first column.",
+    )
 
 
 def domain_of(ratings: Ratings) -> Column:

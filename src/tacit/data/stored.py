@@ -23,7 +23,7 @@ from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
 """Different stars of which a scale is found; with more it has to be given."""
-_OFFERED = ("user", "item", "rating", "time")
+_OFFERED: tuple[Role, ...] = ("user", "item", "rating", "time")
 
 
 class StoredRatings(ABC):
@@ -118,7 +118,7 @@ class Columns:
         return cls(user, item, rating, name("time", required=False))
 
     @property
-    def used(self) -> dict[str, str]:
+    def used(self) -> dict[Role, str]:
         """Role to name, of those that there are."""
         return {role: name for role in _OFFERED if (name := getattr(self, role)) is not None}
 
@@ -140,7 +140,7 @@ class Public:
         self, rated: Callable[[], Sequence[Any]], stars: NDArray[np.float64] | None
     ) -> Ratings:
         """The catalogue without people. rated: ids of the rated items, asked for where no
-        catalogue is given. stars: all different ones, None for events."""
+        catalogue is given. stars: all different ones, if no scale is given; None for events."""
         scale = self.scale_of(stars)
         if self.catalogue is None:
             made = without_people(rated(), {}, scale)
@@ -160,19 +160,21 @@ class Public:
         return replace(made, scale_given=stars is None or self.scale is not None)
 
     def scale_of(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """The scale of these different stars; DataError where one is off it."""
+        """The scale that is given, or that these different stars have."""
         if stars is None:
             if self.scale is not None:
                 raise ConfigError("Events have no stars, so a scale has no meaning for them.")
             return EVENTS
-        if len(stars) > MOST_VALUES and self.scale is None:
+        if self.scale is not None:
+            return self.scale
+        if len(stars) > MOST_VALUES:
             raise DataError(
                 "there are too many different stars to find their scale",
                 fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.",
             )
-        scale = RatingScale.detect(stars) if self.scale is None else self.scale
-        if not (np.isfinite(stars).all() and scale.holds(stars).all()):
-            raise DataError("a rating lies off the scale", expected=str(scale))
+        scale, odd = RatingScale.nearest(stars)
+        if odd:
+            raise RatingScale.unfit(scale, row=None)
         return scale
 
 

@@ -143,7 +143,7 @@ class _Rows:
     """A frame whose columns are named by role; used: role to header; kinds: role to type."""
 
     frame: Any
-    used: dict[str, str]
+    used: dict[Role, str]
     kinds: dict[str, str]
 
 

@@ -9,9 +9,11 @@ Memory     a chunk of the files, then one bucket. A person is in one bucket, how
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.ratings import Ratings
+from tacit.data.domains import none_rated
+from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.stored import MOST_VALUES, Block, Columns, Public, Rows, StoredRatings
+from tacit.data.tables.cleaning import part_of
+from tacit.data.tables.folder import is_folder
 from tacit.data.tables.table import Role
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
 _OWN = 0.45 * 2**30  # of the process before it reads anything
 _OF_ROW = 320  # bytes of a row at most while its bucket is sorted, or its chunk is parted
+_COPIES = 6  # of an id of text at that time
+_SAMPLE = 10_000  # rows of a file whose ids of text are measured
+_IDS = ("user", "item")
 
 
 class Buckets(StoredRatings):
@@ -35,11 +43,11 @@ class Buckets(StoredRatings):
     def __init__(self, files: Sequence[Path], columns: Columns, memory: int) -> None:
         if memory < LEAST_MEMORY:
             raise ConfigError("Streaming takes a memory of 1GiB or more.")
-        self._files, self._columns = files, columns
-        self._rows = int((memory - _OWN) / _OF_ROW)  # in memory at once
-        self._folder = tempfile.TemporaryDirectory(prefix="tacit-")
+        self._files, self._columns, self._memory = files, columns, memory
+        place = os.environ.get("TMPDIR") or None  # Python takes another if it is not there
+        self._folder = tempfile.TemporaryDirectory(prefix="tacit-", dir=place)
         self._home = Path(self._folder.name)
-        self._bounds: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._sorted: list[Path] = []
 
     def __enter__(self) -> Buckets:
         return self
@@ -49,18 +57,21 @@ class Buckets(StoredRatings):
 
     def part(self, public: Public) -> None:
         """Read the files once: everybody's rows go to their buckets, in their order."""
-        total = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in self._files)
-        if not total:
+        sizes = [_size(file) for file in self._files]
+        if not sum(sizes):
             raise DataError("the files have no rows", path=self._files[0].parent)
-        count = math.ceil(total / self._rows * 1.2)  # buckets are not equally full
+        at_once = int((self._memory - _OWN) / (_OF_ROW + _COPIES * self._width()))  # rows
+        count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
         items, stars = _Distinct(None), _Distinct(MOST_VALUES)
-        for number, chunk in enumerate(self._chunks(max(self._rows // 4, 1))):
+        kinds: dict[str, pl.DataType] = {}
+        for number, chunk in enumerate(self._chunks(sizes, max(at_once // 4, 1), public.scale)):
+            if any(chunk[role].dtype != kinds.setdefault(role, chunk[role].dtype) for role in _IDS):
+                raise DataError("the ids of some files are integers, and of others text",
+                                path=self._files[0].parent)  # fmt: skip
             if public.catalogue is None:
                 items.see(chunk["item"])
-            if self._columns.rating is not None:
+            if "rating" in chunk.columns and public.scale is None:
                 stars.see(chunk["rating"])
-                if stars.many and public.scale is not None:
-                    public.scale_of(stars.emptied())
             parts = chunk.with_columns(bucket=pl.col("user").hash(7) % count)
             for (bucket,), rows in parts.partition_by("bucket", as_dict=True).items():
                 place = self._home / str(bucket)
@@ -68,13 +79,13 @@ class Buckets(StoredRatings):
                 rows.drop("bucket").write_ipc(place / f"{number:06}.arrow")
         found = None if self._columns.rating is None else stars.array()
         self.catalogue = public.known(items.list, found)
-        for place in sorted(self._home.iterdir()):
-            self._sort(place)
+        if not sum([self._sort(place) for place in sorted(self._home.iterdir())]):
+            raise none_rated()
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum over buckets, in turn."""
         total: NDArray[Any] | None = None
-        for file in sorted(self._home.glob("*.npz")):
+        for file in self._sorted:
             with np.load(file) as kept:
                 block = Block(**kept)
             made = add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
@@ -82,57 +93,95 @@ class Buckets(StoredRatings):
         assert total is not None  # there is a row
         return total
 
-    def _chunks(self, size: int) -> Iterator[pl.DataFrame]:
-        used = self._columns.used
+    def _width(self) -> float:
+        """Bytes of a row's ids of text, in the file where they are longest at its beginning."""
+        widths = []
         for file in self._files:
-            table = pl.scan_parquet(file).select(pl.col(name).alias(r) for r, name in used.items())
-            rows = table.select(pl.len()).collect().item()
+            first = _cut(
+                _scan(file).select(self._columns.user, self._columns.item), 0, _SAMPLE, file
+            )
+            widths.append(first.select(pl.col(pl.String)).estimated_size() / max(len(first), 1))
+        return max(widths)
+
+    def _chunks(
+        self, sizes: Sequence[int], size: int, scale: RatingScale | None
+    ) -> Iterator[pl.DataFrame]:
+        used = self._columns.used
+        for file, rows in zip(self._files, sizes, strict=True):
+            table = _scan(file).select(pl.col(name).alias(role) for role, name in used.items())
             for start in range(0, rows, size):
-                yield self._checked(table.slice(start, size).collect(), file)
+                chunk = _cut(table, start, size, file)
+                yield chunk.with_columns(
+                    _part(role, chunk[role], scale, file, name) for role, name in used.items()
+                )
 
-    def _checked(self, chunk: pl.DataFrame, file: Path) -> pl.DataFrame:
-        for role, name in self._columns.used.items():
-            kind, what = chunk[role].dtype, None
-            if role in ("user", "item") and not (kind.is_integer() or kind == pl.String):
-                what = f"a {role} id is an integer or a string"
-            if role in ("rating", "time") and not (kind.is_numeric() or kind.is_temporal()):
-                what = f"the {role} is no number"
-            if what is not None:
-                raise DataError(what, path=file, column=name, found=str(kind))
-            if chunk[role].null_count():
-                raise DataError(f"a row has no {role}", path=file, column=name,
-                                fix="Leave such rows out.")  # fmt: skip
-        if "rating" in chunk.columns:
-            chunk = chunk.with_columns(pl.col("rating").cast(pl.Float64))
-        return chunk
-
-    def _sort(self, place: Path) -> None:
-        """A bucket's rows as one block."""
+    def _sort(self, place: Path) -> int:
+        """A bucket's rows as one block; how many of them count."""
         frame = pl.concat([pl.read_ipc(file) for file in sorted(place.iterdir())])
         items = self.catalogue.item_ids
         rows = Rows(
             frame["user"].rank("dense").to_numpy() - np.uint32(1),
             numbers_in(frame["item"], items).to_numpy(),
             frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
-            frame["time"].to_physical().to_numpy() if "time" in frame.columns else None,
+            frame["time"].to_numpy() if "time" in frame.columns else None,
         )
-        np.savez(self._home / f"{place.name}.npz", **vars(rows.block(len(items), ordered=True)))
+        block = rows.block(len(items), ordered=True)
+        self._sorted.append(self._home / f"{place.name}.npz")
+        np.savez(self._sorted[-1], **vars(block))
         shutil.rmtree(place)
+        return len(block.items)
+
+
+def _part(
+    role: Role, column: pl.Series, scale: RatingScale | None, file: Path, name: str
+) -> pl.Series:
+    try:
+        return part_of(role, column, scale)
+    except DataError as error:
+        raise error.placed(path=file, column=name) from None
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Errors of polars without what they say: it may hold a person's row."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise DataError("the Parquet file cannot be read", path=file,
+                        fix="It may be cut off or damaged: write it again.") from None  # fmt: skip
+
+
+def _scan(file: Path) -> pl.LazyFrame:
+    """This file alone: no sign in its name stands for others, and no folder for a column."""
+    return pl.scan_parquet(file, glob=False, hive_partitioning=False)
+
+
+def _size(file: Path) -> int:
+    with _reading(file):
+        return int(_scan(file).select(pl.len()).collect().item())
+
+
+def _cut(table: pl.LazyFrame, start: int, size: int, file: Path) -> pl.DataFrame:
+    with _reading(file):
+        return table.slice(start, size).collect()
+
+
+def _headers(file: Path) -> list[str]:
+    with _reading(file):
+        return _scan(file).collect_schema().names()
 
 
 class _Distinct:
-    """Different values of a column. most: how many of them are kept at least."""
+    """Different values of a column. most: with more of them no other is kept."""
 
     def __init__(self, most: int | None) -> None:
         self._most, self._seen = most, pl.Series([], dtype=pl.Null)
 
     def see(self, column: pl.Series) -> None:
+        if self._most is not None and len(self._seen) > self._most:
+            return
         new = column.unique()
         self._seen = new if not len(self._seen) else self._seen.append(new).unique()
-
-    @property
-    def many(self) -> bool:
-        return self._most is not None and len(self._seen) > self._most
 
     def array(self) -> NDArray[np.float64]:
         return self._seen.to_numpy()
@@ -140,19 +189,14 @@ class _Distinct:
     def list(self) -> list[Any]:
         return self._seen.to_list()
 
-    def emptied(self) -> NDArray[np.float64]:
-        found, self._seen = self.array(), self._seen.clear()
-        return found
-
 
 def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
     """The cells of a column of a Parquet file, so many at a time."""
-    table = pl.scan_parquet(path)
-    headers = table.collect_schema().names()
+    headers = _headers(path)
     if name not in headers:
         raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
-    for start in range(0, table.select(pl.len()).collect().item(), size):
-        yield table.select(name).slice(start, size).collect()[name].drop_nulls().to_list()
+    for start in range(0, _size(path), size):
+        yield _cut(_scan(path).select(name), start, size, path)[name].drop_nulls().to_list()
 
 
 def numbers_in(items: pl.Series, ids: NDArray[Any]) -> pl.Series:
@@ -161,29 +205,50 @@ def numbers_in(items: pl.Series, ids: NDArray[Any]) -> pl.Series:
     if known.dtype == pl.String or items.dtype == pl.String:
         known, items = known.cast(pl.String), items.cast(pl.String)
     table = pl.DataFrame({"item": known, "number": np.arange(len(ids), dtype=np.int32)})
-    asked = items.to_frame("item").with_columns(pl.col("item").cast(known.dtype))
-    found = asked.join(table, on="item", how="left", maintain_order="left")["number"]
-    return found.fill_null(-1)
+    found = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
+    return found["number"].fill_null(-1)
 
 
 def open_parquet(
     path: Path, asked: Mapping[Role, str | None], public: Public, memory: int, *, events: bool
 ) -> Buckets:
     """A file or a folder of Parquet files, read once. memory: bytes, all of the process."""
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    files = _files(path) if path.is_dir() else [path]
     for file in files:
         with file.open("rb") as stream:
             if stream.read(4) != b"PAR1":
                 raise DataError("this is no Parquet file", path=file,
                                 fix="Write it as Parquet, or leave --memory out.")  # fmt: skip
-    if not files:
-        raise DataError("there is no Parquet file in this folder", path=path)
-    headers = list(pl.read_parquet_schema(files[0]))
-    columns = Columns.among(headers, asked, events=events, path=path)
-    made = Buckets(files, columns, memory)
+    named = [Columns.among(_headers(file), asked, events=events, path=file) for file in files]
+    for file, columns in zip(files, named, strict=True):
+        if columns != named[0]:
+            raise DataError("the files do not have the same columns", path=file,
+                            found=", ".join(columns.used.values()),
+                            expected=", ".join(named[0].used.values()))  # fmt: skip
+    made = Buckets(files, named[0], memory)
     try:
         made.part(public)
-    except BaseException:
+    except BaseException as error:
         made.__exit__()
+        if isinstance(error, OSError) and error.filename is None:
+            why = error.strerror or str(error)
+            raise OutputError(f"The buckets cannot be written below TMPDIR: {why}.") from None
         raise
     return made
+
+
+def _files(folder: Path) -> list[Path]:
+    """Parquet files of a folder that are whole; hidden ones and those being written are not."""
+    if is_folder(folder):
+        raise DataError("this is a folder of  tacit data import", path=folder,
+                        fix="Name its ratings.parquet or events.parquet.")  # fmt: skip
+    inside = {file: file.relative_to(folder).parts for file in sorted(folder.rglob("*"))}
+    files = [file for file, parts in inside.items()
+             if file.is_file() and not any(part[0] in "._" for part in parts)]  # fmt: skip
+    if not files:
+        raise DataError("there is no Parquet file in this folder", path=folder)
+    for file in files:
+        if file.suffix.lower() != ".parquet":
+            raise DataError("the folder has another file beside its Parquet files", path=file,
+                            fix="Move it, or name it .parquet if it is one.")  # fmt: skip
+    return files

@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tacit.data.assembly import unfit
 from tacit.data.scales import EVENTS, RatingScale
 from tacit.data.tables.table import Role, Table
-from tacit.data.tables.times import TIME, Dates, check_dates, seconds
+from tacit.data.tables.times import TIME, Dates, check_dates, ordered, seconds
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
@@ -137,6 +138,29 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
     if "plays" in columns:
         columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
     return Clean(columns, scale, dropped, len(frame) + len(table.torn))
+
+
+def part_of(role: Role, column: pl.Series, scale: RatingScale | None = None) -> pl.Series:
+    """A part of a stored column, read as `clean` reads it: ids are Int64 or text, times seconds.
+
+    DataError, without a row, where a cell is bad, or a star is off a given scale; also for dates
+    whose order of day and month would be read off the whole column.
+    """
+    if role == "time" and ordered(column, None):
+        raise DataError("day and month are not told apart in a part of the rows", expected=TIME)
+    values: pl.Series
+    values, missing, expected = _READERS[role](column, False, Rules())
+    if missing.any():
+        raise DataError(f"a row has no {role}", expected=expected, fix="Leave such rows out.")
+    if values.null_count():
+        raise DataError(f"not a valid {role}", expected=expected)
+    if role in ("user", "item") and values.dtype != pl.String:
+        values = values.cast(pl.Int64, strict=False)
+        if values.null_count():
+            raise unfit(role)
+    if scale is not None and role == "rating" and not scale.holds(values.to_numpy()).all():
+        raise DataError("a rating lies off the scale", expected=str(scale))
+    return values
 
 
 def _settled(
