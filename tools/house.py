@@ -154,6 +154,8 @@ def figures() -> dict[str, Any]:
     """All of them, and which goals are met."""
     with tempfile.TemporaryDirectory() as name:
         walks = {"fit_xmap": fit_xmap(Path(name) / "a"), "visit": visit(Path(name) / "b")}
+    if not all(walks.values()):
+        raise SystemExit(f"Nothing of {PACKAGE} ran: is another tacit installed? See PYTHONPATH.")
     found = {**sizes(), **walks, **contracts()}
     met = {name: _number(found[name]) <= goal for name, goal in GOALS.items()}
     return {**found, "goals": GOALS, "met": met}

@@ -44,35 +44,39 @@ def newest(connection: Connection, known: Head) -> LogState | None:
         .limit(_TRIED)
     ).all()
     for number, text in rows:
-        told = LogState.from_text(text)
-        if told is not None and told.ledger == known.ledger and told.sequence == number - 1:
-            told.passes = known
-            if is_told(connection, told, text):
-                return told
+        replayed = LogState.from_text(text)
+        if (
+            replayed is not None
+            and replayed.ledger == known.ledger
+            and replayed.sequence == number - 1
+        ):
+            replayed.passes = known
+            if is_in_log(connection, replayed, text):
+                return replayed
     return None
 
 
-def is_told(connection: Connection, told: LogState, text: str) -> bool:
+def is_in_log(connection: Connection, replayed: LogState, text: str) -> bool:
     """Whether the entry that follows the state is in the log, and holds the hash of its text."""
-    row = connection.execute(select(log).where(log.c.sequence == told.sequence + 1)).first()
+    row = connection.execute(select(log).where(log.c.sequence == replayed.sequence + 1)).first()
     if row is None or row.kind != CHECKPOINT:
         return False
     try:
         said = json.loads(row.body)["replayed"]
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
-    follows = link(told.hash, row.sequence, row.kind, row.body) == row.hash
+    follows = link(replayed.hash, row.sequence, row.kind, row.body) == row.hash
     return follows and bool(said == digest_of(text))
 
 
-def store(place: Place, told: LogState) -> None:
+def store(place: Place, replayed: LogState) -> None:
     """Put the state into the table and its hash into the chain, in the caller's transaction.
 
-    told: a sound replay up to the place's last entry. What it began with is left there as well.
+    replayed: a sound replay up to the place's last entry. What it began with is left there as well.
     """
-    text = told.text()
+    text = replayed.text()
     append(place, CHECKPOINT, {"replayed": digest_of(text)})
-    kept = told.begun + 1 if told.begun else 0
+    kept = replayed.begun + 1 if replayed.begun else 0
     place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != kept))
     place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
 
@@ -106,11 +110,11 @@ class Keeping:
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
 
-    def begin(self, told: LogState, before: int) -> None:
+    def begin(self, replayed: LogState, before: int) -> None:
         """After a sound replay. before: the newest entry when it began."""
-        self._last = told.begun
-        self._due = told.sequence + OFTEN  # nobody else writes it meanwhile
-        self._keep(told, before, LEAST)
+        self._last = replayed.begun
+        self._due = replayed.sequence + OFTEN  # nobody else writes it meanwhile
+        self._keep(replayed, before, LEAST)
 
     def grown(self) -> None:
         """Call it after every write: at times it sets a thread to work."""
@@ -145,76 +149,76 @@ class Keeping:
     def _catch_up(self, least: int, until: float | None) -> None:
         """From the newest checkpoint on. until: without rests, and given up at that time."""
         known = self._known()
-        told = self._heard(known, entries_at_once, until)
-        if told is not None and not _sound(told):
-            told = self._heard(known, entries, until)  # what stops a service is looked at twice
+        replayed = self._heard(known, entries_at_once, until)
+        if replayed is not None and not _sound(replayed):
+            replayed = self._heard(known, entries, until)  # what stops a service is looked at twice
             with self._read():
-                _check(told)
-        if told is not None:
-            self._keep(told, known.sequence, least)
+                _check(replayed)
+        if replayed is not None:
+            self._keep(replayed, known.sequence, least)
 
     def _heard(self, known: Head, next_ones: Entries, until: float | None) -> LogState | None:
         """Up to the end of the log, or to a problem; None if there was no time."""
         with self._read() as connection:
-            told = newest(connection, known) or LogState(passes=known)
+            replayed = newest(connection, known) or LogState(passes=known)
         while True:
             worked = time.thread_time()
             with self._read() as connection:
-                rows = next_ones(connection, told.last, PORTION)
+                rows = next_ones(connection, replayed.last, PORTION)
             for row in rows:
-                told.entry(row)
-            if not rows or told.problems:
-                return told
+                replayed.entry(row)
+            if not rows or replayed.problems:
+                return replayed
             if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
                 return None
             if until is not None and time.monotonic() > until:
                 return None
 
-    def _keep(self, told: LogState, before: int, least: int) -> None:
+    def _keep(self, replayed: LogState, before: int, least: int) -> None:
         """Write it, if it is worth it and nobody else did since `before`."""
 
         def write(place: Place) -> bool:
-            while rows := entries_at_once(place.connection, told.last, PORTION):
+            while rows := entries_at_once(place.connection, replayed.last, PORTION):
                 for row in rows:
-                    told.entry(row)
-            at_its_end = (told.sequence, told.hash) == (place.sequence, place.hash)
-            pays = _sound(told) and at_its_end and _worth(told, before, least)
+                    replayed.entry(row)
+            at_its_end = (replayed.sequence, replayed.hash) == (place.sequence, place.hash)
+            pays = _sound(replayed) and at_its_end and _worth(replayed, before, least)
             if pays:
-                store(place, told)
+                store(place, replayed)
             return pays
 
-        worth = _worth(told, before, least)
+        worth = _worth(replayed, before, least)
         if worth:
-            told.text()  # most of it is ready when others begin to wait
+            replayed.text()  # most of it is ready when others begin to wait
         written = worth and self._write(write)
-        self._last = told.sequence if written else _since(told, before)
-        often = max(OFTEN, _least_for(told))
+        self._last = replayed.sequence if written else _since(replayed, before)
+        often = max(OFTEN, _least_for(replayed))
         self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
 
 
-def _worth(told: LogState, before: int, least: int) -> bool:
+def _worth(replayed: LogState, before: int, least: int) -> bool:
     """Whether so much was added, beside what there is to write, that it pays."""
-    return told.sequence - _since(told, before) >= max(least, _least_for(told))
+    return replayed.sequence - _since(replayed, before) >= max(least, _least_for(replayed))
 
 
-def _since(told: LogState, before: int) -> int:
+def _since(replayed: LogState, before: int) -> int:
     """The newest checkpoint that can be counted on: one that was just written, or was used."""
-    return told.checkpoint if told.checkpoint > before else told.begun
+    return replayed.checkpoint if replayed.checkpoint > before else replayed.begun
 
 
-def _least_for(told: LogState) -> int:
+def _least_for(replayed: LogState) -> int:
     """Entries, so that what is written for each of them stays bounded."""
-    return len(told.budgets) // 4
+    return len(replayed.budgets) // 4
 
 
-def _sound(told: LogState) -> bool:
-    return not told.problems
+def _sound(replayed: LogState) -> bool:
+    return not replayed.problems
 
 
-def _check(told: LogState | None) -> None:
+def _check(replayed: LogState | None) -> None:
     """Damage that is found while others spend is as bad as at the start."""
-    if told is not None and not _sound(told):
+    if replayed is not None and not _sound(replayed):
         raise LedgerRefused(
-            f"{told.problems[0]} The ledger is not used any more. All that is wrong:  "
+            f"{replayed.problems[0]} The ledger is not used any more. All that is wrong:  "
             "tacit ledger verify."
         )

@@ -82,15 +82,15 @@ class LogState:
         if link(before, row.sequence, row.kind, row.body) != row.hash:
             self.problems.append(f"Entry {row.sequence} of the log was changed, or one before it.")
         try:
-            told = _STEPS[row.kind](self, json.loads(row.body), row, before)
+            fault = _STEPS[row.kind](self, json.loads(row.body), row, before)
         except (KeyError, TypeError, ValueError, RecursionError):
-            told = "cannot be read"
+            fault = "cannot be read"
         self.sequence = row.sequence
         passed = self.passes
         if passed is not None and passed.sequence == row.sequence and passed.hash != row.hash:
-            told = told or "is not the one that the second place of the head remembers"
-        if told:
-            self.problems.append(f"Entry {row.sequence} of the log {told}.")
+            fault = fault or "is not the one that the second place of the head remembers"
+        if fault:
+            self.problems.append(f"Entry {row.sequence} of the log {fault}.")
 
     def created(self, facts: dict[str, Any], row: Any, _: str) -> str:
         """The first entry, and only that."""
@@ -164,7 +164,7 @@ class LogState:
         try:
             first, *rest = [json.loads(line) for line in text.split("\n")]
             form, ledger, operator, sequence, digest, epoch, releases, budgets = first
-            told = cls(
+            made = cls(
                 ledger=ledger,
                 operator=operator,
                 hash=digest,
@@ -176,11 +176,11 @@ class LogState:
                 last=sequence,
                 begun=sequence,
             )
-            whole = form == _FORMAT and told.text() == text
+            whole = form == _FORMAT and made.text() == text
         except (LookupError, TypeError, ValueError, RecursionError):
             return None
-        numbers = all(type(number) is int for number in (sequence, releases, epoch, *told.budgets))
-        return told if whole and numbers else None
+        numbers = all(type(number) is int for number in (sequence, releases, epoch, *made.budgets))
+        return made if whole and numbers else None
 
 
 _STEPS = {

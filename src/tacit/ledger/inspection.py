@@ -155,12 +155,12 @@ def _copied(path: Path, held: LedgerHeld) -> Iterator[Path]:
     try:
         with frames.connect(path, _PATIENCE) as owner:
             owner.sendall(frames.Frame(frames.Kind.COPY, 0).encode())
-            told = frames.receive(owner)
+            answer = frames.receive(owner)
     except (OSError, DataError):
         raise held from None
-    if told.kind is not frames.Kind.COPIED:
+    if answer.kind is not frames.Kind.COPIED:
         raise OutputError("The service that has the ledger could not make a copy: see its log.")
-    made = frames.folder_of(path) / Path(str(told.head["file"])).name
+    made = frames.folder_of(path) / Path(str(answer.head["file"])).name
     try:
         yield made
     finally:

@@ -85,11 +85,11 @@ def found_at(
 
 def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
     remembered = heads.read()  # before the store is read: it is never ahead of the store
-    told = _told(engine, remembered)
-    found = follow(lambda: reading(engine), told)
-    if told.begun and not found.sound:  # the checkpoint may be what is wrong
-        told = LogState()
-        found = follow(lambda: reading(engine), told)
+    replayed = _checkpointed(engine, remembered)
+    found = follow(lambda: reading(engine), replayed)
+    if replayed.begun and not found.sound:  # the checkpoint may be what is wrong
+        replayed = LogState()
+        found = follow(lambda: reading(engine), replayed)
     if not found.sound:
         raise LedgerRefused(
             f"{found.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
@@ -104,11 +104,11 @@ def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
             )
     ledger = Ledger(engine, heads, found.head, patience)
     heads.advance(found.head, ledger._hash_at)
-    ledger._begin(told, before=remembered)
+    ledger._begin(replayed, before=remembered)
     return ledger
 
 
-def _told(engine: Engine, remembered: Head | None) -> LogState:
+def _checkpointed(engine: Engine, remembered: Head | None) -> LogState:
     """What is known before the replay: the newest checkpoint that the second place covers."""
     if remembered is None:
         return LogState()

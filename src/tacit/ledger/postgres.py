@@ -190,9 +190,9 @@ def _read(connection: Connection) -> Head | None:
 
 
 def _explained(error: SQLAlchemyError) -> TacitError:
-    told = explained(error)
-    if type(told) is not LedgerUnavailable:
-        return told
+    reason = explained(error)
+    if type(reason) is not LedgerUnavailable:
+        return reason
     return LedgerUnavailable(
         "The second place of the ledger's head, in PostgreSQL, cannot be used now. Nothing was "
         "released. Ask again with the same key: if it was recorded nevertheless, the same answer "

@@ -63,21 +63,21 @@ def replay(read: Read) -> Verification:
     return follow(read, LogState())
 
 
-def follow(read: Read, told: LogState) -> Verification:
-    """The entries after those of `told`, which learns of them, and every table of budgets, states
-    and the head. Requests and answers are compared where their entries are read.
+def follow(read: Read, replayed: LogState) -> Verification:
+    """The entries after those of `replayed`, which learns of them, and every table of budgets,
+    states and the head. Requests and answers are compared where their entries are read.
     """
     while True:
         with read() as connection:
-            if not hear(connection, told, _AT_ONCE):
-                return _compared(connection, told)
+            if not hear(connection, replayed, _AT_ONCE):
+                return _compared(connection, replayed)
 
 
-def hear(connection: Connection, told: LogState, most: int) -> bool:
+def hear(connection: Connection, replayed: LogState, most: int) -> bool:
     """The next entries of the log, at most so many; False if there are no more."""
-    rows = entries(connection, told.last, most)
+    rows = entries(connection, replayed.last, most)
     for row in rows:
-        told.entry(row)
+        replayed.entry(row)
     return bool(rows)
 
 
@@ -101,8 +101,8 @@ def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[An
     each = found.order_by(log.c.sequence).limit(fitting).subquery()
     answer = case((each.c.answer.is_(None), None), else_=func.hex(each.c.answer))
     columns = [answer if name == "answer" else each.c[name] for name in _Row._fields]
-    told = connection.scalar(select(func.json_group_array(func.json_array(*columns))))
-    rows = [_Row(*row) for row in json.loads(told or "[]")]
+    listed = connection.scalar(select(func.json_group_array(func.json_array(*columns))))
+    rows = [_Row(*row) for row in json.loads(listed or "[]")]
     return [
         row if row.answer is None else row._replace(answer=bytes.fromhex(row.answer))
         for row in sorted(rows)
@@ -118,23 +118,23 @@ def _fitting(connection: Connection, last: int, most: int) -> int:
     return max(1, sum(total <= BYTES_AT_ONCE for total in accumulate(sizes)))
 
 
-def _compared(connection: Connection, told: LogState) -> Verification:
-    _compare_head(connection, told)
-    _compare_budgets(connection, told)
-    _compare_states(connection, told)
+def _compared(connection: Connection, replayed: LogState) -> Verification:
+    _compare_head(connection, replayed)
+    _compare_budgets(connection, replayed)
+    _compare_states(connection, replayed)
     for table, what in ((requests, "requests"), (answers, "answers")):
         question = select(func.count()).select_from(table)
-        if told.begun:
-            question = question.where(table.c.sequence > told.begun)
-        if connection.scalar(question) != told.seen:
-            told.problems.append(f"There are more or fewer {what} than releases in the log.")
+        if replayed.begun:
+            question = question.where(table.c.sequence > replayed.begun)
+        if connection.scalar(question) != replayed.seen:
+            replayed.problems.append(f"There are more or fewer {what} than releases in the log.")
     return Verification(
-        entries=told.sequence,
-        budgets=len(told.budgets),
-        releases=told.releases,
-        epoch=told.epoch,
-        head=Head(told.ledger, told.sequence, told.hash),
-        problems=tuple(told.problems),
+        entries=replayed.sequence,
+        budgets=len(replayed.budgets),
+        releases=replayed.releases,
+        epoch=replayed.epoch,
+        head=Head(replayed.ledger, replayed.sequence, replayed.hash),
+        problems=tuple(replayed.problems),
     )
 
 
@@ -164,30 +164,32 @@ def _beside_each_other() -> Select[Any]:
     ).select_from(joined)
 
 
-def _compare_head(connection: Connection, told: LogState) -> None:
+def _compare_head(connection: Connection, replayed: LogState) -> None:
     rows = connection.execute(select(head)).all()
     found = [(r.ledger, r.operator, r.epoch, r.sequence, r.hash) for r in rows]
-    if found != [(told.ledger, told.operator, told.epoch, told.sequence, told.hash)]:
-        told.problems.append("The head of the ledger is not where its log ends.")
+    if found != [
+        (replayed.ledger, replayed.operator, replayed.epoch, replayed.sequence, replayed.hash)
+    ]:
+        replayed.problems.append("The head of the ledger is not where its log ends.")
 
 
-def _compare_budgets(connection: Connection, told: LogState) -> None:
+def _compare_budgets(connection: Connection, replayed: LogState) -> None:
     found = {row["id"]: dict(row) for row in connection.execute(select(budgets)).mappings()}
-    for number in sorted(found.keys() | told.budgets.keys()):
-        said = told.budgets.get(number)
+    for number in sorted(found.keys() | replayed.budgets.keys()):
+        said = replayed.budgets.get(number)
         kept = found.get(number)
         if said is None or kept is None or kept != {"id": number, **vars(said)}:
-            told.problems.append(f"Budget {number} does not hold what the log says.")
+            replayed.problems.append(f"Budget {number} does not hold what the log says.")
 
 
-def _compare_states(connection: Connection, told: LogState) -> None:
+def _compare_states(connection: Connection, replayed: LogState) -> None:
     """One state in memory at a time: each may have 64 MiB."""
     if version(connection) < STATES_SINCE:
         return
     found = {kept.name: kept.sequence for kept in list_states(connection)}
-    for name in sorted(found.keys() | told.states.keys()):
-        said = told.states.get(name)
+    for name in sorted(found.keys() | replayed.states.keys()):
+        said = replayed.states.get(name)
         kept = connection.scalar(select(states.c.state).where(states.c.name == name))
         if said is None or kept is None or said != (found[name], fingerprint(kept)):
             number = found.get(name) if said is None else said[0]
-            told.problems.append(f"The kept state of entry {number} is not what the log says.")
+            replayed.problems.append(f"The kept state of entry {number} is not what the log says.")

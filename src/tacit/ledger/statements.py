@@ -45,7 +45,7 @@ class Asked:
         """All of them, as tuples."""
         if self._read is not None:
             return self._read
-        with _told(self._connection):
+        with _translated(self._connection):
             found: list[Any] = self._cursor.fetchall()
         return found
 
@@ -64,7 +64,7 @@ class Statement:
     def run(self, connection: sa.Connection, values: Mapping[str, Any] = _NONE) -> Asked:
         """Inside `queued` it may fail later, at the latest at the end of the queue."""
         text = self._text(connection)
-        with _told(connection):
+        with _translated(connection):
             return Asked(connection, _driver(connection).execute(text, values))
 
     def _text(self, connection: sa.Connection) -> str:
@@ -82,7 +82,7 @@ def queued(connection: sa.Connection) -> Iterator[None]:
     if connection.dialect.name != "postgresql" or not _can_queue():
         yield
         return
-    with _told(connection), driver.pipeline():
+    with _translated(connection), driver.pipeline():
         yield
 
 
@@ -98,14 +98,14 @@ def _driver(connection: sa.Connection) -> Any:
 
 
 @contextmanager
-def _told(connection: sa.Connection) -> Iterator[None]:
+def _translated(connection: sa.Connection) -> Iterator[None]:
     """What the driver raises comes as SQLAlchemy's error, without the values."""
     kind = connection.dialect.loaded_dbapi.Error
     try:
         yield
     except kind as error:
-        told = DBAPIError.instance(None, None, error, kind, dialect=connection.dialect)
-        raise told from None
+        translated = DBAPIError.instance(None, None, error, kind, dialect=connection.dialect)
+        raise translated from None
 
 
 LARGEST_STATE = 64 * 2**20

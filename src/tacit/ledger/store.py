@@ -204,10 +204,10 @@ class Ledger:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
 
-    def _begin(self, told: LogState, *, before: Head | None) -> None:
+    def _begin(self, replayed: LogState, *, before: Head | None) -> None:
         """After the replay at the start. before: what the second place held when it began."""
         try:
-            self._keeping.begin(told, 0 if before is None else before.sequence)
+            self._keeping.begin(replayed, 0 if before is None else before.sequence)
         except LedgerUnavailable:
             if self._stopped is not None:
                 raise
@@ -299,10 +299,10 @@ class Ledger:
         try:
             yield
         except SQLAlchemyError as error:
-            told = explained(error)
-            if isinstance(told, LedgerRefused | LedgerFailed):
-                self._stopped = self._stopped or told
-            raise told from None
+            reason = explained(error)
+            if isinstance(reason, LedgerRefused | LedgerFailed):
+                self._stopped = self._stopped or reason
+            raise reason from None
         except (LedgerRefused, LedgerFailed) as refused:
             self._stopped = self._stopped or refused
             raise

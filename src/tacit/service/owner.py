@@ -88,12 +88,12 @@ class Owner:
     async def _answer(self, frame: Frame, writer: asyncio.StreamWriter) -> None:
         try:
             if frame.kind is Kind.COPY:
-                told = await self._copied(frame)
+                answer = await self._copied(frame)
             elif frame.kind is Kind.ASK and self._app is not None:
-                told = await self._executed(frame, self._app)
+                answer = await self._executed(frame, self._app)
             else:
                 raise DataError("This is nothing to ask an owner.")
-            writer.write(told.encode())
+            writer.write(answer.encode())
             await writer.drain()
         except (DataError, OSError) as error:  # what was answered stands in the ledger
             self._log.fault("frame", error)

@@ -3,7 +3,7 @@
 A served thing keeps what it knows of people in kept states of the ledger. It may offer
 `forget(user)`, which names them; `DELETE /api/users/{user}` then takes them out of each, one
 transaction after the other, and gives a receipt. It may say what cannot be taken back, and which
-budgets are theirs. Everything told here is the same whether there is anything of them or not:
+budgets are theirs. Everything reported here is the same whether there is anything of them or not:
 receipts are stored for ever, and must not say what they forgot.
 
 Ratings that a person gave to the service lie in a kept state of theirs alone, one for all models.

@@ -122,9 +122,9 @@ def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
 
 def response_of(problem: Problem) -> Response:
     """A problem as a response."""
-    told = body(problem.status, problem.detail, problem.kind)
+    content = body(problem.status, problem.detail, problem.kind)
     return Response(
-        json.dumps(told, separators=(",", ":")),
+        json.dumps(content, separators=(",", ":")),
         status_code=problem.status,
         headers=problem.headers,
         media_type=MEDIA_TYPE,

@@ -253,7 +253,7 @@ def _port(family: socket.AddressFamily, name: Any) -> _Port:
 
 @contextmanager
 def _stopping_quietly() -> Iterator[None]:
-    """Being told to stop is not an error: the server stops, and then nothing else happens."""
+    """A request to stop is not an error: the server stops, and then nothing else happens."""
     asked = (signal.SIGTERM, signal.SIGINT)
     before = {number: signal.signal(number, lambda *_: None) for number in asked}
     try:

@@ -37,8 +37,8 @@ def setting(
     unit: of a number. above: it has to be larger. refused: what else is, in words. said: the
     default in words, where the field's is None. table: the class of the tables below it.
     """
-    told = {"meaning": meaning, "unit": unit, "above": above, "refused": refused, "said": said}
-    return field(default=default, metadata={**told, "table": table})
+    described = {"meaning": meaning, "unit": unit, "above": above, "refused": refused, "said": said}
+    return field(default=default, metadata={**described, "table": table})
 
 
 @dataclass(frozen=True)

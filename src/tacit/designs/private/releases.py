@@ -31,7 +31,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.files import load_model
 
 if TYPE_CHECKING:
-    from tacit.ledger import Cap, Cost, Holder, Ledger
+    from tacit.ledger import Cap, Holder, Ledger
 
 _MICRO = 10**6
 
@@ -265,7 +265,7 @@ class Account:
         asked: what else the fit depends on, without the ratings; only its hash is kept, and a
         digest of ratings would be a release.
         """
-        from tacit.ledger import Charge, KeyReused, Request, canonical
+        from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
 
         if not settings.private or not all(all(fit.noises) for fit in before):
             raise PrivacyError(
@@ -297,7 +297,7 @@ class Account:
         request = Request(self.tenant, self.dataset, "private-fit", key, canonical(asked))
         try:
             made = self.ledger.release(
-                request, [Charge(self.holder, _cost(cost), cap)], draw, state=self._state
+                request, [Charge(self.holder, Cost(Unit.ZCDP, cost), cap)], draw, state=self._state
             )
         except KeyReused:
             raise ConfigError(
@@ -326,12 +326,6 @@ def _place(before: Sequence[Fit], known: Sequence[Fit]) -> tuple[Fit | None, boo
     while at < len(known) and known[at].failed:
         last, at = known[at], at + 1
     return last, at < len(known)
-
-
-def _cost(steps: int) -> Cost:
-    from tacit.ledger import Cost, Unit
-
-    return Cost(Unit.ZCDP, steps)
 
 
 def _read(state: bytes | None) -> tuple[Fit, ...]:

@@ -68,7 +68,7 @@ class Page(BaseModel):
 @router.get("/api/models", **allow(Role.ANONYMOUS))
 def models(service: Here) -> Models:
     """Which models are served, and what each recommends."""
-    return Models(models=[_told(one) for one in service.deployment.all(ServedModel).values()])
+    return Models(models=[_described(one) for one in service.deployment.all(ServedModel).values()])
 
 
 @router.get("/api/models/{model}/items", **allow(Role.ANONYMOUS))
@@ -104,7 +104,7 @@ def device(service: Here, model: Name) -> Response:
     return Response(file, media_type=OCTETS)
 
 
-def _told(served: ServedModel) -> Model:
+def _described(served: ServedModel) -> Model:
     domains = {item.domain for item in served.items if item.domain is not None}
     listed = {item.domain for item in served.items if item.recommended and item.domain is not None}
     scale = served.scale
