@@ -7,7 +7,17 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from stored_world import ITEMS, SCALE, local, public, write_world
+from stored_world import (
+    ITEMS,
+    ODD,
+    SCALE,
+    facts,
+    local,
+    public,
+    same_as_in_memory,
+    write_odd,
+    write_world,
+)
 
 import tacit
 from tacit.data.ratings import RatingScale
@@ -189,6 +199,22 @@ def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
     assert not any(text in off + hole for text in ("11111", "22222", "33333", "77"))
 
 
+@pytest.mark.parametrize("odd", ["padded", "words", "none rated", "no zone", "zeros"])
+def test_a_cluster_reads_odd_rows_as_in_memory(odd, remote, tmp_path):
+    """Or refuses them before anything could be charged: blanks, words for nothing, dates, times
+    without a zone, CSV whose ids begin with zeros."""
+    from tacit.engine.spark import open_spark
+
+    file, items = write_odd(tmp_path / ("r.csv" if odd == "zeros" else "r.parquet"), ODD[odd])
+
+    def on_cluster():
+        given = Public(scale=SCALE, catalogue=items)
+        with open_spark(str(file), remote, {}, given, events=False, tasks=3) as ratings:
+            return ratings.total(facts)
+
+    same_as_in_memory(on_cluster, file, items, ODD[odd])
+
+
 class Frame:
     """A frame of batches in this process whose first task is done `times` times in each job."""
 
@@ -212,9 +238,9 @@ class Frame:
 
 
 @pytest.mark.parametrize("times", [0, 1, 2])
-def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files):
-    """By an engine that adds one task's table twice, or loses it: the bound of a person's
-    contribution would not hold. Once is accepted."""
+def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, monkeypatch):
+    """By an engine that adds one task's table twice, or loses it, or so its last block alone: the
+    bound of a person's contribution would not hold. Once is accepted."""
     from tacit.engine import spark_workers as workers
     from tacit.engine.spark import SparkRatings
 
@@ -229,12 +255,19 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files):
         [*workers.prepared([rows[20:]], ids=known.item_ids, stars=True, times=False)],
     ]
     ratings = SparkRatings(None, Frame(blocks, 1), known, 4)
+    monkeypatch.setattr(workers, "BLOCK_ROWS", 10)
+    several = [*workers.prepared([rows[20:]], ids=known.item_ids, stars=True, times=False)]
+    assert len(several) == 2
+    odd = SparkRatings(None, Frame([several[:1] + several[1:] * times], 1), known, 1)
     add = lambda block: np.bincount(block.items, minlength=ITEMS)  # noqa: E731
     assert ratings.total(add).sum() == 40
     ratings._blocks = Frame(blocks, times)
     if times == 1:
         assert ratings.total(add).sum() == 40
+        assert odd.total(add).sum() == 20
         return
+    with pytest.raises(ClusterError, match="each person once"):
+        odd.total(add)
     with pytest.raises(ClusterError, match="each person once"):
         ratings.total(add)
 
@@ -264,6 +297,9 @@ def test_a_worker_without_the_package_and_an_absent_file(remote, monkeypatch):
     """Both are said in a sentence, without what the cluster reports."""
     from tacit.engine import spark
 
+    session = spark.connect(remote)
+    assert session.client.get_retry_policies()[0].max_retries == 5  # the default waits ten minutes
+    session.stop()
     with pytest.raises(ClusterError, match="does not find the ratings"):
         spark.open_spark("/nowhere/r.parquet", remote, {}, Public(), events=False)
 

@@ -11,6 +11,7 @@ Errors     no message of the cluster is repeated: it may hold a person's row.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import socket
@@ -25,21 +26,26 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from tacit.data.domains import none_rated
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.scales import EVENTS
 from tacit.data.stored import MOST_VALUES, Columns, Public
+from tacit.data.tables.cleaning import ids_of
 from tacit.data.tables.table import Role
 from tacit.engine import spark_workers as workers
-from tacit.engine.spark_sums import NOT_THERE, SparkRatings, answering, check_once, gathered
+from tacit.engine.spark_sums import NOT_THERE, SparkRatings, answering, check_once, close, gathered
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 TASK_ROWS = 2_000_000
 """Ratings of a task, about 0.3 GB of a worker's memory beside the sum's table."""
 _LEAST_TASKS = 4
+_TEXT = (".csv", ".tsv")
 _WAIT = 10.0
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_RETRIES = 5
+"""Of a call to a server that is away: some 20 seconds."""
 
 
 def open_spark(
@@ -77,14 +83,14 @@ def write_lists(
     with _session(remote) as session:
         events = model.scale_ == EVENTS
         rows = _rows(session, source, asked, events=events)
-        count = tasks or max(_LEAST_TASKS, math.ceil(rows.frame.count() / TASK_ROWS))
+        count = tasks or max(_LEAST_TASKS, math.ceil(_checked(rows, model.scale_) / TASK_ROWS))
         work = partial(
             workers.listed, make=make, ids=model.history_ids_, of_lists=model.item_ids_,
             scale=model.scale_, stars="rating" in rows.used, times="time" in rows.used,
         )  # fmt: skip
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
-        parted = _parted(rows.frame.dropna(), count)
+        parted = _parted(rows.read, count)
         parted.mapInArrow(work, schema).write.mode("error").parquet(_place(out))
         session.stop()
 
@@ -134,17 +140,20 @@ def _session(remote: str) -> Iterator[Any]:
         with answering():
             yield session
     except BaseException:
-        session.stop()
+        close(session.stop)
         raise
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """A frame whose columns are named by role; used: role to header; kinds: role to type."""
+    """frame: as it is stored, columns named by role; read: as in memory. used: role to header.
+    kinds: role to type of `read`. text: of a file in which all ids are text."""
 
     frame: Any
+    read: Any
     used: dict[Role, str]
-    kinds: dict[str, str]
+    kinds: dict[Role, str]
+    text: bool
 
 
 def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events: bool) -> _Rows:
@@ -155,12 +164,25 @@ def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events
     if not kinds:  # of a path that is not there
         raise ClusterError(NOT_THERE)
     columns = Columns.among([*kinds], asked, events=events, path=source)
-    _check_kinds(columns, kinds)
     used = columns.used
     kept = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
-    for role in {"rating", "time"} & used.keys():
-        kept = kept.withColumn(role, spark.col(role).cast("double"))
-    return _Rows(kept, used, {role: kinds[name] for role, name in used.items()})
+    nobody = workers.cleaned(kept.limit(0).toArrow(), used)  # refuses types
+    made = {role: workers.KINDS[type(column.dtype)] for role, column in nobody.items()}
+    schema = ", ".join(f"{role} {kind}" for role, kind in made.items())
+    read = kept.mapInArrow(partial(workers.read, used=used), schema)
+    return _Rows(kept, read, used, made, source.endswith(_TEXT))
+
+
+def _checked(given: _Rows, scale: RatingScale | None) -> int:
+    """The number of rows; DataError where one is bad."""
+    work = partial(workers.checked, used=given.used, scale=scale)
+    facts = given.frame.mapInArrow(work, workers.CHECKED).toArrow()
+    for said in filter(None, facts["said"].to_pylist()):
+        raise DataError(**json.loads(said))
+    rows = int(np.sum(facts["rows"].to_numpy()))
+    if not rows:
+        raise DataError("there is no row")
+    return rows
 
 
 def _parted(frame: Any, tasks: int) -> Any:
@@ -193,9 +215,12 @@ def connect(remote: str) -> Any:
         with answering():
             session = SparkSession.builder.remote(remote).create()
             try:
+                from pyspark.sql.connect.client.retries import DefaultPolicy
+
+                session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
                 _check_server(session)
             except BaseException:
-                session.stop()
+                close(session.stop)
                 raise
     return session
 
@@ -226,57 +251,39 @@ def _read(session: Any, source: str) -> Any:
     if re.fullmatch(r"\w+(\.\w+){0,2}", source) and not Path(source).exists():
         return session.read.table(source)
     place = _place(source)
-    if place.endswith((".csv", ".tsv")):
+    if place.endswith(_TEXT):
         sign = "\t" if place.endswith(".tsv") else ","
-        return session.read.csv(place, header=True, inferSchema=True, sep=sign)
+        return session.read.csv(place, header=True, inferSchema=False, sep=sign)
     return session.read.parquet(place)
 
 
-def _check_kinds(columns: Columns, kinds: Mapping[str, str]) -> None:
-    for role, name in columns.used.items():
-        kind, number = kinds[name], (*_INTEGERS, "float", "double")
-        if role in ("user", "item") and kind not in (*_INTEGERS, "string"):
-            raise DataError(f"a {role} id is an integer or a string", column=name, found=kind)
-        if role in ("rating", "time") and kind not in (*number, "timestamp", "date"):
-            fix = f"Convert the column, or name another with --{role}."
-            raise DataError(f"the {role} is no number", column=name, found=kind, fix=fix)
-
-
 def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> SparkRatings:
-    from pyspark.sql import functions as spark
+    rows = _checked(given, public.scale if "rating" in given.used else None)
+    stars = _stars(given.read, public.scale) if "rating" in given.used else None
 
-    kept, used = given.frame, given.used
-    holes = [spark.sum(spark.col(role).isNull().cast("long")).alias(role) for role in used]
-    facts = kept.agg(spark.count(spark.lit(1)).alias("rows"), *holes).collect()[0].asDict()
-    rows = facts.pop("rows")
-    if not rows:
-        raise DataError("there is no row")
-    for role, missing in facts.items():
-        if missing:
-            raise DataError(f"a row has no {role}", column=used[role], fix="Leave such rows out.")
-    stars = _stars(kept, public.scale) if "rating" in used else None
-    known = public.known(lambda: _different(kept, "item"), stars)
+    def rated() -> Any:
+        found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
+        return ids_of(pl.Series(found)) if given.text else found
+
+    known = public.known(rated, stars)
     count = tasks or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
     work = partial(
-        workers.prepared, ids=known.item_ids, stars="rating" in used, times="time" in used
+        workers.prepared,
+        ids=known.item_ids,
+        stars="rating" in given.used,
+        times="time" in given.used,
     )
-    blocks = _parted(kept, count).mapInArrow(work, workers.BLOCKS).persist()
-    return SparkRatings(session, blocks, known, count)
+    blocks = _parted(given.read, count).mapInArrow(work, workers.BLOCKS).persist()
+    made = SparkRatings(session, blocks, known, count)
+    if not made.total(workers.rated).any():
+        raise none_rated()
+    return made
 
 
 def _stars(rows: Any, scale: RatingScale | None) -> NDArray[np.float64]:
-    """Different stars, of which one more than `MOST_VALUES` at most; none that are checked."""
-    if scale is None:
-        few = rows.select("rating").distinct().limit(MOST_VALUES + 1).toArrow()
-        found: NDArray[np.float64] = few["rating"].to_numpy()
-        return found
-    work = partial(workers.off_scale, scale=scale)
-    odd = rows.select("rating").mapInArrow(work, "odd long").toArrow()["odd"]
-    if any(odd.to_pylist()):
-        raise DataError("a rating lies off the scale", expected=str(scale))
-    return np.zeros(0)
-
-
-def _different(rows: Any, role: str) -> list[Any]:
-    found: list[Any] = rows.select(role).distinct().toArrow()[role].to_pylist()
+    """Different stars, one more than `MOST_VALUES` at most; none of a scale that is given."""
+    if scale is not None:
+        return np.zeros(0)
+    few = rows.select("rating").distinct().limit(MOST_VALUES + 1).toArrow()
+    found: NDArray[np.float64] = few["rating"].to_numpy()
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,9 +33,7 @@ class SparkRatings(StoredRatings):
         return self
 
     def __exit__(self, *_: object) -> None:
-        with answering():
-            self._blocks.unpersist()
-            self._session.stop()
+        close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """One pass over the cluster's blocks."""
@@ -54,10 +52,17 @@ class SparkRatings(StoredRatings):
         self._seen = seen
 
 
+def close(*ways: Callable[[], object]) -> None:
+    """All of them, whatever fails: a cluster that is gone must not hide what it broke off."""
+    for way in ways:
+        with suppress(Exception):
+            way()
+
+
 def gathered(
     frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The sum of the tables that `work` makes of each task, and in how many tasks each hash was.
+    """The sum of the tables that `work` makes of each task, and of what they have seen.
 
     zero: a table of zeros. Pieces of the same number are added on the cluster first.
     """
@@ -66,10 +71,10 @@ def gathered(
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         pieces = parts.mapInArrow(partial(workers.merged, kind=zero.dtype.str), workers.PIECES)
         rows = pieces.toArrow()
-    cells, seen = zero.ravel(), np.zeros(workers.HASHES, np.int64)
+    cells, seen = zero.ravel(), np.zeros((1, workers.HASHES), np.int64)
     for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         if number == workers.SEEN:
-            seen += np.frombuffer(raw, np.int64)
+            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
         else:
             found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
             cells[start : start + len(found)] += found
@@ -77,8 +82,10 @@ def gathered(
 
 
 def check_once(seen: NDArray[np.int64]) -> None:
-    """ClusterError where a hash was in several tasks, or none was seen at all."""
-    if seen.max() > 1 or not seen.any():
+    """ClusterError where a hash was in several tasks, none was seen at all, or the blocks have not
+    the people that their task began with."""
+    lacking = len(seen) == 3 and not np.array_equal(seen[1], seen[2])
+    if seen[0].max() > 1 or not seen.any() or lacking:
         raise ClusterError(_NOT_ONCE)
 
 

@@ -6,30 +6,78 @@ Sees       all rows of some people, the public catalogue, and what was released 
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Block, Rows
+from tacit.data.tables.cleaning import part_of
+from tacit.data.tables.table import Role
+from tacit.errors import DataError
 
 HASHES = 4096
 """Values of the hash by which people are parted; far more than tasks."""
 PIECE = 1 << 16
 """Cells of a table that travel together."""
 SEEN = -1
-"""The number of the piece that counts, for each hash, in how many tasks it was."""
+"""The number of the piece that counts, for each hash, in how many tasks it was; and of blocks, how
+many people were there and how many the task began with."""
 BLOCK_ROWS = 1_000_000
 BLOCKS = "seen binary, offsets binary, items binary, values binary"
 PIECES = "piece long, cells binary"
+CHECKED = "rows long, said string"
+KINDS = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double"}
+
+
+def cleaned(
+    rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None
+) -> dict[Role, pl.Series]:
+    """Arrow's columns, named by role, as they are read in memory. used: role to header."""
+    frame, found = pl.DataFrame(pl.from_arrow(rows)), {}
+    for role, name in used.items():
+        try:
+            found[role] = part_of(role, frame[role], scale)
+        except DataError as error:
+            raise error.placed(column=name) from None
+    return found
+
+
+def checked(
+    batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
+) -> Iterator[Any]:
+    """How many rows a task has, and what is wrong with one of them: no cell stands in that."""
+    rows, said = 0, ""
+    for batch in batches:
+        rows += batch.num_rows
+        try:
+            cleaned(batch, used, scale)
+        except DataError as error:
+            said = json.dumps(vars(error))
+    yield batch_of(CHECKED, rows, said)
+
+
+def read(batches: Iterable[Any], *, used: Mapping[Role, str]) -> Iterator[Any]:
+    """A task's rows, cleaned."""
+    import pyarrow as pa
+
+    plain = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
+    for batch in batches:
+        found = cleaned(batch, used)
+        kinds = {role: plain[KINDS[type(column.dtype)]] for role, column in found.items()}
+        table = pl.DataFrame(found).to_arrow(compat_level=pl.CompatLevel.oldest())
+        yield from table.cast(pa.schema(kinds)).to_batches()
 
 
 def prepared(batches: Iterable[Any], *, ids: Column, stars: bool, times: bool) -> Iterator[Any]:
-    """A task's rows as blocks of whole people, the hashes of all of them beside the first."""
+    """A task's rows as blocks of whole people. Beside each, by hash: how many people it has; and
+    beside the first, which there are in the task, and how many."""
     import pyarrow as pa
 
     given = list(batches)
@@ -37,11 +85,15 @@ def prepared(batches: Iterable[Any], *, ids: Column, stars: bool, times: bool) -
         return
     table = pa.Table.from_batches(given)
     rows, _ = _rows(table, ids, stars=stars, times=times)
-    seen = np.zeros(HASHES, np.int64)
-    seen[table["hash"].to_numpy()] = 1
+    hashes = np.zeros(int(rows.people.max()) + 1, np.int64)
+    hashes[rows.people] = table["hash"].to_numpy()
+    whole = np.bincount(hashes, minlength=HASHES)
+    seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
     for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
+        stop = start + len(block.offsets) - 1
+        seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         yield batch_of(BLOCKS, seen.tobytes(), *(part.tobytes() for part in vars(block).values()))
-        seen[:] = 0
+        seen[:], start = 0, stop
 
 
 def listed(
@@ -75,6 +127,11 @@ def listed(
         start += len(block.offsets) - 1
 
 
+def rated(block: Ratings) -> NDArray[np.int64]:
+    """How many ratings of items of the catalogue there are."""
+    return np.array([len(block)])
+
+
 def summed(
     batches: Iterable[Any],
     *,
@@ -83,7 +140,7 @@ def summed(
     scale: RatingScale,
 ) -> Iterator[Any]:
     """A task's table in pieces; pieces of zeros stay away."""
-    seen, total = np.zeros(HASHES, np.int64), None
+    seen, total = np.zeros(3 * HASHES, np.int64), None
     for batch in batches:
         for marks, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             block = Block(*map(np.frombuffer, parts, (np.int64, np.int32, np.float64)))
@@ -125,12 +182,6 @@ def merged(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
             found[number] = found[number] + cells if number in found else cells
     for number, cells in found.items():
         yield batch_of(PIECES, number, cells.tobytes())
-
-
-def off_scale(batches: Iterable[Any], *, scale: RatingScale) -> Iterator[Any]:
-    """How many stars of a task are off the scale."""
-    odd = sum(int((~scale.holds(batch.column(0).to_numpy())).sum()) for batch in batches)
-    yield batch_of("odd long", odd)
 
 
 def versions(batches: Iterable[Any]) -> Iterator[Any]:
