@@ -266,7 +266,7 @@ def synchronous_commit_off(plant: Plant) -> None:
 
 def checkpoint_without_the_chain(plant: Plant) -> None:
     """A checkpoint is believed as it stands in its table."""
-    plant(checkpoints, "is_told", lambda *_: True)
+    plant(checkpoints, "is_in_log", lambda *_: True)
     plant(history, "_STEPS", {**history._STEPS, history.CHECKPOINT: lambda *_: ""})
 
 
