@@ -630,15 +630,22 @@ def test_openings_at_once_write_one(postgres, tmp_path):
         assert two.verify().entries == 23
 
 
+def unnamed():
+    """The files that this process has open and that have no name any more."""
+    open_ = Path(f"/proc/{os.getpid()}/fd").iterdir()
+    return [one for one in open_ if one.exists() and one.readlink().name.endswith(" (deleted)")]
+
+
 def test_a_state_that_was_replaced_is_overwritten(tmp_path, wait_until):
-    """Of a kept state that was replaced no byte is left in the file and in its log: after a
-    second, or where the process was killed before that, at the next start."""
+    """Of a kept state that was replaced no byte is left in the file, in its log and in unnamed
+    files of the process: after a second, or where it was killed before that, at the next start."""
     path = tmp_path / "budgets.db"
     secret = b"what somebody watched on 3 May; "
 
     def held():
         """By a process of its own: a file that is closed here gives its lock back."""
-        found = subprocess.run(["grep", "-c", secret, path, f"{path}-wal"], capture_output=True)
+        files = [path, f"{path}-wal", *unnamed()]
+        found = subprocess.run(["grep", "-c", secret, *files], capture_output=True)
         return found.returncode == 0
 
     with open_ledger(path) as ledger:

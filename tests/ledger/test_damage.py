@@ -215,6 +215,22 @@ def test_a_store_exchanged_while_open_is_refused(spent, ledger_at, tmp_path):
             ask(ledger, "d", FILMS)
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["removed", "exchanged"])
+def test_a_log_removed_while_open_is_refused(spent, ledger_at, again):
+    """A commit to a file that nobody finds again is not acknowledged; what was is not lost."""
+    wal = spent.with_name("budgets.db-wal")
+    with ledger_at(spent) as ledger:
+        ask(ledger, "c", FILMS)
+        shutil.move(wal, spent.with_name("old"))
+        if again:
+            wal.touch()
+        with pytest.raises(LedgerRefused, match="log was exchanged"):
+            ask(ledger, "d", FILMS)
+        head = ledger.head.sequence
+    with ledger_at(spent) as ledger:
+        assert ledger.head.sequence == head
+
+
 def test_a_lost_store_is_not_begun_anew(spent):
     """A deleted store does not come back empty and with full budgets."""
     spent.unlink()
@@ -356,7 +372,7 @@ def test_a_commit_survives_a_power_cut(spent, ledger_at):
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in (
                 *("journal_mode", "locking_mode", "synchronous", "foreign_keys"),
-                *("secure_delete", "wal_autocheckpoint"),
+                *("secure_delete", "wal_autocheckpoint", "temp_store"),
             )
         }
     assert found == {
@@ -366,6 +382,7 @@ def test_a_commit_survives_a_power_cut(spent, ledger_at):
         "wal_autocheckpoint": 0,
         "foreign_keys": 1,
         "secure_delete": 1,
+        "temp_store": 2,
     }
 
 

@@ -49,6 +49,7 @@ _OWNS = {
     "synchronous": 2,  # each commit syncs the log
     "secure_delete": 1,  # a kept state that was replaced is overwritten with zeros
     "wal_autocheckpoint": 0,
+    "temp_store": 2,  # what a savepoint would restore stays in memory, not in a file beside
 }
 _EMPTY = "PRAGMA wal_checkpoint(TRUNCATE)"
 
@@ -87,6 +88,7 @@ class _Owned(sqlite3.Connection):
         self._process = os.getpid()
         self._path: Path | None = None
         self._left: tuple[int, ...] = ()
+        self._log: tuple[int, ...] = ()
         _ALL.add(self)
 
     def close(self) -> None:
@@ -95,7 +97,7 @@ class _Owned(sqlite3.Connection):
 
     def leaves(self, path: Path) -> None:
         """The file is as this connection left it, and nobody else writes to it."""
-        self._path, self._left = path, _looks(path)
+        self._path, self._left, self._log = path, _looks(path), _log_of(path)
 
     def empty(self) -> None:
         """Move what was committed into the file, sync that, and empty the write-ahead log."""
@@ -104,15 +106,17 @@ class _Owned(sqlite3.Connection):
             self.execute(_EMPTY).fetchone()
         finally:
             if self._path is not None:
-                self.leaves(self._path)
+                self._left = _looks(self._path)
 
     def check(self) -> None:
         """Between two checkpoints the owner writes to its log alone. LedgerRefused where the file
-        was exchanged or written over, which a lock does not prevent."""
-        if self._path is not None and _looks(self._path) != self._left:
+        was exchanged or written over, or its log was removed, which a lock does not prevent."""
+        if self._path is None:
+            return
+        if (_looks(self._path), _log_of(self._path)) != (self._left, self._log):
             raise LedgerRefused(
-                "The ledger's file was exchanged or changed while it was open. It is not used any "
-                "more. Nothing was spent."
+                "The ledger's file or its log was exchanged or changed while it was open. It is "
+                "not used any more. Nothing was spent."
             )
 
 
@@ -125,6 +129,11 @@ def _looks(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _log_of(path: Path) -> tuple[int, ...]:
+    """Which file the write-ahead log is: commits to one that was removed would be lost."""
+    return _looks(path.with_name(path.name + "-wal"))[:2]
 
 
 def _leave() -> None:
