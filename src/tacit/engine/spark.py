@@ -26,14 +26,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.scales import EVENTS
 from tacit.data.stored import MOST_VALUES, Columns, Public
-from tacit.data.tables.cleaning import ids_of
+from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.data.tables.table import Role
 from tacit.engine import spark_workers as workers
 from tacit.engine.spark_sums import NOT_THERE, SparkRatings, answering, check_once, close, gathered
@@ -166,8 +165,8 @@ def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events
     columns = Columns.among([*kinds], asked, events=events, path=source)
     used = columns.used
     kept = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
-    nobody = workers.cleaned(kept.limit(0).toArrow(), used)  # refuses types
-    made = {role: workers.KINDS[type(column.dtype)] for role, column in nobody.items()}
+    nobody = arrow_of(kept.limit(0).toArrow(), used)  # refuses types
+    made = {role: workers.KINDS[str(nobody[role].type)] for role in used}
     schema = ", ".join(f"{role} {kind}" for role, kind in made.items())
     read = kept.mapInArrow(partial(workers.read, used=used), schema)
     return _Rows(kept, read, used, made, source.endswith(_TEXT))
@@ -263,7 +262,7 @@ def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> Sp
 
     def rated() -> Any:
         found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
-        return ids_of(pl.Series(found)) if given.text else found
+        return ids_of(found) if given.text else found
 
     known = public.known(rated, stars)
     count = tasks or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))

@@ -13,12 +13,11 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Block, Rows
-from tacit.data.tables.cleaning import part_of
+from tacit.data.tables.cleaning import arrow_of
 from tacit.data.tables.table import Role
 from tacit.errors import DataError
 
@@ -33,20 +32,8 @@ BLOCK_ROWS = 1_000_000
 BLOCKS = "seen binary, offsets binary, items binary, values binary"
 PIECES = "piece long, cells binary"
 CHECKED = "rows long, said string"
-KINDS = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double"}
-
-
-def cleaned(
-    rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None
-) -> dict[Role, pl.Series]:
-    """Arrow's columns, named by role, as they are read in memory. used: role to header."""
-    frame, found = pl.DataFrame(pl.from_arrow(rows)), {}
-    for role, name in used.items():
-        try:
-            found[role] = part_of(role, frame[role], scale)
-        except DataError as error:
-            raise error.placed(column=name) from None
-    return found
+KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
+"""Arrow's types of what is read, and Spark's."""
 
 
 def checked(
@@ -57,7 +44,7 @@ def checked(
     for batch in batches:
         rows += batch.num_rows
         try:
-            cleaned(batch, used, scale)
+            arrow_of(batch, used, scale)
         except DataError as error:
             said = json.dumps(vars(error))
     yield batch_of(CHECKED, rows, said)
@@ -67,12 +54,12 @@ def read(batches: Iterable[Any], *, used: Mapping[Role, str]) -> Iterator[Any]:
     """A task's rows, cleaned."""
     import pyarrow as pa
 
-    plain = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
     for batch in batches:
-        found = cleaned(batch, used)
-        kinds = {role: plain[KINDS[type(column.dtype)]] for role, column in found.items()}
-        table = pl.DataFrame(found).to_arrow(compat_level=pl.CompatLevel.oldest())
-        yield from table.cast(pa.schema(kinds)).to_batches()
+        for part in arrow_of(batch, used).to_batches():
+            columns = [part.column(role) for role in used]
+            short = [each.cast(pa.string()) if pa.types.is_large_string(each.type) else each
+                     for each in columns]  # fmt: skip
+            yield pa.RecordBatch.from_arrays(short, names=[*used])
 
 
 def prepared(batches: Iterable[Any], *, ids: Column, stars: bool, times: bool) -> Iterator[Any]:

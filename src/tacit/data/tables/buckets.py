@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.stored import MOST_VALUES, Block, Columns, Public, Rows, StoredRatings
-from tacit.data.tables.cleaning import part_of
+from tacit.data.tables.cleaning import parts_of
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.table import Role
 from tacit.errors import ConfigError, DataError, OutputError
@@ -110,10 +110,7 @@ class Buckets(StoredRatings):
         for file, rows in zip(self._files, sizes, strict=True):
             table = _scan(file).select(pl.col(name).alias(role) for role, name in used.items())
             for start in range(0, rows, size):
-                chunk = _cut(table, start, size, file)
-                yield chunk.with_columns(
-                    _part(role, chunk[role], scale, file, name) for role, name in used.items()
-                )
+                yield parts_of(_cut(table, start, size, file), used, scale, file)
 
     def _sort(self, place: Path) -> int:
         """A bucket's rows as one block; how many of them count."""
@@ -130,15 +127,6 @@ class Buckets(StoredRatings):
         np.savez(self._sorted[-1], **vars(block))
         shutil.rmtree(place)
         return len(block.items)
-
-
-def _part(
-    role: Role, column: pl.Series, scale: RatingScale | None, file: Path, name: str
-) -> pl.Series:
-    try:
-        return part_of(role, column, scale)
-    except DataError as error:
-        raise error.placed(path=file, column=name) from None
 
 
 @contextmanager

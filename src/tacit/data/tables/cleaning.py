@@ -163,6 +163,28 @@ def part_of(role: Role, column: pl.Series, scale: RatingScale | None = None) -> 
     return values
 
 
+def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
+    """`parts_of` of an Arrow table, as one."""
+    frame = pl.DataFrame(pl.from_arrow(rows))
+    return parts_of(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def parts_of(
+    frame: pl.DataFrame,
+    used: Mapping[Role, str],
+    scale: RatingScale | None = None,
+    path: object = None,
+) -> pl.DataFrame:
+    """`part_of` for each column of a table, named by role. used: role to header."""
+    found = {}
+    for role, name in used.items():
+        try:
+            found[role] = part_of(role, frame[role], scale)
+        except DataError as error:
+            raise error.placed(path=path, column=name) from None
+    return pl.DataFrame(found)
+
+
 def _settled(
     table: Table, problems: list[Problem], rules: Rules
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
@@ -296,8 +318,9 @@ _READERS: dict[Role, Any] = {
 }  # fmt: skip
 
 
-def ids_of(column: pl.Series) -> Any:
+def ids_of(column: pl.Series | list[str]) -> Any:
     """Integers if every id is written as one, else the strings as they are."""
+    column = pl.Series(column)
     numbers = column.cast(pl.Int64, strict=False)
     as_written = not numbers.null_count() and bool((numbers >= 0).all())
     if as_written and bool((numbers.cast(pl.String) == column).all()):
