@@ -19,6 +19,7 @@ from tacit.cli.app import main
 from tacit.errors import DataError
 from tacit.ledger import frames
 from tacit.ledger.frames import Frame, Kind
+from tacit.service.http_bodies import LONGEST_HEAD
 from tacit.service.owner import _asked
 
 HEAD = {
@@ -105,6 +106,13 @@ def test_a_head_that_is_no_object_is_refused():
         Frame(Kind.ASK, 1, {"path": "x" * frames.LARGEST_HEAD}).encode()
 
 
+@pytest.mark.parametrize("letter", ["\xe9", "\x01", '"'])
+def test_the_largest_head_of_http_fits_into_a_frame(letter):
+    """Whatever its bytes are."""
+    whole = Frame(Kind.ASK, 1, {**HEAD, "headers": [["x", letter * LONGEST_HEAD]]})
+    assert read(whole.encode()) == whole
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -137,6 +145,18 @@ def test_every_operation_is_the_same_through_a_worker(demo, folder, tmp_path, va
         assert worker.get("subject", "/api/privacy/budgets").status_code == 403
         assert worker.post("subject", "/api/feedback", json={"x": 1}).status_code == 422
         assert worker.ask("subject", "HEAD", "/api/privacy/budget").content == b""
+
+
+def test_a_request_too_large_for_a_frame_ends_alone(demo, folder, monkeypatch):
+    """The connection that all requests of a worker share stays as it is."""
+    with open_worker(demo, folder) as worker:
+        assert worker.get("anonymous", "/readyz").is_success
+        with monkeypatch.context() as patched:
+            patched.setattr(frames, "LARGEST_HEAD", 1)
+            assert worker.get("anonymous", "/readyz").status_code not in (200, 503)
+        writer, asked = worker.app.answers._hand.__self__._opened
+        assert not writer.is_closing()
+        assert not asked
 
 
 def test_one_worker_takes_questions_from_nobody(shop):

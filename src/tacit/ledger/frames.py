@@ -26,9 +26,9 @@ from tacit.errors import DataError
 _SIZES = struct.Struct(">6sBQII")
 _MARK = b"tacit1"
 """With the version of this format."""
-LARGEST_HEAD = 64 * 2**10
+LARGEST_HEAD = 128 * 2**10
 LARGEST_BODY = 256 * 2**20
-"""Bytes."""
+"""Bytes. A head of HTTP has at most 16 KiB, and a byte of it becomes at most six of JSON."""
 _LONGEST_ADDRESS = 100
 """Of a Unix socket: the systems have 104 or 108 bytes for it."""
 
@@ -59,7 +59,7 @@ class Frame:
 
     def encode(self) -> bytes:
         """DataError where it is larger than a frame may be."""
-        head = json.dumps(self.head, separators=(",", ":")).encode("ascii")
+        head = json.dumps(self.head, separators=(",", ":"), ensure_ascii=False).encode()
         if len(head) > LARGEST_HEAD or len(self.body) > LARGEST_BODY:
             raise DataError("This is larger than a frame may be.")
         return (

@@ -149,11 +149,11 @@ class Link:
                 self._opened = await self._open()
         writer, asked = self._opened
         number = next(self._numbers)
+        head, body = _head(request.scope, end - loop.time()), request.state.body.octets
+        octets = Frame(Kind.ASK, number, head, body).encode()  # refused, it ends itself alone
         asked[number] = loop.create_future()
         try:
-            head = _head(request.scope, end - loop.time())
-            body: bytes = request.state.body.octets
-            writer.write(Frame(Kind.ASK, number, head, body).encode())
+            writer.write(octets)
             await writer.drain()
             if (found := await asked[number]) is not None:
                 return _response(found)
