@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import shutil
 import socket
 import stat
 import struct
+from types import SimpleNamespace
 
 import pytest
 from ledger_faults import acknowledged_before_commit
 from ledger_owner_kills import kill_owners
 from service_requests import operations_of
 from service_shop import open_shop, open_worker
+from starlette.responses import Response
 
 from tacit.cli.app import main
 from tacit.errors import DataError
 from tacit.ledger import frames
 from tacit.ledger.frames import Frame, Kind
 from tacit.service.http_bodies import LONGEST_HEAD
-from tacit.service.owner import _asked
+from tacit.service.monitoring import Logger
+from tacit.service.owner import Owner, _asked
 
 HEAD = {
     "method": "GET",
@@ -157,6 +161,40 @@ def test_a_request_too_large_for_a_frame_ends_alone(demo, folder, monkeypatch):
         writer, asked = worker.app.answers._hand.__self__._opened
         assert not writer.is_closing()
         assert not asked
+
+
+def test_an_owner_that_ends_answers_what_it_has(tmp_path):
+    """What was in hand is answered, what comes meanwhile is asked again later, and then its
+    connections end: nothing is left to threads that are gone."""
+    store = tmp_path / "b.db"
+
+    async def told():
+        begun, over = asyncio.Event(), asyncio.Event()
+
+        async def handed(*_):
+            begun.set()
+            await over.wait()
+            return Response("done")
+
+        owner = Owner(store, SimpleNamespace(failed=False), Logger(io.StringIO()))
+        await owner.open(SimpleNamespace(answers=SimpleNamespace(handed=handed)))
+        connection = await asyncio.to_thread(frames.connect, store, 60)
+        reader, writer = await asyncio.open_unix_connection(sock=connection)
+        writer.write(Frame(Kind.ASK, 1, HEAD).encode())
+        await begun.wait()
+        ending = asyncio.ensure_future(owner.close(60))
+        await asyncio.sleep(0)
+        writer.write(Frame(Kind.ASK, 2, HEAD).encode())
+        found = [await asyncio.wait_for(frames.read(reader), 60)]
+        over.set()
+        found += [await frames.read(reader), await frames.read(reader)]
+        await ending
+        writer.close()
+        return found
+
+    later, now, end = asyncio.run(told())
+    assert (later.number, later.head["status"]) == (2, 503)
+    assert (now.number, now.body, end) == (1, b"done", None)
 
 
 def test_one_worker_takes_questions_from_nobody(shop):

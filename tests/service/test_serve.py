@@ -9,6 +9,7 @@ import socket
 import time
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,6 +61,60 @@ def test_a_worker_that_hangs_does_not_keep_the_service(started):
     running.process.wait(60)
     assert time.monotonic() - began < 5
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_signal_to_all_processes_at_once(started):
+    """As of systemd by default and of a terminal: the owner leaves it to the process above, so that
+    workers can end what they have in hand; nothing is replaced, and no fault is logged."""
+    running = started("--workers", "2")
+    owner, workers = running.owner(), workers_of(running)
+    status = Path(f"/proc/{owner}/status").read_text()
+    ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+    assert ignored >> (signal.SIGTERM - 1) & 1
+    for process in (owner, *workers):
+        os.kill(process, signal.SIGTERM)
+    assert running.stop() == 0
+    events = [json.loads(line)["event"] for line in running.lines]
+    assert not {"fault", "owner replaced"} & {*events}
+    assert not Path(f"/proc/{owner}").exists()
+
+
+def test_a_signal_during_the_start(folder, monkeypatch):
+    """It ends as soon as it can, and never says that it is up."""
+    from tacit.service import Service, Settings, serving, workers
+
+    opened, told = Service.open, []
+
+    def stopped(settings):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return opened(settings)
+
+    def ready(address):
+        told.append(address)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Service, "open", stopped)
+    monkeypatch.setattr(serving, "adopt", lambda _: None)
+    monkeypatch.setattr(workers, "leave", lambda: None)
+    serving.serve(Settings(folder, port=0), ready)
+    assert told == []
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_signal_during_the_start_of_many(monkeypatch, stopped):
+    """Then no worker begins."""
+    from tacit.service import workers
+
+    ran = []
+    several = SimpleNamespace(run=lambda: ran.append(1), stopped=lambda: False)
+    service = SimpleNamespace(open=lambda _: SimpleNamespace(close=lambda: None))
+    monkeypatch.setenv(workers._METRICS, "")
+    monkeypatch.setattr(workers, "Service", service)
+    monkeypatch.setattr(workers, "Workers", lambda *_: several)
+    monkeypatch.setattr(workers, "_when_up", lambda *_: None)
+    settings = SimpleNamespace(environment=dict, store=None, workers=2)
+    workers.serve_by_many(settings, None, None, lambda: None, lambda: stopped)
+    assert ran == [1] * (not stopped)
 
 
 def workers_of(running) -> list[int]:

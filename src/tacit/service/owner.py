@@ -56,6 +56,8 @@ class Owner:
         """failed: called when the disk failed under the ledger."""
         self._store, self._ledger, self._log, self._failed = store, ledger, log, failed
         self._in_hand: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.StreamWriter] = set()
+        self._ending = False
         self._server: asyncio.Server | None = None
         self._app: Executes | None = None
 
@@ -67,14 +69,18 @@ class Owner:
         )
 
     async def close(self, within: float) -> None:
-        """What is in hand gets so many seconds."""
+        """What is in hand gets so many seconds, and what comes meanwhile is asked again later."""
+        self._ending = True
         if self._server is not None:
             self._server.close()
         if self._in_hand:
             await asyncio.wait(self._in_hand, timeout=within)
+        for writer in self._connections:  # nothing comes to threads that are gone
+            writer.close()
         frames.left(self._store)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.add(writer)
         try:
             while (frame := await frames.read(reader)) is not None:
                 task = asyncio.ensure_future(self._answer(frame, writer))
@@ -83,6 +89,7 @@ class Owner:
         except (DataError, OSError) as error:
             self._log.fault("frame", error)
         finally:
+            self._connections.discard(writer)
             writer.close()
 
     async def _answer(self, frame: Frame, writer: asyncio.StreamWriter) -> None:
@@ -111,7 +118,10 @@ class Owner:
     async def _executed(self, frame: Frame, app: Executes) -> Frame:
         scope, caller, within = _asked(frame)
         scope["app"] = app
-        made = await app.answers.handed(scope, _given(frame.body), caller, within)
+        if self._ending:
+            made = problems.response_of(problems.unavailable())
+        else:
+            made = await app.answers.handed(scope, _given(frame.body), caller, within)
         if self._failed is not None and self._ledger.failed:
             self._failed()
         head = {"status": made.status_code, "headers": _texts(made.raw_headers)}

@@ -154,17 +154,17 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
     ConfigError where the address cannot be taken, or what is served cannot be read.
     """
-    with _listening(settings) as bound, _stopping_quietly():
+    with _listening(settings) as bound, _stopping_quietly() as stopped:
         host, port = bound.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         if settings.workers == 1:
             log = Logger()
             adopt(log)
             app = create_app(Service.open(settings), log=log)
-            _Server(_config(settings, app), lambda: ready(address)).run(sockets=[bound])
+            _Server(_config(settings, app), lambda: ready(address), stopped).run(sockets=[bound])
         else:
             worker = _config(settings, "tacit.service.serving:from_environment", factory=True)
-            workers.serve_by_many(settings, worker, bound, lambda: ready(address))
+            workers.serve_by_many(settings, worker, bound, lambda: ready(address), stopped)
     workers.leave()
 
 
@@ -179,15 +179,18 @@ def from_environment() -> FastAPI:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it is up."""
+    """Tells when it is up, and ends at once where it was stopped before."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], stopped: Callable[[], bool]
+    ) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._stopped = ready, stopped
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        if self.started:
+        self.should_exit |= self._stopped()
+        if self.started and not self.should_exit:
             self._ready()
 
 
@@ -252,12 +255,14 @@ def _port(family: socket.AddressFamily, name: Any) -> _Port:
 
 
 @contextmanager
-def _stopping_quietly() -> Iterator[None]:
-    """A request to stop is not an error: the server stops, and then nothing else happens."""
-    asked = (signal.SIGTERM, signal.SIGINT)
-    before = {number: signal.signal(number, lambda *_: None) for number in asked}
+def _stopping_quietly() -> Iterator[Callable[[], bool]]:
+    """A request to stop is not an error: the server stops, and then nothing else happens. One that
+    comes before there is a server is noted; gives whether there was one."""
+    asked: tuple[int, ...] = (signal.SIGTERM, signal.SIGINT)
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: came.append(got)) for number in asked}
     try:
-        yield
+        yield lambda: bool(came)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

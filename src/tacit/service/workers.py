@@ -33,6 +33,8 @@ LEAVES_WITHIN = 0.4
 """Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
 _HANGS = 60.0
 """Seconds without a word after which a worker is replaced; a busy machine begins one slowly."""
+_ASKS = 1.0
+"""Seconds after which the owner is asked again whether it goes on."""
 _RESTS = 0.1, 5.0
 """Seconds before an owner that ended is replaced, if it lived long, and at most."""
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
@@ -57,15 +59,22 @@ def leave() -> None:
 
 
 def serve_by_many(
-    settings: Settings, config: uvicorn.Config, bound: socket.socket, ready: Callable[[], None]
+    settings: Settings,
+    config: uvicorn.Config,
+    bound: socket.socket,
+    ready: Callable[[], None],
+    stopped: Callable[[], bool],
 ) -> None:
-    """Until SIGTERM or SIGINT. config: of a worker. ready: called when all of them listen."""
+    """Until SIGTERM or SIGINT. config: of a worker. ready: called when all of them listen.
+    stopped: whether such a signal came before this was called."""
     Service.open(settings).close()  # an error is reported once, and no worker makes the ledger
     os.environ.update(settings.environment())
     owner = None if settings.store is None else OwnerProcess()
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[_METRICS] = folder
-        workers = Workers(config, [bound])
+        workers = Workers(config, [bound])  # from now on it notes the signals
+        if stopped():
+            return
         if owner is not None:
             owner.start()
         up = threading.Thread(
@@ -73,7 +82,8 @@ def serve_by_many(
         )
         up.start()
         try:
-            workers.run()
+            if not workers.stopped():
+                workers.run()
         finally:
             if owner is not None:
                 owner.stop()
@@ -96,6 +106,10 @@ class Workers(Multiprocess):
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
         self._heard: dict[Process, float] = {}
+
+    def stopped(self) -> bool:
+        """Whether it was asked to end before it ran."""
+        return not {signal.SIGTERM, signal.SIGINT}.isdisjoint(self.signal_queue)
 
     def keep_subprocess_alive(self) -> None:
         """Every half a second."""
@@ -154,7 +168,7 @@ class OwnerProcess:
         """Calmly, if it is quick."""
         with self._lock:
             self._ending.set()
-            self._process.terminate()
+            self._say(False)
             self._process.join(2 * LEAVES_WITHIN)
             self._process.kill()
             self._process.join()
@@ -177,9 +191,24 @@ class OwnerProcess:
         except (EOFError, OSError):
             return False
 
+    def _say(self, goes_on: bool) -> None:
+        with suppress(OSError):
+            self._above.send(goes_on)
+
+    def _speaks(self) -> bool:
+        with self._lock:
+            if not self._ending.is_set():
+                self._say(True)
+        with suppress(OSError):
+            return self._above.poll(_HANGS) and self._said()
+        return False
+
     def _watch(self) -> None:
         rest = _RESTS[0]
         while not self._ending.is_set():
+            while not wait([self._process.sentinel], _ASKS) and self._speaks():
+                pass
+            self._process.kill()
             self._process.join()
             self._above.close()
             if self._ending.wait(rest):
@@ -189,8 +218,12 @@ class OwnerProcess:
 
 
 def own(above: Connection) -> None:
-    """The owner's process, until it gets SIGTERM, or nobody is above it any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the one above says when
+    """The owner's process, until the one above says so, or is gone.
+
+    A terminal and systemd signal all processes of a service at once: workers need it to the end.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     log = Logger()
     adopt(log)
     try:
@@ -210,9 +243,19 @@ async def _owned(service: Service, log: Logger, above: Connection) -> None:
     over = asyncio.Event()
     app = create_app(service, log=log, executes=over.set)
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, over.set)
-    loop.add_reader(above.fileno(), over.set)
+
+    def heard() -> None:
+        try:
+            if above.recv():
+                above.send(True)
+                return
+        except (EOFError, OSError):
+            pass
+        loop.remove_reader(above.fileno())
+        over.set()
+
     async with app.router.lifespan_context(app):
-        above.send(True)
+        with suppress(OSError):
+            above.send(True)
+        loop.add_reader(above.fileno(), heard)
         await over.wait()
-    loop.remove_reader(above.fileno())
