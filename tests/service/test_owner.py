@@ -9,6 +9,8 @@ import shutil
 import socket
 import stat
 import struct
+import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,15 +18,18 @@ from ledger_faults import acknowledged_before_commit
 from ledger_owner_kills import kill_owners
 from service_requests import operations_of
 from service_shop import open_shop, open_worker
+from starlette.requests import Request
 from starlette.responses import Response
 
 from tacit.cli.app import main
 from tacit.errors import DataError
 from tacit.ledger import frames
 from tacit.ledger.frames import Frame, Kind
-from tacit.service.http_bodies import LONGEST_HEAD
+from tacit.service.http_bodies import LONGEST_HEAD, Body
+from tacit.service.keys import Caller, Role
 from tacit.service.monitoring import Logger
-from tacit.service.owner import Owner, _asked
+from tacit.service.owner import Link, Owner, _asked
+from tacit.service.problems import Problem
 
 HEAD = {
     "method": "GET",
@@ -34,7 +39,7 @@ HEAD = {
     "scheme": "http",
     "client": None,
     "caller": ["demo", "anonymous", ""],
-    "within": 60.0,
+    "end": 2.0**40,
 }
 
 
@@ -120,15 +125,15 @@ def test_the_largest_head_of_http_fits_into_a_frame(letter):
 @pytest.mark.parametrize(
     "change",
     [
-        *({"path": 1}, {"caller": ["demo", "king", ""]}, {"caller": ["demo"]}, {"within": "x"}),
+        *({"path": 1}, {"caller": ["demo", "king", ""]}, {"caller": ["demo"]}, {"end": "x"}),
         *({"headers": [["a"]]}, {"headers": 3}, {"more": 1}, {"query": "\u20ac"}, {"client": 3}),
-        {"within": float("inf")},
+        {"end": float("inf")},
     ],
     ids=str,
 )
 def test_a_question_says_exactly_what_it_has_to(change):
     """Another field, a role that does not exist, a wrong type: refused."""
-    assert _asked(WHOLE)[2] == 60.0
+    assert _asked(WHOLE)[2] == HEAD["end"]
     with pytest.raises(DataError):
         _asked(Frame(Kind.ASK, 1, {**HEAD, **change}))
 
@@ -158,7 +163,7 @@ def test_a_request_too_large_for_a_frame_ends_alone(demo, folder, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(frames, "LARGEST_HEAD", 1)
             assert worker.get("anonymous", "/readyz").status_code not in (200, 503)
-        writer, asked = worker.app.answers._hand.__self__._opened
+        writer, asked = worker.app.answers._hand._opened
         assert not writer.is_closing()
         assert not asked
 
@@ -195,6 +200,55 @@ def test_an_owner_that_ends_answers_what_it_has(tmp_path):
     later, now, end = asyncio.run(told())
     assert (later.number, later.head["status"]) == (2, 503)
     assert (now.number, now.body, end) == (1, b"done", None)
+
+
+def test_a_passed_deadline_begins_nothing(tmp_path):
+    """Neither in the owner, whose clock is the worker's, nor in a worker that waited for another
+    one's connecting; and an owner that does not answer keeps no place in its worker."""
+    store, ran = tmp_path / "b.db", []
+
+    async def handed(*_):
+        ran.append(1)
+        await asyncio.Event().wait()
+
+    async def told():
+        loop = asyncio.get_running_loop()
+        owner = Owner(store, SimpleNamespace(failed=False), Logger(io.StringIO()))
+        await owner.open(SimpleNamespace(answers=SimpleNamespace(handed=handed)))
+        frame = Frame(Kind.ASK, 1, {**HEAD, "end": time.monotonic() - 0.001})
+        late = await owner._executed(frame, owner._app)
+        link, request = Link(store), requested()
+        with pytest.raises(Problem):
+            await link._ask(request, loop.time() - 1)
+        assert link._opened is None
+        with pytest.raises(Problem):
+            await asyncio.wait_for(link._ask(request, loop.time() + 0.2), 60)
+        writer, asked = link._opened
+        assert not asked
+        assert not writer.is_closing()
+        writer.close()
+        await owner.close(0)
+        return late
+
+    assert asyncio.run(told()).head["status"] == 503
+    assert len(ran) <= 1  # the last one's
+
+
+def requested():
+    """A request that passed the door of a worker."""
+    state = {"caller": Caller("demo", Role.ANONYMOUS, ""), "body": Body()}
+    scope = {"type": "http", "method": "GET", "path": "/readyz", "query_string": b""}
+    return Request({**scope, "headers": [], "scheme": "http", "client": None, "state": state})
+
+
+def test_what_needs_no_ledger_waits_for_none(demo, folder, monkeypatch):
+    """With all places of handed requests taken, a worker answers what it executes itself."""
+    with open_worker(demo, folder) as worker:
+        answers = worker.app.answers
+        monkeypatch.setattr(answers, "_away", asyncio.Semaphore(0))
+        assert worker.get("operator", "/api/models").is_success
+        monkeypatch.setattr(answers, "_settings", replace(answers._settings, answer_within=0.2))
+        assert worker.get("operator", "/readyz").status_code == 503
 
 
 def test_one_worker_takes_questions_from_nobody(shop):

@@ -79,6 +79,32 @@ def test_a_signal_to_all_processes_at_once(started):
     assert not Path(f"/proc/{owner}").exists()
 
 
+def test_a_process_above_that_is_killed(started, wait_until):
+    """Its workers and the owner end, and the port is free for the next service."""
+    running = started("--workers", "2")
+    below = [running.owner(), *workers_of(running)]
+    running.process.kill()
+    wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in below))
+
+
+def test_an_owner_that_hangs_is_replaced(folder, monkeypatch, wait_until):
+    """One that stands still is killed, and another one goes on."""
+    from tacit.service import Settings, workers
+
+    for name, value in Settings(folder).environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(workers, "_HANGS", 5.0)
+    owner = workers.OwnerProcess()
+    owner.start()
+    try:
+        first = owner._process
+        os.kill(first.pid, signal.SIGSTOP)
+        wait_until(lambda: owner._process is not first)
+        assert first.exitcode == -signal.SIGKILL
+    finally:
+        owner.stop()
+
+
 def test_a_signal_during_the_start(folder, monkeypatch):
     """It ends as soon as it can, and never says that it is up."""
     from tacit.service import Service, Settings, serving, workers

@@ -7,7 +7,8 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Collection
+from typing import Protocol
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -29,8 +30,14 @@ ALWAYS = "/healthz"
 because it is busy."""
 
 
-Hand = Callable[[Operation, Request, float], asyncio.Future[Response] | None]
-"""Begins an operation elsewhere, for as long as the loop's time says; None to execute it here."""
+class Hand(Protocol):
+    """Executes operations elsewhere."""
+
+    def takes(self, operation: Operation) -> bool:
+        """Whether this one; the others are executed here."""
+
+    def hand(self, request: Request, end: float) -> asyncio.Future[Response]:
+        """Begin it, for as long as the loop's time says."""
 
 
 class Middleware:
@@ -58,6 +65,7 @@ class Middleware:
         self._hand = hand
         self._limits = Limits(settings.per_second, settings.burst)
         self._room = asyncio.Semaphore(settings.threads)
+        self._away = asyncio.Semaphore(settings.most_waiting)  # what is handed on holds no thread
         self._in_hand: set[asyncio.Future[Response]] = set()
         self._waiting = 0
 
@@ -134,36 +142,37 @@ class Middleware:
         call = operation.prepare(request)
         if operation.at_once:
             return operation.response(call())
-        if self._room.locked():
-            await self._place(end)
+        hand = self._hand if self._hand is not None and self._hand.takes(operation) else None
+        room = self._room if hand is None else self._away
+        if room.locked():
+            await self._place(room, end)
         else:
-            await self._room.acquire()
-        handed = self._hand and self._hand(operation, request, end)
-        work = handed or operation.begin(request, call)
+            await room.acquire()
+        work = operation.begin(request, call) if hand is None else hand.hand(request, end)
         self._in_hand.add(work)  # the loop itself forgets what nobody waits for
-        work.add_done_callback(self._left)
+        work.add_done_callback(lambda work: self._left(work, room))
         done, _ = await asyncio.wait({work}, timeout=end - loop.time())
         if done:
             return work.result()
         work.add_done_callback(self._late)
         raise problems.late()
 
-    async def _place(self, end: float) -> None:
+    async def _place(self, room: asyncio.Semaphore, end: float) -> None:
         """One of those that may run at a time; Problem 503 where none is free in time."""
         if self._waiting >= self._settings.most_waiting:
             raise problems.busy()
         self._waiting += 1
         try:
             async with asyncio.timeout_at(end):
-                await self._room.acquire()
+                await room.acquire()
         except TimeoutError:
             raise problems.busy() from None
         finally:
             self._waiting -= 1
 
-    def _left(self, work: asyncio.Future[Response]) -> None:
+    def _left(self, work: asyncio.Future[Response], room: asyncio.Semaphore) -> None:
         self._in_hand.discard(work)
-        self._room.release()
+        room.release()
 
     def _late(self, work: asyncio.Future[Response]) -> None:
         error = None if work.cancelled() else work.exception()

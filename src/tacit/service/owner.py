@@ -11,9 +11,8 @@ one transaction: nothing of it crosses a process.
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import signal
+import time
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from itertools import count
@@ -116,9 +115,10 @@ class Owner:
         return Frame(Kind.COPIED, frame.number, {"file": name})
 
     async def _executed(self, frame: Frame, app: Executes) -> Frame:
-        scope, caller, within = _asked(frame)
+        scope, caller, end = _asked(frame)
         scope["app"] = app
-        if self._ending:
+        within = end - time.monotonic()
+        if self._ending or within <= 0:  # nobody waits for it any more
             made = problems.response_of(problems.unavailable())
         else:
             made = await app.answers.handed(scope, _given(frame.body), caller, within)
@@ -137,24 +137,26 @@ class Link:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._parent = os.getppid()
         self._numbers = count(1)
         self._opened: tuple[asyncio.StreamWriter, Asked] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
 
-    def hand(
-        self, operation: Operation, request: Request, end: float
-    ) -> asyncio.Future[Response] | None:
-        """For `Middleware`."""
-        if operation.path in _HERE or operation.path.startswith(_BELOW):
-            return None
+    def takes(self, operation: Operation) -> bool:
+        """Whether it is the owner's to execute."""
+        return operation.path not in _HERE and not operation.path.startswith(_BELOW)
+
+    def hand(self, request: Request, end: float) -> asyncio.Future[Response]:
+        """Begin it there. end: of the wait for it, in the loop's time."""
         return asyncio.ensure_future(self._ask(request, end))
 
     async def _ask(self, request: Request, end: float) -> Response:
-        """What the owner answers; Problem 503 if it cannot be reached, or goes meanwhile."""
+        """What the owner answers; Problem 503 if it cannot be reached, goes meanwhile, or does not
+        answer in time."""
         loop = asyncio.get_running_loop()
         async with self._opening:
+            if loop.time() >= end:
+                raise problems.late()
             if self._opened is None or self._opened[0].is_closing():
                 self._opened = await self._open()
         writer, asked = self._opened
@@ -163,10 +165,14 @@ class Link:
         octets = Frame(Kind.ASK, number, head, body).encode()  # refused, it ends itself alone
         asked[number] = loop.create_future()
         try:
-            writer.write(octets)
-            await writer.drain()
-            if (found := await asked[number]) is not None:
+            async with asyncio.timeout_at(end):
+                writer.write(octets)
+                await writer.drain()
+                found = await asked[number]
+            if found is not None:
                 return _response(found)
+        except TimeoutError:
+            pass  # the others' connection stays: its answer is passed over
         except (DataError, OSError):
             writer.close()
         finally:
@@ -174,8 +180,6 @@ class Link:
         raise problems.late()
 
     async def _open(self) -> tuple[asyncio.StreamWriter, Asked]:
-        if os.getppid() != self._parent:  # nobody is left who would bring the owner back
-            os.kill(os.getpid(), signal.SIGTERM)
         try:
             connection = await asyncio.to_thread(frames.connect, self._store, _CONNECTS_WITHIN)
             reader, writer = await asyncio.open_unix_connection(sock=connection)
@@ -205,6 +209,8 @@ _KEY = b"authorization"
 
 
 def _head(scope: Scope, within: float) -> dict[str, Any]:
+    """Its end is a time of the machine's clock, which is one for all processes: what waits on the
+    way does not get more of it."""
     caller: Caller = scope["state"]["caller"]
     return {
         "method": scope["method"],
@@ -214,17 +220,17 @@ def _head(scope: Scope, within: float) -> dict[str, Any]:
         "scheme": scope["scheme"],
         "client": scope.get("client"),
         "caller": [caller.tenant, caller.role, caller.name],
-        "within": within,
+        "end": time.monotonic() + within,
     }
 
 
 def _asked(frame: Frame) -> tuple[Scope, Caller, float]:
-    """What was asked, as the application takes it, by whom, and the seconds that they wait.
+    """What was asked, as the application takes it, by whom, and until when they wait.
     DataError for a head that is not exactly one."""
     with _exactly():
         head = dict(frame.head)
         tenant, role, name = map(_text, head.pop("caller"))
-        client, within = head.pop("client"), float(head.pop("within"))
+        client, end = head.pop("client"), float(head.pop("end"))
         path, query = _text(head.pop("path")), _text(head.pop("query"))
         scope: Scope = {
             "type": "http",
@@ -240,9 +246,9 @@ def _asked(frame: Frame) -> tuple[Scope, Caller, float]:
             "client": None if client is None else (_text(client[0]), int(client[1])),
             "server": None,
         }
-        if head or not within < float("inf"):
+        if head or not end < float("inf"):
             raise ValueError
-        return scope, Caller(tenant, Role(role), name), within
+        return scope, Caller(tenant, Role(role), name), end
 
 
 def _response(frame: Frame) -> Response:

@@ -9,7 +9,6 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -60,8 +59,6 @@ def create_app(
     owner = None
     if service.store is not None:
         owner = Owner(service.store, service.ledger, logger, failed=executes)
-    if link is not None:  # what is handed on holds no thread
-        settings = replace(settings, threads=settings.most_waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -106,7 +103,7 @@ def create_app(
         metrics=metrics,
         log=logger,
         names=names_of(app.openapi()),
-        hand=None if link is None else link.hand,
+        hand=link,
     )
     return app
 
@@ -171,6 +168,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 def from_environment() -> FastAPI:
     """The application of one worker: its settings stand in the environment."""
     settings = workers.settings_of_worker()
+    workers.end_with_the_one_above()
     log = Logger()
     adopt(log)
     link = None if settings.store is None else Link(settings.store)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -49,6 +49,17 @@ def settings_of_worker() -> Settings:
 def note_up() -> None:
     """Tells the process above that this worker is about to listen."""
     (Path(os.environ[_METRICS]) / f"{os.getpid()}{_UP}").touch()
+
+
+def end_with_the_one_above() -> None:
+    """A worker that nobody replaces any more would hold the port of the next service."""
+
+    def watch() -> None:
+        if (above := parent_process()) is not None:
+            above.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def leave() -> None:
