@@ -15,6 +15,7 @@ import json
 import math
 import re
 import socket
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -192,6 +193,21 @@ def _parted(frame: Any, tasks: int) -> Any:
     return frame.select("*", mark).repartition(tasks, "hash")
 
 
+@contextmanager
+def _with_a_file() -> Iterator[None]:
+    """A main module without a file, such as of `python -c`, pyspark takes for its own tests, and
+    ends the process."""
+    main = sys.modules["__main__"]
+    if hasattr(main, "__file__"):
+        yield
+        return
+    main.__file__ = "-c"
+    try:
+        yield
+    finally:
+        del main.__file__
+
+
 def connect(remote: str) -> Any:
     """A session of its own; says what is wrong where there is none."""
     given = urlsplit(remote)
@@ -205,7 +221,7 @@ def connect(remote: str) -> Any:
             f"No Spark Connect server answers at {given.hostname}:{port} ({error}). Start one, "
             f"such as  sail spark server --port {port}  or Spark's  start-connect-server.sh."
         ) from None
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _with_a_file():
         warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used here
         try:
             from pyspark.sql import SparkSession

@@ -60,9 +60,15 @@ class EngineConformance:
             expected = LocalEngine().neighbours(table, **asked)
             for block in self.blocks:
                 found = self.make(block).neighbours(table, **asked)
-                for name in ("of", "items", "co_counts", "agreements"):
-                    _equal(getattr(found, name), getattr(expected, name), name)
+                _equal(found.of, expected.of, "of")
                 self._close(found.similarities, expected.similarities)
+                # Rounded otherwise, two equal similarities may differ, and their items swap places.
+                same = found.items == expected.items
+                assert same.all() or not (
+                    self.to_the_bit or _apart(expected.similarities)[~same].any()
+                )
+                for name in ("co_counts", "agreements"):
+                    _equal(getattr(found, name)[same], getattr(expected, name)[same], name)
 
         self._law(law, _SEEDS, st.integers(1, 6), st.sampled_from((0, 3, 50)), st.booleans())
 
@@ -217,6 +223,15 @@ class EngineConformance:
 
 
 _SEEDS = st.integers(0, 2**32 - 1)
+
+
+def _apart(similarities: Floats) -> NDArray[np.bool_]:
+    """Which entries of each row, but the last, are farther than rounding from both neighbours."""
+    gaps = -np.diff(np.abs(similarities), axis=1) > 1e-9
+    ends = np.ones((len(similarities), 1), dtype=bool)
+    apart: NDArray[np.bool_] = np.hstack([ends, gaps]) & np.hstack([gaps, ends])
+    apart[:, -1:] = False  # what follows it is not in the list
+    return apart
 
 
 def a_table(generator: Generator, *, exact: bool) -> Table:

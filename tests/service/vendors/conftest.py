@@ -134,9 +134,15 @@ def pairs(tmp_path: Path) -> Callable[..., Any]:
 
 @pytest.fixture
 def again(tmp_path: Path) -> Callable[[Pair], Any]:
-    """The same two folders, served by new processes' worth of services."""
+    """The same two folders, opened anew after the services of the pair have let go of them."""
     folders = (tmp_path / NAMES[0], tmp_path / NAMES[1])
-    return lambda pair: _opened(folders, (pair.home.keys, pair.other.keys))
+
+    def opened(pair: Pair) -> Any:
+        for one in (pair.home, pair.other):
+            one.service.close()
+        return _opened(folders, (pair.home.keys, pair.other.keys))
+
+    return opened
 
 
 @pytest.fixture
