@@ -45,7 +45,7 @@ _LEAST_TASKS = 4
 _TEXT = (".csv", ".tsv")
 _WAIT = 10.0
 _RETRIES = 5
-"""Of a call to a server that is away: some 20 seconds."""
+"""Of a call to a server that is away: some 20 seconds; closing makes two calls more."""
 
 
 def open_spark(
@@ -269,7 +269,7 @@ def _read(session: Any, source: str) -> Any:
     if place.endswith(_TEXT):
         sign = "\t" if place.endswith(".tsv") else ","
         return session.read.csv(place, header=True, inferSchema=False, sep=sign)
-    return session.read.parquet(place)
+    return session.read.option("mergeSchema", "true").parquet(place)  # no file lacks stars unseen
 
 
 def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> SparkRatings:
