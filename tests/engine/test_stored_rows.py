@@ -22,7 +22,7 @@ def test_odd_rows_are_read_or_refused_as_in_memory(odd, tmp_path):
     """Ids with blanks are one person's, words for nothing are no id, times are cut to seconds, and
     so on. What is refused names the column and no value, and nothing is opened that could be
     charged."""
-    file, items = write_odd(tmp_path / "r[1].parquet", ODD[odd])
+    file, items = write_odd(tmp_path / "r.parquet", ODD[odd])
     given = Public(scale=SCALE, catalogue=items)
 
     def streamed():
@@ -63,11 +63,12 @@ def test_a_folder_of_unlike_files_is_refused(odd, tmp_path):
 
 def test_hidden_files_are_left_out_and_integers_are_one_type(tmp_path, monkeypatch):
     """What a job has not committed is not read; a person is one in files of other integer types,
-    also where there are several buckets. A bucket that disappears is no smaller sum."""
+    also where there are several buckets. A sign in a name is that sign. A bucket that disappears
+    is no smaller sum."""
     monkeypatch.setattr(buckets, "_OF_ROW", 500_000_000)
     small = pl.Series([-5], dtype=pl.Int32)
     files = {
-        "a.parquet": part(user=small),
+        "a[1].parquet": part(user=small),
         "x/B.PARQUET": part(user=[-5], item=[2]),
         "_temporary/0/p.parquet": part(user=[7]),
         ".hidden.parquet": part(user=[8]),
