@@ -172,7 +172,8 @@ async def _workers(path: Path, to: Path) -> None:
 def _request(key: str) -> Any:
     caller = Caller("shop", Role.OPERATOR, "ops")
     scope: dict[str, Any] = {"method": "POST", "path": f"/{key}", "query_string": b""}
-    scope |= {"headers": [], "scheme": "http", "client": None, "state": {"caller": caller}}
+    scope |= {"headers": [], "scheme": "http", "client": None}
+    scope["state"] = {"caller": caller, "request_id": key}
     return SimpleNamespace(
         scope=scope, state=SimpleNamespace(body=SimpleNamespace(octets=key.encode()))
     )

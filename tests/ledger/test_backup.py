@@ -74,6 +74,18 @@ def test_a_ledger_is_not_overwritten(path, capsys):
     assert (path.read_bytes(), copy.read_bytes()) == before
 
 
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_what_is_left_of_a_lost_ledger_is_not_passed_over(path, capsys, end):
+    """Its log would be brought into the restored file, or be lost with what it alone holds."""
+    copy = copied(path)
+    path.unlink()
+    left = path.with_name(path.name + end)
+    left.write_bytes(b"x")
+    assert restored(path, copy) == 2
+    assert left.name in capsys.readouterr().err
+    assert not path.exists()
+
+
 def test_a_damaged_backup_is_refused(path, capsys):
     """A changed byte in the log."""
     copy = copied(path)

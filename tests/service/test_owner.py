@@ -27,6 +27,7 @@ from tacit.ledger import frames
 from tacit.ledger.frames import Frame, Kind
 from tacit.service.http_bodies import LONGEST_HEAD, Body
 from tacit.service.keys import Caller, Role
+from tacit.service.middleware import Middleware
 from tacit.service.monitoring import Logger
 from tacit.service.owner import Link, Owner, _asked
 from tacit.service.problems import Problem
@@ -40,6 +41,7 @@ HEAD = {
     "client": None,
     "caller": ["demo", "anonymous", ""],
     "end": 2.0**40,
+    "request": "r",
 }
 
 
@@ -127,7 +129,7 @@ def test_the_largest_head_of_http_fits_into_a_frame(letter):
     [
         *({"path": 1}, {"caller": ["demo", "king", ""]}, {"caller": ["demo"]}, {"end": "x"}),
         *({"headers": [["a"]]}, {"headers": 3}, {"more": 1}, {"query": "\u20ac"}, {"client": 3}),
-        {"end": float("inf")},
+        *({"end": float("inf")}, {"client": ["a", float("inf")]}, {"headers": [[1, 2]]}),
     ],
     ids=str,
 )
@@ -236,7 +238,7 @@ def test_a_passed_deadline_begins_nothing(tmp_path):
 
 def requested():
     """A request that passed the door of a worker."""
-    state = {"caller": Caller("demo", Role.ANONYMOUS, ""), "body": Body()}
+    state = {"caller": Caller("demo", Role.ANONYMOUS, ""), "body": Body(), "request_id": "r"}
     scope = {"type": "http", "method": "GET", "path": "/readyz", "query_string": b""}
     return Request({**scope, "headers": [], "scheme": "http", "client": None, "state": state})
 
@@ -263,6 +265,32 @@ def test_one_worker_takes_questions_from_nobody(shop):
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(100) == b""
     assert shop.get("anonymous", "/readyz").is_success
+
+
+def test_a_fault_of_the_owner_has_the_number_of_its_request(demo, folder, monkeypatch):
+    """The line in its log is found by what the person who asked got."""
+    handed = Middleware.handed
+
+    async def faulty(self, scope, *rest):
+        return await handed(self, {**scope, "path": None}, *rest)
+
+    monkeypatch.setattr(Middleware, "handed", faulty)
+    with open_worker(demo, folder) as worker:
+        found = worker.get("operator", "/readyz")
+        assert found.status_code == 500
+        lines = [json.loads(line) for line in worker.logged.getvalue().splitlines()]
+        faults = [line["request_id"] for line in lines if line["event"] == "fault"]
+        assert faults == [found.headers["x-request-id"]]
+
+
+def test_a_copy_that_no_one_fetches_is_removed(shop, wait_until):
+    """It has every stored state, so it lasts as long as the connection of who wanted it."""
+    store = shop.folder / "budgets.db"
+    with frames.connect(store, 60) as connection:
+        connection.sendall(Frame(Kind.COPY, 1).encode())
+        copy = frames.folder_of(store) / frames.receive(connection).head["file"]
+        assert copy.exists()
+    wait_until(lambda: not copy.exists())
 
 
 def test_a_running_service_is_looked_at(shop, capsys, tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,8 +129,12 @@ def restore(
     LedgerRefused if the backup is damaged or older than the second place, or there is none.
     """
     path = _path(where)
-    if path.exists():
-        raise ConfigError(f"{path}: is there already. Move it away first, and keep it.")
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-journal"):
+        if (there := path.with_name(name)).exists():
+            raise ConfigError(
+                f"{there}: is there already. Move it away first, and keep it. A ledger's file and "
+                "its -wal or -journal belong together: move them to one place."
+            )
     found = inspect_ledger(copy, second=beside(path) if second is None else second)
     if problems := found.verification.problems:
         raise LedgerRefused(f"{problems[0]} Nothing was restored.")
@@ -151,17 +155,17 @@ _PATIENCE = 300.0
 
 @contextmanager
 def _copied(path: Path, held: LedgerHeld) -> Iterator[Path]:
-    """A copy by the owner, if it is one that can be asked; it goes in the end."""
-    try:
-        with frames.connect(path, _PATIENCE) as owner:
+    """A copy by the owner, if it is one that can be asked; it goes in the end, and by the owner
+    where this process is killed before that."""
+    with ExitStack() as stack:
+        try:
+            owner = stack.enter_context(frames.connect(path, _PATIENCE))
             owner.sendall(frames.Frame(frames.Kind.COPY, 0).encode())
             answer = frames.receive(owner)
-    except (OSError, DataError):
-        raise held from None
-    if answer.kind is not frames.Kind.COPIED:
-        raise OutputError("The service that has the ledger could not make a copy: see its log.")
-    made = frames.folder_of(path) / Path(str(answer.head["file"])).name
-    try:
+        except (OSError, DataError):
+            raise held from None
+        if answer.kind is not frames.Kind.COPIED:
+            raise OutputError("The service that has the ledger could not make a copy: see its log.")
+        made = frames.folder_of(path) / Path(str(answer.head["file"])).name
+        stack.callback(made.unlink, missing_ok=True)
         yield made
-    finally:
-        made.unlink(missing_ok=True)

@@ -73,6 +73,7 @@ class Middleware:
         answer = Answer(send, self._settings.grid, bodiless=scope["method"] == "HEAD")
         if scope["method"] == "HEAD":
             scope["method"] = "GET"
+        scope.setdefault("state", {})["request_id"] = answer.request_id
         try:
             answered = self._answered(scope, receive)
             await answer.send(await self._response(answered, answer.request_id))
@@ -85,7 +86,8 @@ class Middleware:
         self, scope: Scope, receive: Receive, caller: Caller, within: float
     ) -> Response:
         """By the owner: what passed the door of a worker, which waits so many seconds more."""
-        return await self._response(self._executed(scope, receive, caller, within), "owner")
+        answered = self._executed(scope, receive, caller, within)
+        return await self._response(answered, scope["state"]["request_id"])
 
     async def _response(self, answered: Awaitable[Response], request_id: str) -> Response:
         """What an operation answers, or a problem: nothing else may leave, with the data in it."""
@@ -112,7 +114,7 @@ class Middleware:
         body = await http_bodies.body_of(scope, receive, self._settings.most_body)
         operation = self._routes.find(scope)
         operation.check_role(caller)
-        scope.setdefault("state", {}).update(caller=caller, body=body, place=self._room)
+        scope["state"].update(caller=caller, body=body, place=self._room)
         return await self._within(operation, Request(scope), within)
 
     def _admitted(self, scope: Scope) -> Caller:

@@ -80,9 +80,10 @@ class Owner:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections.add(writer)
+        copies: list[Path] = []
         try:
             while (frame := await frames.read(reader)) is not None:
-                task = asyncio.ensure_future(self._answer(frame, writer))
+                task = asyncio.ensure_future(self._answer(frame, writer, copies))
                 self._in_hand.add(task)
                 task.add_done_callback(self._in_hand.discard)
         except (DataError, OSError) as error:
@@ -90,25 +91,32 @@ class Owner:
         finally:
             self._connections.discard(writer)
             writer.close()
+            _remove(copies)
 
-    async def _answer(self, frame: Frame, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, frame: Frame, writer: asyncio.StreamWriter, copies: list[Path]) -> None:
+        """copies: what this connection got, for as long as it lasts."""
         try:
             if frame.kind is Kind.COPY:
-                answer = await self._copied(frame)
+                answer = await self._copied(frame, copies)
             elif frame.kind is Kind.ASK and self._app is not None:
                 answer = await self._executed(frame, self._app)
             else:
                 raise DataError("This is nothing to ask an owner.")
-            writer.write(answer.encode())
+            octets = answer.encode()
+            if writer.is_closing():
+                _remove(copies)
+                return
+            writer.write(octets)
             await writer.drain()
         except (DataError, OSError) as error:  # what was answered stands in the ledger
             self._log.fault("frame", error)
             writer.close()
 
-    async def _copied(self, frame: Frame) -> Frame:
+    async def _copied(self, frame: Frame, copies: list[Path]) -> Frame:
         name = f"copy-{secrets.token_hex(8)}"
+        copies.append(frames.folder_of(self._store) / name)
         try:
-            await asyncio.to_thread(self._ledger.copy, frames.folder_of(self._store) / name)
+            await asyncio.to_thread(self._ledger.copy, copies[-1])
         except TacitError as error:
             self._log.fault("copy", error)
             return Frame(Kind.REFUSED, frame.number)
@@ -126,6 +134,11 @@ class Owner:
             self._failed()
         head = {"status": made.status_code, "headers": _texts(made.raw_headers)}
         return Frame(Kind.TOLD, frame.number, head, bytes(made.body))
+
+
+def _remove(files: list[Path]) -> None:
+    for one in files:
+        one.unlink(missing_ok=True)
 
 
 Asked = dict[int, asyncio.Future[Frame | None]]
@@ -221,6 +234,7 @@ def _head(scope: Scope, within: float) -> dict[str, Any]:
         "client": scope.get("client"),
         "caller": [caller.tenant, caller.role, caller.name],
         "end": time.monotonic() + within,
+        "request": scope["state"]["request_id"],
     }
 
 
@@ -245,6 +259,7 @@ def _asked(frame: Frame) -> tuple[Scope, Caller, float]:
             "headers": _octets(head.pop("headers")),
             "client": None if client is None else (_text(client[0]), int(client[1])),
             "server": None,
+            "state": {"request_id": _text(head.pop("request"))},
         }
         if head or not end < float("inf"):
             raise ValueError
@@ -264,7 +279,7 @@ def _response(frame: Frame) -> Response:
 def _exactly() -> Iterator[None]:
     try:
         yield
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise DataError("A frame does not say what it has to.") from None
 
 
@@ -279,7 +294,9 @@ def _texts(headers: list[tuple[bytes, bytes]]) -> list[list[str]]:
 
 
 def _octets(headers: list[list[str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    return [
+        (_text(name).encode("latin-1"), _text(value).encode("latin-1")) for name, value in headers
+    ]
 
 
 def _given(body: bytes) -> Receive:
