@@ -21,7 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 
 _SIZES = struct.Struct(">6sBQII")
 _MARK = b"tacit1"
@@ -117,6 +117,16 @@ def _frame(kind: Kind, number: int, head: bytes, body: bytes) -> Frame:
 def folder_of(store: Path) -> Path:
     """Where the owner of a store in a file is found."""
     return store.with_name(store.name + ".owner")
+
+
+def check_place(store: Path) -> None:
+    """ConfigError where something else than an owner's folder is at its place."""
+    folder = folder_of(store)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ConfigError(
+            f"{folder}: is no folder. The service makes one of this name beside its ledger. Move "
+            "away what is there."
+        )
 
 
 def listen(store: Path) -> socket.socket:

@@ -31,6 +31,7 @@ from tacit.ledger import (
     Holder,
     Ledger,
     LedgerUnavailable,
+    frames,
     open_ledger,
 )
 from tacit.privacy import Guarantee, refuted_first
@@ -215,6 +216,8 @@ class Service:
         changes = Limits.daily(settings.changes_per_day)
         if not owns:
             return cls(settings, deployment, keys, cast("Ledger", _Elsewhere()), newcomers, changes)
+        if settings.store is not None:
+            frames.check_place(settings.store)
         patience = settings.answer_within * 5 / 6  # so that a refusal is in time
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
