@@ -8,8 +8,8 @@ from importlib import resources
 import jsonschema
 import pytest
 
+from tacit import terminal
 from tacit.auditing import shipped
-from tacit.cli import terminal
 from tacit.cli.app import main
 from tacit.design import design, names, options_of
 from tacit.mechanisms import guarantees

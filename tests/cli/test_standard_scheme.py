@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from tacit import terminal
 from tacit.cli import app as cli
-from tacit.cli import terminal
 from tacit.designs.standard_scheme.experiment import commands as tables
 from tacit.evaluation.result import Result
 from tacit.recommenders import load_model

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tacit.cli import terminal
+from tacit import terminal
 
 
 @dataclass

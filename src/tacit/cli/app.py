@@ -50,6 +50,7 @@ PLACES = {
     "plan": "commands:plan",
     "simulate": "commands:simulate",
     "replay": "commands:replay",
+    "sketches": "device:counting",
     "keys": "serve:keys",
 }
 """Modules of commands that do not lie in one of their own name."""
@@ -193,7 +194,7 @@ def _report(error: Exception, *, as_json: bool) -> int:
         body = {**named, "type": type(error).__name__, "message": message, "exit_code": code}
         typer.echo(json.dumps({"error": body}), err=True)
     elif message:
-        from tacit.cli.terminal import complain
+        from tacit.terminal import complain
 
         complain(message)
     return code

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import terminal
+from tacit import terminal
 from tacit.cli.commands import group
-from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError, DataError
+from tacit.terminal import JSON
 
 HELP = (
     "FILE.py:NAME, MODULE:NAME or a recommender of tacit, such as private: a class, an object, a "

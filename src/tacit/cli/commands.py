@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tacit.cli import terminal
-from tacit.cli.terminal import JSON, Source, reads_ratings
+from tacit import terminal
 from tacit.design import Command, Design, Where, design, names, options_of
+from tacit.terminal import JSON, Source, reads_ratings
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings

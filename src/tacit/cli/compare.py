@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import terminal
-from tacit.cli.terminal import JSON
+from tacit import terminal
+from tacit.terminal import JSON
 
 app = typer.Typer()
 SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import terminal
+from tacit import terminal
 from tacit.cli.data_files import beside, check_files, films, generate, import_
-from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError
+from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tacit.cli import terminal
-from tacit.cli.terminal import JSON
+from tacit import terminal
 from tacit.errors import ConfigError
+from tacit.terminal import JSON
 
 app, reproducing = typer.Typer(), typer.Typer()
 QUICK = ("audit", "guarantee", "plan")

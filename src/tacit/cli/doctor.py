@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import typer
 
-from tacit.cli.terminal import JSON, console, emit, progress, say, table
+from tacit.terminal import JSON, console, emit, progress, say, table
 
 DISTRIBUTION = "tacit-rec"
 DATA_FOLDERS = ("ml-100k", "ml-latest-small")

@@ -13,9 +13,9 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from tacit.cli import terminal
-from tacit.cli.terminal import JSON
+from tacit import terminal
 from tacit.errors import ConfigError
+from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.privacy import Guarantee

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import terminal
+from tacit import terminal
 from tacit.cli.ledger_changes import (
     Second,
     Where,
@@ -22,8 +22,8 @@ from tacit.cli.ledger_changes import (
     show_budgets,
     token,
 )
-from tacit.cli.terminal import JSON
 from tacit.errors import ConfigError, PrivacyError
+from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.ledger import Inspection

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import terminal
-from tacit.cli.terminal import JSON
+from tacit import terminal
 from tacit.design import Where
 from tacit.errors import ConfigError, DataError
+from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.data.tables.table import Role

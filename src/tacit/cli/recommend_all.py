@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli import terminal
+from tacit import terminal
 from tacit.design import Where
 from tacit.errors import ConfigError
 

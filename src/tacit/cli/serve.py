@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import terminal
-from tacit.cli.terminal import JSON
+from tacit import terminal
 from tacit.errors import ConfigError
+from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.service.settings import Settings

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from tacit.cli.terminal import Source
 from tacit.design import Where
 from tacit.errors import ConfigError
+from tacit.terminal import Source
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from tacit.cli.terminal import plain
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
@@ -22,6 +21,7 @@ from tacit.designs.xmap.experiment.methods import METHODS
 from tacit.designs.xmap.experiment.paper import similarities_found
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
+from tacit.terminal import plain
 
 CHEAP = ("item-average", "popularity", "mf")
 
