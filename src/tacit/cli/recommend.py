@@ -98,7 +98,7 @@ def recommend(
     fitted = load_model(model)
     where = Where(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
-        from tacit.cli.recommend_all import for_all
+        from tacit.cli.stored import for_all
 
         asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         for_all(fitted, all_, out, where, asked, n, as_json=as_json)
