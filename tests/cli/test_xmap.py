@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -415,13 +416,16 @@ def test_a_wrong_catalogue_names_its_file(ratings, tacit, tmp_path):
 
 @pytest.mark.parametrize("variant", ["sound", "constant"])
 def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path, variant):
-    """Neither people, ratings nor the digest, in words or in JSON: nobody paid for them."""
+    """Neither people, ratings nor the digest, in words or in JSON: nobody paid for them.
+
+    The noisy number of people, which was paid for, may be the true one by chance: left out here."""
     words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "--k", 10, "--variant", variant)
     made = as_json(*words, "-o", tmp_path / "m")
     assert not {"people", "ratings", "data"} & set(made)
     code, out, _ = tacit(*words, "-o", tmp_path / "m")
     assert code == 0
-    assert "150" not in out
+    paid_for = re.compile(r"[Aa]bout -?[\d,]+ (more )?people")
+    assert "150" not in paid_for.sub("", out)
     assert "people;" not in out
 
 
