@@ -241,8 +241,7 @@ class Frame:
 def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, monkeypatch):
     """By an engine that adds one task's table twice, or loses it, or so its last block alone: the
     bound of a person's contribution would not hold. Once is accepted."""
-    from tacit.engine import spark_workers as workers
-    from tacit.engine.spark import SparkRatings
+    from tacit.engine.spark import SparkRatings, workers
 
     pa = pytest.importorskip("pyarrow")
     known = public(files[1]).known(list, np.zeros(0))

@@ -13,7 +13,7 @@ from tacit.cli.stored import bytes_in, ending
 from tacit.data.stored import Public
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
-from tacit.engine.spark_sums import SparkRatings
+from tacit.engine.spark.sums import SparkRatings
 from tacit.errors import ClusterError, ConfigError, DataError, OutputError, PrivacyError
 
 

@@ -35,8 +35,8 @@ from tacit.data.scales import EVENTS
 from tacit.data.stored import MOST_VALUES, Columns, Public
 from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.data.tables.table import Role
-from tacit.engine import spark_workers as workers
-from tacit.engine.spark_sums import NOT_THERE, SparkRatings, answering, check_once, close, gathered
+from tacit.engine.spark import workers
+from tacit.engine.spark.sums import NOT_THERE, SparkRatings, answering, check_once, close, gathered
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 TASK_ROWS = 2_000_000

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Block, StoredRatings
-from tacit.engine import spark_workers as workers
+from tacit.engine.spark import workers
 from tacit.errors import ClusterError
 
 
