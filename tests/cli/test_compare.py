@@ -117,6 +117,16 @@ def test_every_design_is_attacked_by_its_lists(compared, capsys):
     assert attacked == {row["design"] for row in rows}
 
 
+def test_too_few_ratings_are_refused_once(tmp_path, capsys):
+    """No table without rows, and no exit as if all were well: each reason is said one time."""
+    path = tmp_path / "tiny.csv"
+    path.write_text("user,item,rating\n1,1,5\n1,2,3\n2,1,4\n")
+    code, _, err = run(capsys, "compare", path, "--design", "private", "--epsilon", "1,inf")
+    assert code == 3
+    assert err.count("no test person has a held-out like") == 1
+    assert "private sound 1, private non-private no noise, " in err
+
+
 def test_one_domain_of_two_is_refused(files, capsys):
     """Both or neither."""
     code, _, error = run(capsys, "compare", files[0], "--source", "books")

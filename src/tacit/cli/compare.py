@@ -31,7 +31,7 @@ def compare(
         str | None, typer.Option("--target", help="Domain of the items in lists.")
     ] = None,
     design: Annotated[
-        list[str] | None, typer.Option(help="Only this design and the baselines; repeat.")
+        list[str] | None, typer.Option(help="Only these designs and the baselines, with commas.")
     ] = None,
     attacks: Annotated[bool, typer.Option(help="Also attack each by membership.")] = True,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 3,
@@ -109,8 +109,8 @@ def compare(
                 ("design", "variant", "epsilon", *(SHOWN[metrics[place]] for place in shown)),
                 [[*line[:3], *(line[3 + p].split(" ")[0] for p in shown)] for line in lines],
             )
-        for name, reason in table.left_out.items():
-            terminal.say(f"{name}: {reason.rstrip(chr(46))}.")
+        for sentence in comparing.by_reason(table.left_out):
+            terminal.say(sentence)
         terminal.next_step(
             "Next:  --report out.html draws one page;  --json has intervals and groups."
         )

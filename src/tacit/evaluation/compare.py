@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit.data.ratings import Ratings
 from tacit.design import Entry
-from tacit.errors import ConfigError, TacitError
+from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation.compare_measures import attacked, judged
 from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, list_trial
 from tacit.evaluation.parallel import Pool, Progress
@@ -164,6 +164,10 @@ def compare(
             for place, entry in enumerate(entries)
         }
         best = _best(figures, reasons)
+        if not best:
+            raise DataError(
+                "nothing can be compared on these ratings", fix="\n".join(by_reason(reasons))
+            )
         targets = [entry for entry in best if attacks and entry.attacked]
         for entry, piece in zip(targets, run([(entry, ATTACK) for entry in targets]), strict=True):
             if FAILED not in piece:
@@ -186,6 +190,14 @@ def _best(
         if name not in best or _ndcg(pieces) > _ndcg(figures[best[name]]):
             best[name] = entry
     return list(best.values())
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """A sentence for each reason, after the names of all that it keeps out."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason.rstrip("."), []).append(name)
+    return [f"{', '.join(those)}: {reason}." for reason, those in names.items()]
 
 
 def steps(entries: Sequence[Entry], seeds: int, attacks: bool) -> int:
