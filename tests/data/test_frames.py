@@ -40,6 +40,22 @@ def test_frames_of_all_libraries_are_alike(make: Callable[[Columns], Any]) -> No
     assert ratings_from(make(GOOD)).digest == direct.digest
 
 
+def test_ids_of_128_bits_are_read() -> None:
+    """As integers where all fit into 64 bits, as texts where one does not."""
+    frame = pl.DataFrame(GOOD).with_columns(pl.col("movieId").cast(pl.Int128))
+    assert ratings_from(frame).digest == ratings_from(pl.DataFrame(GOOD)).digest
+    wide = ratings_from(frame.with_columns(pl.col("movieId") * 10**30))
+    assert sorted(wide.item_ids.tolist()) == ["3" + "0" * 30, "7" + "0" * 30]
+
+
+def test_a_column_of_durations_plays_no_role() -> None:
+    """It is neither taken for an id or a rating, nor stops the reading; named, it is refused."""
+    frame = pl.DataFrame(GOOD).with_columns(pl.duration(seconds=pl.col("movieId")).alias("heard"))
+    assert ratings_from(frame).digest == ratings_from(pl.DataFrame(GOOD)).digest
+    with pytest.raises(DataError, match="an id is an integer or a string"):
+        ratings_from(frame, item="heard")
+
+
 def test_columns_can_be_named(make: Callable[[Columns], Any]) -> None:
     """Odd names are given as arguments."""
     frame = make({"who": [1], "what": ["x"], "n": [3]})

@@ -40,6 +40,7 @@ ANSWERS = {"true": "1", "yes": "1", "like": "1", "liked": "1", "up": "1", "false
 _SAID: dict[Role, str] = {"plays": "number of plays"}
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
+_WIDE = {getattr(pl, name) for name in ("Int128", "UInt128") if hasattr(pl, name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,10 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> tuple[pl.Series, pl.Series,
         column, missing = _texts(column, text)
         return column, missing, ID
     if kind.is_integer():
+        if kind in _WIDE:  # NumPy has none: as int64 where all fit, or else as texts
+            narrow = column.cast(pl.Int64, strict=False)
+            wider = narrow.null_count() > column.null_count()
+            column = column.cast(pl.String) if wider else narrow
         return column, column.is_null(), ID
     if kind.is_float() or kind.is_decimal():
         numbers = column.cast(pl.Float64).fill_nan(None)

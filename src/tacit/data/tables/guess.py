@@ -38,8 +38,9 @@ class _Look:
     """What the first cells of a column look like."""
 
     def __init__(self, column: pl.Series) -> None:
-        self.cells = column.head(_SAMPLE).drop_nulls()
         self.kind = column.dtype
+        none = isinstance(self.kind, pl.Duration)  # no text, no number: it plays no role
+        self.cells = column.head(0 if none else _SAMPLE).drop_nulls()
 
     @cached_property
     def numbers(self) -> pl.Series:
