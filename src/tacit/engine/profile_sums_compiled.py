@@ -68,55 +68,53 @@ class Map(NamedTuple):
     targets: Any
 
 
-class StarRows(NamedTuple):
-    """People's ratings. offsets: (people + 1,). places: (ratings,) where each item stands in the
-    tables, -1: nowhere. rest: (ratings,) stars above what is expected of the mean person."""
-
-    offsets: Any
-    places: Any
-    rest: Any
-
-
-class StarTable(NamedTuple):
-    """Released arrays that make people's tastes. loadings: (items, k). variances: (items,) of a
-    rating around them. level: 1 / variance of people's levels. moment: weight of second moments."""
-
-    loadings: Any
-    variances: Any
-    level: float
-    moment: float
-
-
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
+_MAGNITUDE, _INFINITE = np.int64(2**63 - 1), np.int64(0x7FF << 52)
+"""Of a float64 as a whole number: all but the sign, and the least that is not finite."""
+
+
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def _clip(values: Any, size: int, clip: Any) -> None:
+def _squares(values: Any, size: int) -> float:
+    """Sum of squares of whole numbers, below 2^53 in all, so exact in any order."""
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    until = size // 4 * 4
+    for j in range(0, until, 4):
+        one += values[j] * values[j]
+        two += values[j + 1] * values[j + 1]
+        three += values[j + 2] * values[j + 2]
+        four += values[j + 3] * values[j + 3]
+    for j in range(until, size):
+        one += values[j] * values[j]
+    return one + two + three + four
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def clip_person(values: Any, size: int, clip: Any) -> None:
     """`tacit.mechanisms.SumRelease.steps` of values[:size], in place.
 
     Where one is not finite, which `steps` refuses, the person counts as if they had rated nothing.
     """
-    largest = 0.0
+    largest, patterns = np.zeros(1), values.view(np.int64)
+    most = np.int64(0)  # as whole numbers, magnitudes of floats have the same order
     for j in range(size):
-        if not np.isfinite(values[j]):
-            values[:size] = 0.0
-            return
-        largest = max(largest, abs(values[j]))
-    if largest == 0.0 or clip.most < 0:
+        most = max(most, patterns[j] & _MAGNITUDE)
+    if most >= _INFINITE:
+        values[:size] = 0.0
         return
+    largest.view(np.int64)[0] = most
+    if most == 0 or clip.most < 0:
+        return
+    for j in range(size):
+        values[j] /= largest[0]
     square = 0.0
     for j in range(size):
-        values[j] = values[j] / largest
         square += values[j] * values[j]
-    scale = min(largest, clip.norm / max(math.sqrt(square), 1.0))
+    scale = min(largest[0], clip.norm / max(math.sqrt(square), 1.0))
     for j in range(size):
         values[j] = np.trunc(values[j] * scale / clip.resolution)
-    while True:
-        square = 0.0  # whole numbers below 2^53 in all, so exact
-        for j in range(size):
-            square += values[j] * values[j]
-        if square <= clip.most:
-            return
+    while _squares(values, size) > clip.most:
         for j in range(size):
             values[j] -= np.sign(values[j])
 
@@ -149,7 +147,7 @@ def counts(people: Any, context: int, share: float, presence: float, clip: Any, 
             size += 1
         values[size], places[size] = presence, longest - 1
         size += 1
-        _clip(values, size, clip)
+        clip_person(values, size, clip)
         for j in range(size):
             total[places[j]] += values[j]
 
@@ -231,7 +229,7 @@ def products(
                     for d in range(width):
                         own = image[d] - onto.mean[d] + rest * (image[d] - onto.targets[item, d])
                         row[d] += x * own
-        _clip(flat, width * width, clip)
+        clip_person(flat, width * width, clip)
         for j in range(width * width):
             sums[j] += flat[j]
 
@@ -265,93 +263,7 @@ def items(
             values[rows * k + d] = mean * (image[d] - onto.mean[d])
         places[rows] = len(total) - 1
         rows += 1
-        _clip(values, rows * k, clip)
+        clip_person(values, rows * k, clip)
         for j in range(rows):
             for d in range(k):
                 total[places[j], d] += values[j * k + d]
-
-
-@_jit  # type: ignore[untyped-decorator, unused-ignore]
-def star_table(rows: Any, u: int, known: Any, values: Any, places: Any) -> int:
-    """Fills values (rows of k, flat) and places with what ONE person adds; gives how many rows.
-
-    At each of the person's items: how far its stars lie above the level that all their OTHER
-    ratings have, times the tastes that the others tell; k rows below: the second moment of these
-    tastes. All ratings of a person weigh as much as those of another. Tastes and level are means
-    given ratings (Bayesian linear regression), each without one rating by Sherman and Morrison.
-    """
-    k = known.loadings.shape[1]
-    width = k + 1
-    left, rests = np.zeros((width, 2 * width)), np.zeros(width)
-    row, turned, tastes = np.zeros(width), np.zeros(width), np.zeros(width)
-    moment = np.zeros((k, k))
-    row[0] = 1.0
-    for a in range(width):
-        left[a, a] = 1.0 if a else known.level
-        left[a, width + a] = 1.0
-    inside = 0
-    for j in range(rows.offsets[u], rows.offsets[u + 1]):
-        place = rows.places[j]
-        inside += place >= 0
-        variance = known.variances[place] if place >= 0 else 1.0
-        for a in range(1, width):
-            row[a] = known.loadings[place, a - 1] if place >= 0 else 0.0
-        for a in range(width):
-            rests[a] += row[a] / variance * rows.rest[j]
-            for b in range(width):
-                left[a, b] += row[a] / variance * row[b]
-    for a in range(width):  # Gauss and Jordan: of a positive definite matrix without pivots
-        pivot = left[a, a]
-        for b in range(2 * width):
-            left[a, b] /= pivot
-        for c in range(width):
-            factor = left[c, a]
-            if c != a and factor != 0.0:
-                for b in range(2 * width):
-                    left[c, b] -= factor * left[a, b]
-    size = 0
-    for j in range(rows.offsets[u], rows.offsets[u + 1]):
-        place = rows.places[j]
-        if place < 0:
-            continue
-        for a in range(1, width):
-            row[a] = known.loadings[place, a - 1]
-        leverage, misfit = 0.0, rows.rest[j]
-        for a in range(width):
-            turned[a], tastes[a] = 0.0, 0.0
-            for b in range(width):
-                turned[a] += left[a, width + b] * row[b]
-                tastes[a] += left[a, width + b] * rests[b]
-            leverage += turned[a] * row[a]
-            misfit -= tastes[a] * row[a]
-        variance = known.variances[place]
-        misfit /= max(variance - leverage, 1e-3 * variance)
-        weight = 1.0 / math.sqrt(inside)
-        for a in range(width):
-            tastes[a] -= turned[a] * misfit
-        for a in range(k):
-            values[size * k + a] = weight * (rows.rest[j] - tastes[0]) * tastes[a + 1]
-            for b in range(k):
-                moment[a, b] += weight * tastes[a + 1] * tastes[b + 1]
-        places[size] = place
-        size += 1
-    if size:
-        for a in range(k):
-            for b in range(k):
-                values[size * k + b] = known.moment * moment[a, b]
-            places[size] = len(known.variances) + a
-            size += 1
-    return size
-
-
-@_jit  # type: ignore[untyped-decorator, unused-ignore]
-def stars(rows: Any, known: Any, clip: Any, total: Any) -> None:
-    """Adds to total (items + k, k) everybody's `star_table`, each clipped as a whole."""
-    k = total.shape[1]
-    values, places = np.empty(total.size), np.empty(len(total), np.int64)
-    for u in range(len(rows.offsets) - 1):
-        size = star_table(rows, u, known, values, places)
-        _clip(values, size * k, clip)
-        for j in range(size):
-            for a in range(k):
-                total[places[j], a] += values[j * k + a]

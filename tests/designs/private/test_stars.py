@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sums_reference import star_table
 
 from tacit import Private, load_model
 from tacit.accounting import GDPAccountant
@@ -21,8 +24,7 @@ from tacit.designs.private.settings import STAR_SHARES, Settings, noise_multipli
 from tacit.designs.private.sides import features
 from tacit.designs.private.stars import contributions, star_model
 from tacit.designs.private.tastes import Features
-from tacit.engine import profile_sums_compiled as kernels
-from tacit.engine.profile_sums_compiled import StarRows, StarTable, star_table
+from tacit.engine.stars_compiled import MOST_TASTES, StarRows, StarTable, stars
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.sums import SumRelease
@@ -151,12 +153,11 @@ def rows_and_table(seed: int = 3) -> tuple[StarRows, StarTable]:
     return rows, StarTable(draws.normal(size=(8, 2)), 0.3 + draws.random(8), 5.0, 0.2)
 
 
-def one_table(rows: StarRows, known: StarTable, person: int, function=star_table) -> np.ndarray:
+def one_table(rows: StarRows, known: StarTable, person: int) -> np.ndarray:
     """(items + k, k) of ONE person, before clipping."""
-    values, places = np.empty(20), np.empty(10, np.int64)
-    size = function(rows, person, known, values, places)
+    values, places = star_table(rows, person, known)
     table = np.zeros((10, 2))
-    table[places[:size]] = values[: 2 * size].reshape(size, 2)
+    table[places] = values
     return table
 
 
@@ -183,26 +184,66 @@ def test_a_table_of_tastes_is_the_regression_without_each_rating():
         np.testing.assert_allclose(one_table(rows, known, person), expected, atol=1e-10)
 
 
-def test_the_kernel_adds_up_what_each_person_adds_alone():
+@st.composite
+def worlds(draw) -> tuple[StarRows, StarTable]:
+    """People with 0 to 12 ratings of 12 items and others; some items have loadings."""
+    draws = np.random.default_rng(draw(st.integers(0, 2**32)))
+    sizes = draw(st.lists(st.integers(0, 12), min_size=1, max_size=3))
+    k, size = draw(st.integers(1, MOST_TASTES)), draw(st.sampled_from([1e-3, 1.0, 300.0]))
+    places = np.concatenate([draws.permutation(16)[:n] for n in sizes])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    rest = size * draws.normal(size=len(places))
+    loadings = draws.normal(size=(12, k)) * (draws.random((12, 1)) < draw(st.floats(0, 1)))
+    known = StarTable(loadings, 0.3 + draws.random(12), 5.0, 0.2)
+    return StarRows(offsets, np.where(places < 12, places, -1), rest), known
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@settings(max_examples=60, deadline=None)
+@given(world=worlds())
+def test_the_kernel_adds_up_what_each_person_adds_alone(world, noise):
     """Bit for bit: readable and compiled, alone and among others, each clipped as a whole."""
-    rows, known = rows_and_table()
-    mechanism = SumRelease(1.0, 10, 2, 0.5, step(0.5))
-    total, clipped = mechanism.empty(), 0
-    for person in range(12):
-        readable = one_table(rows, known, person, star_table.py_func)
+    rows, known = world
+    items, k = known.loadings.shape
+    mechanism = SumRelease(noise, items + k, k, 0.5, step(0.5))
+    total = mechanism.empty()
+    for person in range(len(rows.offsets) - 1):
+        values, places = star_table(rows, person, known)
+        single, readable = mechanism.empty(), mechanism.empty()
+        readable[places] = mechanism.steps(values) if noise and len(values) else values
         own = slice(rows.offsets[person], rows.offsets[person + 1])
         alone = StarRows(np.array([0, own.stop - own.start]), rows.places[own], rows.rest[own])
-        np.testing.assert_array_equal(one_table(alone, known, 0), readable)
-        single = mechanism.empty()
-        kernels.stars(alone, known, clip_of(mechanism), single)
-        assert (single**2).sum() <= mechanism.squared_norm
-        assert np.abs(single - mechanism.steps(readable)).max() <= 1  # squares in another order
-        clipped += float(np.linalg.norm(readable)) > 0.5
+        stars(alone, known, clip_of(mechanism), single)
+        np.testing.assert_array_equal(single, readable)
+        assert not noise or (single**2).sum() <= mechanism.squared_norm
         total += single
     among = mechanism.empty()
-    kernels.stars(rows, known, clip_of(mechanism), among)
+    stars(rows, known, clip_of(mechanism), among)
     np.testing.assert_array_equal(among, total)
-    assert clipped > 5
+
+
+def test_a_person_whose_table_is_not_finite_adds_nothing():
+    """As if they had rated nothing, whatever number came out; the others count."""
+    rows, known = rows_and_table()
+    mechanism = SumRelease(1.0, 10, 2, 0.5, step(0.5))
+    for bad in (math.inf, -math.inf, math.nan):
+        totals = []
+        for rest, last in ((rows.rest, -2), (np.append(rows.rest[:-1], bad), -1)):
+            total = mechanism.empty()
+            offsets = rows.offsets[: len(rows.offsets) + last + 1]
+            stars(StarRows(offsets, rows.places, rest), known, clip_of(mechanism), total)
+            totals.append(total)
+        np.testing.assert_array_equal(*totals)
+        assert totals[0].any()
+
+
+def test_more_tastes_than_a_row_holds_are_refused():
+    """Rows have a fixed width."""
+    rows, _ = rows_and_table()
+    k = MOST_TASTES + 1
+    known = StarTable(np.ones((8, k)), np.ones(8), 5.0, 0.2)
+    with pytest.raises(ConfigError, match="tastes"):
+        stars(rows, known, clip_of(SumRelease(1.0, 8 + k, k)), np.zeros((8 + k, k)))
 
 
 @pytest.mark.parametrize("people", [50.0, 1e9])

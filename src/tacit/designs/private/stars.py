@@ -33,8 +33,8 @@ from tacit.designs.private.counts import clip_of
 from tacit.designs.private.people import BLOCK, Sides, catalogue_of, total_of
 from tacit.designs.private.settings import overall, step
 from tacit.designs.private.tastes import Features
-from tacit.engine import profile_sums_compiled as kernels
-from tacit.engine.profile_sums_compiled import StarRows, StarTable
+from tacit.engine import stars_compiled as kernels
+from tacit.engine.stars_compiled import StarRows, StarTable
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
 
@@ -289,8 +289,8 @@ def _factors(
     ratings: Given, numbers: Ints, known: _Means, head: Ints, found: Floats,
     noise: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """(items, k) loadings and (items,) variances of all items, from one sum: of a person's table
-    `star_table`, clipped as a whole by the kernel, as `SumRelease.steps` does."""
+    """(items, k) loadings and (items,) variances of all items, from one sum: of people's tables of
+    tastes, clipped as a whole by the kernel, as `SumRelease.steps` does."""
     counts, (items, k) = known.counts, (len(known.counts), found.shape[1])
     loadings = np.zeros((items, k))
     loadings[head] = found
