@@ -654,9 +654,7 @@ def test_a_state_that_was_replaced_is_overwritten(tmp_path, wait_until):
             assert held()
             count(ledger, f"{key}2", draw=lambda *_: (b"1", b"{}"))
             assert held()  # in the log
-            began = time.monotonic()
             wait_until(lambda: not held())
-            assert time.monotonic() - began < 10 * sqlite.LINGERS  # on a busy machine
         count(ledger, "c", draw=lambda *_: (b"1", secret))
         count(ledger, "d", draw=lambda *_: (b"1", b"{}"))
         copy = tmp_path / "killed.db"  # as it lies there when the process is killed

@@ -428,8 +428,8 @@ def test_a_second_owner_is_refused_at_once(spent, ledger_at):
             assert "Traceback" not in told.stderr
         began = time.monotonic()
         with pytest.raises(LedgerHeld, match="this process itself"):
-            open_ledger(spent)
-        assert time.monotonic() - began < 5
+            open_ledger(spent, patience=300)
+        assert time.monotonic() - began < 100  # no waiting, however busy the machine is
         assert ask(ledger, "a", FILMS).repeated
 
 

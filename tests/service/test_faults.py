@@ -324,7 +324,7 @@ def test_a_frozen_server_holds_no_thread(
     where = {"database": postgres.database(), "second": str(tmp_path / "head")}
     with shops(demo, folder, answer_within=1.8, **where) as shop:
         ask = valid("POST /api/feedback")
-        assert ask.ask(shop, "POST").status_code == 200
+        wait_until(lambda: ask.ask(shop, "POST").status_code == 200)
         processes = everybody(postgres.process.pid)
         for process in processes:
             os.kill(process, signal.SIGSTOP)
@@ -333,7 +333,8 @@ def test_a_frozen_server_holds_no_thread(
                 statuses = list(people.map(lambda _: ask.ask(shop, "POST").status_code, range(100)))
             assert statuses == [503] * 100
             wait_until(lambda: not shop.app.answers._in_hand)
-            assert shop.get(None, "/api/campaigns/taste/catalogue").status_code == 200
+            catalogue = "/api/campaigns/taste/catalogue"
+            wait_until(lambda: shop.get(None, catalogue).status_code == 200)
         finally:
             for process in processes:
                 os.kill(process, signal.SIGCONT)

@@ -71,11 +71,11 @@ def test_a_visit_is_charged_what_it_loses():
 
 
 def test_noise_has_the_stated_variance():
-    """Of 10,000 draws of the real sampler, within five standard errors."""
+    """Of 10,000 draws of the real sampler, within six standard errors; false alarm 1e-7."""
     noise = SumNoise(1.0)
     drawn = noise.draw((10_000,)) / GRAIN
     error = math.sqrt(5 * noise.variance**2 / drawn.size)  # the Laplace kurtosis is 6
-    assert abs(drawn.var() - noise.variance) < 5 * error
+    assert abs(drawn.var() - noise.variance) < 6 * error
 
 
 def test_time_does_not_go_back():

@@ -1,9 +1,9 @@
 """Every released artefact at random sizes: shipped code passes, and each planted bug is caught.
 
 The tools are exact: correct code raises no alarm whatever is drawn, up to the rounding of floats.
-A bug is caught if one case among those of an audit shows it. Seeds are fixed, so catching repeats,
-but for fits of X-Map, whose noise takes no seed: a bug there shows in one case of five or more, and
-is missed in all 40 with a chance of 0.8 ** 40 = 1.3e-4 at most.
+A bug is caught if one case among those of five audits shows it. Seeds are fixed, so catching
+repeats, but for fits of X-Map, whose noise takes no seed: a bug there shows in one case of twelve
+or more, and is missed in all 200 with a chance of (11 / 12) ** 200 = 2.8e-8 at most.
 """
 
 from __future__ import annotations
