@@ -79,9 +79,10 @@ def test_what_cannot_be_summed_is_refused(steps, sigmas, delta, said):
 
 def test_tails_of_one_noise():
     """With its centre moved by 2 the noise reaches k as often as k - 2 without."""
-    moved, still = gaussian.tails([2], [1.5])
-    assert moved[2:] == pytest.approx(still[:-2])
+    halfway, moved, still = gaussian.tails([2], [1.5])
     middle = len(still) // 2
+    assert halfway[middle] == pytest.approx(-0.5 * 2 / 1.5**2)
+    assert moved[2:] == pytest.approx(still[:-2])
     at_zero = gaussian.masses(1.5)[1].max()
     assert still[middle] == pytest.approx(0.5 + at_zero / 2)
 
@@ -95,7 +96,7 @@ def test_tails_of_several_noises(steps):
     noises, chances = noises[kept], chances[kept]
     sums = np.add.outer(np.add.outer(steps[0] * noises, steps[1] * noises), steps[2] * noises)
     likely = np.multiply.outer(np.multiply.outer(chances, chances), chances)
-    moved, still = gaussian.tails(steps, sigmas)
+    _, moved, still = gaussian.tails(steps, sigmas)
     middle, far = len(still) // 2, sum(step**2 for step in steps)
     for threshold in (-3, 0, 5):
         assert still[middle + threshold] == pytest.approx(likely[sums >= threshold].sum())

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from tacit.auditing import planted, shipped
+from tacit.auditing.empirical import ALPHA
 from tacit.auditing.shipped_choices import bit_release
 from tacit.cli.app import main
+from tacit.cli.audit import SIZES, _bench, audits
 
 FIELDS = {
     "mechanism",
@@ -30,7 +32,8 @@ def test_json_of_one_mechanism(capsys):
     """One mechanism at each epsilon, with the published fields and the pairs."""
     assert main(["audit", "bit-release", "--samples", "100000", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert set(result) == {"audits", "refuted_as_expected"}
+    assert set(result) == {"audits", "refuted_as_expected", "false_alarm"}
+    assert result["false_alarm"] == pytest.approx(4 * 1e-6)  # as few samples are never too few
     assert [audit["epsilon"] for audit in result["audits"]] == [0.5, 1.0, 2.0, 4.0]
     for audit in result["audits"]:
         assert set(audit) == FIELDS
@@ -45,6 +48,17 @@ def test_table_for_a_person(capsys):
     assert all(word in shown for word in ("bit-release", "claim", "no violation found", "0.500"))
     assert "That is no proof." in shown
     assert "--planted" in shown
+
+
+@pytest.mark.parametrize("what", [name for name in audits() if name != SIZES])
+def test_correct_code_hardly_ever_fails(what):
+    """Every line may fail twice in a million times, by a violation or by a weak audit, and so may
+    each study's row and each repaired bug that is sampled: below 1 in 10,000 for the command."""
+    bench = _bench(what)
+    lines = [make() for makes in bench.lines.values() for make in makes]
+    sampled = sum(bug.tool == "empirical" for bug in bench.bugs)
+    rows = 10 * len(bench.studies)
+    assert (2 * sum(not line.published for line in lines) + sampled + rows) * ALPHA < 1e-4
 
 
 def test_planted_bugs_are_listed(capsys, monkeypatch):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import claims, exact
 from tacit.auditing.claims import Audit, Checked, Line, where
-from tacit.auditing.empirical import ALPHA, Feature, Release, audit, ideal_bound, itself
+from tacit.auditing.empirical import ALPHA, Feature, Release, audit, best_known, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
 from tacit.auditing.rules import Rule, upper_bound
 from tacit.auditing.sampler_spy import Bulk, Tape, differences, tapped
@@ -32,7 +32,8 @@ class Pair:
     """One shipped mechanism with its parameters, and two neighbouring inputs.
 
     call: one release, or with `at_once` one for each row. exact: the loss, from what the running
-    code draws with. chances: of events under the two inputs. share: it gets samples / share.
+    code draws with. chances: of values of the feature under the two inputs; at_least: of each value
+    or a larger one. share: it gets samples / share.
     mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
     untapped: noise is drawn as it is shipped, a running mechanism's in its own blocks; others draw
     theirs in bulk.
@@ -45,6 +46,7 @@ class Pair:
     b: NDArray[Any]
     exact: float
     chances: tuple[Chances, Chances] = field(default_factory=lambda: ({}, {}))
+    at_least: bool = False
     feature: Feature = itself
     share: int = 1
     at_once: bool = False
@@ -135,28 +137,18 @@ def _found(pair: Pair, delta: float, samples: int, alpha: float) -> tuple[float,
     a, b = (_releases(pair, data) for data in (pair.a, pair.b))
     if pair.mu is not None:
         gauss = audit_gaussian(
-            a, b, samples=samples, delta=delta, alpha=alpha, sigma_in_steps=pair.sigma_in_steps
+            a,
+            b,
+            samples=samples,
+            delta=delta,
+            alpha=alpha,
+            sigma_in_steps=pair.sigma_in_steps,
+            known=pair.mu**2 / 2,
         )
         return gauss.lower_bound, ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
-    evidence = audit(a, b, samples=samples, alpha=alpha, delta=delta)
-    return evidence.lower_bound, best_ideal(pair.chances, samples, alpha, delta)
-
-
-def best_ideal(
-    chances: tuple[Chances, Chances], samples: int, alpha: float, delta: float = 0.0
-) -> float:
-    """The largest ideal bound over the events whose chances are given."""
-    first, second = chances
-    pairs = [(float(first[event]), float(second.get(event, 0))) for event in first]
-    pairs += [(q, p) for p, q in pairs]
-    return max(
-        (
-            ideal_bound(p, q, samples=samples, alpha=alpha, delta=delta)
-            for p, q in pairs
-            if p - delta > q
-        ),
-        default=0.0,
-    )
+    known = best_known(pair.chances, samples, alpha, delta, at_least=pair.at_least)
+    evidence = audit(a, b, samples=samples, alpha=alpha, delta=delta, known=known)
+    return evidence.lower_bound, known.ideal if known else 0.0
 
 
 def _releases(pair: Pair, data: NDArray[Any]) -> Release:

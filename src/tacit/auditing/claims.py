@@ -29,10 +29,10 @@ class Checked:
     """What was found on one pair of neighbouring inputs.
 
     exact: the pair's loss, or of all pairs where a closed form covers them. rule_bound: what the
-    rule engine allows for its description. ideal: what an auditor who knows the best event
-    reaches in nearly all audits. differences: what the grey-box audit saw. most: what
-    `lower_bound` can be at most if the draws are those that were asked for; None where it is not
-    compared. failed: why the audit of this pair ended early.
+    rule engine allows for its description. ideal: the bound that correct code shows in all
+    audits but a share of alpha, 0 where none is sure. differences: what the grey-box audit saw.
+    most: what `lower_bound` can be at most if the draws are those that were asked for; None where
+    it is not compared. failed: why the audit of this pair ended early.
     """
 
     pair: str
@@ -98,15 +98,16 @@ def exceeds(epsilon: float, loss: float) -> bool:
 def judge(epsilon: float, pairs: Sequence[Checked]) -> Verdict:
     """Compare what was found with the claim.
 
-    A bound below the ideal means that the auditor looked in the wrong place, or that there is more
-    noise than the parameters say. Such a pass is worth nothing, and is called weak; so is one
-    whose bounds are all below a tenth of the claim, for which samples or pairs were too few.
+    A bound below the ideal means that there is more noise than the parameters say, or that the
+    auditor looks in the wrong place. Such a pass is worth nothing, and is called weak; so is one
+    in which no pair is sure to show a tenth of the claim: samples or pairs are too few. Correct
+    code is called weak with a chance of at most alpha, for the second does not depend on luck.
     """
     if any(one.faults(epsilon) for one in pairs):
         return "violation"
     if any(one.lower_bound < one.ideal for one in pairs):
         return "weak audit"
-    if max(one.lower_bound for one in pairs) < _LEAST_SHARE * epsilon:
+    if max(one.ideal for one in pairs) < _LEAST_SHARE * epsilon:
         return "weak audit"
     return "no violation found"
 
@@ -134,13 +135,15 @@ class Study:
     """What an audit computes or plays besides its lines.
 
     run: rows, and what is other than expected. columns: headings with what stands below them.
-    Both calls get the variant, None for all, and whether samples are few.
+    Both calls get the variant, None for all, and whether samples are few. false_alarm: of rows, the
+    chance that of correct code something is other than expected.
     """
 
     name: str
     columns: Mapping[str, Callable[[Any], object]]
     steps: Callable[[str | None, bool], int]
     run: Callable[[str | None, bool, Advance], tuple[list[Any], list[str]]]
+    false_alarm: Callable[[list[Any]], float] = lambda _: 0.0
 
 
 @dataclass(frozen=True)
@@ -225,14 +228,19 @@ def audited(
     *,
     planted: bool,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Every line, study and planted bug: what was found, and what is other than expected."""
+    """Every line, study and planted bug: what was found, and what is other than expected.
+
+    false_alarm: the chance that of correct code something is: a line is called violated or weak
+    with a chance of at most alpha each. Whether planted bugs are caught is another question.
+    """
     short, wrong = samples < bench.samples, list[str]()
-    found: dict[str, Any] = {"audits": [], "refuted_as_expected": []}
+    found: dict[str, Any] = {"audits": [], "refuted_as_expected": [], "false_alarm": 0.0}
     for name, makes in bench.lines.items():
         for make in makes:
             line = attempt(name or "a line", make)
             audit = run(line, samples=samples)
             found["audits"].append(audit)
+            found["false_alarm"] += audit.alpha * (0 if line.published else 1 if short else 2)
             if not as_expected(line, audit, short=short):
                 wrong += _reasons(audit, line)
             elif line.published:
@@ -241,9 +249,11 @@ def audited(
     for study in bench.studies:
         found[study.name], unexpected = study.run(variant, short, advance)
         wrong += unexpected
+        found["false_alarm"] += study.false_alarm(found[study.name])
     if planted:
         missed, results = _planted(bench.bugs, advance)
         found |= results
+        found["false_alarm"] += ALPHA * sum(bug.tool == "empirical" for bug in bench.bugs)
         wrong += missed
     return found, wrong
 

@@ -6,6 +6,10 @@ Source   Jagielski, Ullman, Oprea: Auditing differentially private machine learn
 Rule     The event is chosen on one half of the samples and bounded on the other, so that choosing
          costs no confidence. Each feature's event is then asked four questions (the event and its
          complement, in both directions), and all questions share alpha (Bonferroni).
+Known    Where exact chances of some events are known, the best of them is chosen before anything
+         is drawn, and asked of all samples, with half of alpha. So the smallest bound that a
+         correct mechanism shows, but for a chance of alpha, is a quantile of two binomials, and
+         nothing about it is left to the choice made on the pilot.
 Reading  A bound above the claim refutes it, wrongly with a chance of at most alpha. A bound below
          it proves nothing: no violation was found.
 """
@@ -33,6 +37,8 @@ Feature = Callable[[NDArray[Any]], NDArray[Any]]
 
 _MOST_VALUES = 20_000
 _THRESHOLDS = 500
+_MOST_KNOWN = 200
+_TAIL, _HALVINGS = 1e-4, 50
 _PILOT_Z = 5.0  # the pilot's rough limits, about as wide as the real ones
 
 
@@ -65,6 +71,19 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Known:
+    """An event chosen from exact chances, before anything is drawn.
+
+    first: whether the first neighbour makes it likelier. ideal: the bound that it shows of correct
+    code, in all audits but a share of alpha.
+    """
+
+    event: Event
+    first: bool
+    ideal: float
+
+
+@dataclass(frozen=True)
 class Evidence:
     """lower_bound: nats, 0 or more. samples: releases of each neighbour, both halves together.
 
@@ -91,10 +110,12 @@ def audit(
     alpha: float = ALPHA,
     delta: float = 0.0,
     features: Mapping[str, Feature] | None = None,
+    known: Known | None = None,
 ) -> Evidence:
     """Bound epsilon from below with `samples` releases of each of two neighbouring inputs.
 
-    delta: the claimed one. features: name to feature; by default the release itself.
+    delta: the claimed one. features: name to feature; by default the release itself. known: an
+    event of one of the features that is asked besides.
     """
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
@@ -106,10 +127,15 @@ def audit(
     chosen = [
         (best_event(name, way(first[0]), way(first[1]), delta), way) for name, way in ways.items()
     ]
+    seen = [0, 0] if known is None else _times_of(known, ways, first)
     del first
     second = (release_a(count), release_b(count))
-    level = alpha / (4 * len(chosen))
+    level = alpha / (4 * len(chosen)) / (1 if known is None else 2)
     answers = []
+    if known is not None:
+        likely, rare = (x + y for x, y in zip(seen, _times_of(known, ways, second), strict=True))
+        found = bound(likely, rare, samples, alpha / 2, delta)
+        answers.append((found, str(known.event), "first" if known.first else "second"))
     for event, way in chosen:
         times = [int(event.holds(way(part)).sum()) for part in second]
         for words, (p, q) in (
@@ -120,6 +146,15 @@ def audit(
             answers.append((bound(q, p, count, level, delta), words, "second"))
     best = max(answers, key=lambda answer: answer[0])
     return Evidence(best[0], best[1], best[2], samples, alpha)
+
+
+def _times_of(
+    known: Known, ways: Mapping[str, Feature], releases: tuple[NDArray[Any], NDArray[Any]]
+) -> list[int]:
+    """How often the known event happened, to the neighbour that makes it likelier first."""
+    way = ways[known.event.feature]
+    times = [int(known.event.holds(way(part)).sum()) for part in releases]
+    return times if known.first else times[::-1]
 
 
 def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:
@@ -141,14 +176,94 @@ def bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0)
 def ideal_bound(
     p: float, q: float, *, samples: int, alpha: float = ALPHA, delta: float = 0.0
 ) -> float:
-    """What an auditor who knows the best event reaches in all but about `alpha` of the audits.
+    """The bound that a known event shows, in all audits but a share of `alpha`; 0 or more.
 
     p, q: the exact chances of the event under the two neighbours, the likelier one first.
     """
-    count = samples - samples // 2
-    few = int(stats.binom.ppf(alpha / 2, count, p))
-    many = int(stats.binom.isf(alpha / 2, count, q))
-    return bound(few, many, count, alpha / 4, delta)
+
+    def likely(times: NDArray[np.int64]) -> NDArray[np.float64]:
+        low = special.betaincinv(np.maximum(times, 1), samples - times + 1, alpha / 4)
+        low = np.where(times > 0, low, 0.0) - delta
+        return np.asarray(np.log(np.where(low > 0, low, 1e-300)))
+
+    def rare(times: NDArray[np.int64]) -> NDArray[np.float64]:
+        high = special.betainccinv(times + 1, np.maximum(samples - times, 1), alpha / 4)
+        return np.asarray(np.log(np.where(times < samples, high, 1.0)))
+
+    return assured(likely, rare, (p, q), samples, alpha)
+
+
+Rising = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""A function of counts that does not fall."""
+
+
+def assured(
+    gain: Rising, cost: Rising, chances: tuple[float, float], samples: int, alpha: float
+) -> float:
+    """The largest x with P(gain(K) - cost(J) < x) <= alpha, 0 or more; K and J are independent
+    binomials with these chances."""
+    (low_k, high_k), (low_j, high_j) = (
+        (int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL)))
+        for law in (stats.binom(samples, chance) for chance in chances)
+    )
+    gains, costs = gain(np.arange(low_k, high_k + 1)), cost(np.arange(low_j, high_j + 1))
+    # Fewer than the least are taken for the least, more than the most for a failure.
+    below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
+    below[-1] = 1.0
+    upto = stats.binom.cdf(np.arange(low_j, high_j + 1), samples, chances[1])
+    often, beyond = np.diff(upto, prepend=0.0), 1 - upto[-1]
+
+    def fails(x: float) -> float:
+        return float((often * below[np.searchsorted(gains, x + costs)]).sum() + beyond)
+
+    x, top = 0.0, max(float(gains[-1] - costs[0]), 0.0)
+    for _ in range(_HALVINGS):
+        middle = (x + top) / 2
+        x, top = (middle, top) if fails(middle) <= alpha else (x, middle)
+    return x
+
+
+def best_known(
+    chances: tuple[Mapping[Any, Any], Mapping[Any, Any]],
+    samples: int,
+    alpha: float,
+    delta: float = 0.0,
+    *,
+    feature: str = "release",
+    at_least: bool = False,
+) -> Known | None:
+    """The event with the largest bound to be expected, None if it is not sure to be above 0.
+
+    chances: of values of the feature, under the two neighbours; candidates are the sets of values
+    that one neighbour makes likelier by more than some ratio. at_least: chances are those of each
+    value or a larger one, and candidates are these.
+    """
+    values = np.array(list(dict.fromkeys([*chances[0], *chances[1]])))
+    sides = np.array([[float(side.get(value, 0)) for value in values.tolist()] for side in chances])
+    best, most = None, 0.0
+    for first, (p, q) in ((True, sides), (False, sides[::-1])):
+        order = np.argsort(-p / np.maximum(q, 1e-300), kind="stable")
+        if not at_least:
+            p, q = (np.minimum(side[order].cumsum(), 1.0) for side in (p, q))
+        for place in _some(np.flatnonzero(p - delta > q)).tolist():
+            times = (int(samples * p[place]), int(samples * q[place]))
+            expected = bound(*times, samples, alpha * alpha, delta)
+            if expected > most:
+                kind, upto = ("at least", [place]) if at_least else ("in", order[: place + 1])
+                found = Event(feature, kind, values[upto])
+                best, most = (found, first, p[place], q[place]), expected
+    if best is None:
+        return None
+    event, first, p, q = best
+    ideal = ideal_bound(p, q, samples=samples, alpha=alpha, delta=delta)
+    return Known(event, first, ideal) if ideal > 0 else None
+
+
+def _some(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At most 200 of them."""
+    if len(places) <= _MOST_KNOWN:
+        return places
+    return places[np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64)]
 
 
 def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> Event:

@@ -27,9 +27,9 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, signal, special, stats
+from scipy import optimize, signal, special
 
-from tacit.auditing.empirical import ALPHA, Release
+from tacit.auditing.empirical import ALPHA, Release, assured
 from tacit.errors import ConfigError
 
 LEAST_STEPS = 32
@@ -61,11 +61,13 @@ def audit_gaussian(
     delta: float,
     alpha: float = ALPHA,
     sigma_in_steps: float = math.inf,
+    known: float | None = None,
 ) -> GaussianEvidence:
     """Bound mu with `samples` releases (one number each) of each of two neighbouring inputs.
 
     The neighbours are as far apart as the sensitivity allows; which is the larger does not matter.
-    sigma_in_steps: the claimed sigma in steps of the grid; infinite for continuous noise.
+    sigma_in_steps: the claimed sigma in steps of the grid; infinite for continuous noise. known: a
+    threshold that is asked besides, of all samples: the middle of the two centres.
     """
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(
@@ -80,16 +82,16 @@ def audit_gaussian(
     tried = np.quantile(np.concatenate([a, b]), np.linspace(0, 1, _THRESHOLDS + 2)[1:-1])
     above_a = pilot - np.searchsorted(a, tried)
     above_b = pilot - np.searchsorted(b, tried)
-    level = alpha / 4  # two directions, two error rates
+    # Two directions and two error rates, at one threshold or at two.
+    level = alpha / 4 / (1 if known is None else 2)
     guesses = np.maximum(_mu(above_a, above_b, pilot, level), _mu(above_b, above_a, pilot, level))
     threshold = float(tried[int(guesses.argmax())])
-    times = [
-        int((release(count).astype(np.float64) >= threshold).sum())
-        for release in (release_a, release_b)
-    ]
-    a_above, b_above = (np.array([time]) for time in times)
-    guesses = np.maximum(_mu(a_above, b_above, count, level), _mu(b_above, a_above, count, level))
-    mu = float(guesses[0])
+    second = [release(count).astype(np.float64) for release in (release_a, release_b)]
+    mu = _mu_at([int((part >= threshold).sum()) for part in second], count, level)
+    if known is not None:
+        both = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
+        sure = _mu_at([int((part >= known).sum()) for part in both], samples, level)
+        mu, threshold = max((mu, threshold), (sure, known))
     return GaussianEvidence(mu, epsilon_of(mu, delta), delta, threshold, samples, alpha)
 
 
@@ -112,6 +114,12 @@ def delta_of(mu: float, epsilon: float) -> float:
     return float(near - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)))
 
 
+def _mu_at(above: Sequence[int], trials: int, level: float) -> float:
+    """The better of the two directions at one threshold."""
+    a, b = (np.array([times]) for times in above)
+    return float(max(_mu(a, b, trials, level)[0], _mu(b, a, trials, level)[0]))
+
+
 def _mu(
     above_null: NDArray[np.int64], above_other: NDArray[np.int64], trials: int, level: float
 ) -> NDArray[np.float64]:
@@ -129,11 +137,16 @@ def _at_most(times: NDArray[np.int64], trials: int, level: float) -> NDArray[np.
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
-    """The epsilon that an auditor with the middle threshold reaches in nearly all audits."""
-    count = samples - samples // 2
-    false_alarms = np.array([int(stats.binom.isf(alpha / 2, count, special.ndtr(-mu / 2)))])
-    found = np.array([int(stats.binom.ppf(alpha / 2, count, special.ndtr(mu / 2)))])
-    return epsilon_of(float(_mu(false_alarms, found, count, alpha / 4)[0]), delta)
+    """The epsilon that the known middle threshold shows, in all audits but a share of `alpha`."""
+
+    def found(times: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(-special.ndtri(_at_most(samples - times, samples, alpha / 8)))
+
+    def alarms(times: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(special.ndtri(_at_most(times, samples, alpha / 8)))
+
+    chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
+    return epsilon_of(assured(found, alarms, chances, samples, alpha), delta)
 
 
 def _check_delta(delta: float) -> None:
@@ -173,16 +186,18 @@ def masses(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def tails(
     steps: Sequence[int], sigmas: Sequence[float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """P(sum of d / sigma^2 times noise >= each of its values), with the centres moved and without.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers halfway between the values of the sum of d / sigma^2 times noise, and how likely it
+    is above each, with the centres moved and without.
 
     These are the tests that tell the two inputs apart best.
     """
-    total, _, shift = _summed(steps, sigmas)
+    total, unit, shift = _summed(steps, sigmas)
     reached = np.minimum(np.cumsum(total[::-1])[::-1], 1.0)
     far = min(shift, len(reached))
     moved = np.concatenate([np.ones(far), reached[: len(reached) - far]])
-    return moved, reached
+    halfway = (np.arange(len(total), dtype=np.float64) - len(total) // 2 - 0.5) * unit
+    return np.asarray(halfway), moved, reached
 
 
 def _losses(

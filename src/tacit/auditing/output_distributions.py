@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
-from tacit.auditing.bench import best_ideal
 from tacit.auditing.claims import Check, Checked
-from tacit.auditing.empirical import audit
+from tacit.auditing.empirical import audit, best_known
 from tacit.auditing.rules import Rule, upper_bound
 from tacit.mechanisms.weights import draw_rows as shipped
 from tacit.randomness import Source
@@ -205,6 +204,11 @@ def responses(
     return found
 
 
+def coded(found: Mapping[Hashable, T], code: Mapping[Hashable, int]) -> dict[int, T]:
+    """The same with numbers in the place of outcomes."""
+    return {code[seen]: chance for seen, chance in found.items()}
+
+
 def check_of(
     name: str,
     laws: Callable[[], tuple[Law, Law]],
@@ -224,13 +228,14 @@ def check_of(
 
         count = max(samples // share, 100)
         first, second = map(release, programs)
-        seen = audit(first, second, samples=count, alpha=alpha)
+        known = best_known((coded(p, code), coded(q, code)), count, alpha)
+        seen = audit(first, second, samples=count, alpha=alpha, known=known)
         return Checked(
             name,
             exact.loss(p, q),
             None if rule is None else upper_bound(rule),
             seen.lower_bound,
-            best_ideal((p, q), count, alpha),
+            known.ideal if known else 0.0,
             count,
         )
 

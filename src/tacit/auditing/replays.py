@@ -147,6 +147,7 @@ def replay_check(
             delta=delta,
             alpha=alpha,
             sigma_in_steps=sampled.finest,
+            known=sampled.mu**2 / 2,
         )
         ideal = ideal_gaussian(sampled.mu, samples=count, delta=delta, alpha=alpha)
         return Checked(name, epsilon_of(moved.mu, delta), None, seen.lower_bound, ideal, count)

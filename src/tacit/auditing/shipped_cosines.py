@@ -62,14 +62,15 @@ def smooth_pair(
     """`people` (2, n) without and with one more."""
     person = np.hstack([people, np.array(one)[:, None]])
     a, b = (_asked(release, data) for data in (people, person))
-    p, q = _chances(a, b)
+    ks, p, q = _chances(a, b)
     return Pair(
         name,
         lambda ratings, _: release(ratings),
         people,
         person,
         _epsilon_of(p, q, release.delta),
-        thinned(_at_least(p), _at_least(q)),
+        thinned(ks, _at_least(p), _at_least(q)),
+        at_least=True,
         feature=lambda cosines: np.asarray(np.rint(cosines * release.halves)),
         share=share,
         silent=True,
@@ -91,15 +92,17 @@ def _followed(release: SmoothCosineRelease, a: Noise, b: Noise) -> Following:
     return Following(abs(a[0] - b[0]), small, growth, release.delta)
 
 
-def _chances(a: Noise, b: Noise) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of the same whole numbers, all that either noise may reach."""
+def _chances(
+    a: Noise, b: Noise
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The whole numbers that either noise may reach, and the chances of each."""
     reach = math.ceil(_REACH * max(a[1], b[1]))
     ks = np.arange(min(a[0], b[0]) - reach, max(a[0], b[0]) + reach + 1)
     p, q = (
         math.tanh(1 / (2 * scale)) * np.exp(-np.abs(ks - centre) / scale)
         for centre, scale in (a, b)
     )
-    return p, q
+    return ks, p, q
 
 
 def _epsilon_of(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:

@@ -107,6 +107,7 @@ def gaussian_pair(
         second,
         math.inf if moved.bare else discrete_epsilon_of(*asked, DELTA),
         ({}, {}) if fine else thinned(*tails(*asked)),
+        at_least=True,
         feature=lambda releases: np.asarray(np.round(moved.noises(releases) @ weights, 9)),
         share=share,
         at_once=at_once,
@@ -116,12 +117,16 @@ def gaussian_pair(
     )
 
 
-def thinned(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[Chances, Chances]:
+def thinned(
+    values: NDArray[Any], p: NDArray[np.float64], q: NDArray[np.float64]
+) -> tuple[Chances, Chances]:
     """A few hundred of many thresholds: P(released >= each) under the two inputs, falling."""
     likely = np.flatnonzero((p > _RARE) & (q > _RARE) & (p < 1) & (q < 1))
     kept = np.unique(np.linspace(0, len(likely) - 1, _THRESHOLDS).astype(np.int64))
     few = likely[kept].tolist() if len(likely) else []
-    return {k: float(p[k]) for k in few}, {k: float(q[k]) for k in few}
+    return {values[k].item(): float(p[k]) for k in few}, {
+        values[k].item(): float(q[k]) for k in few
+    }
 
 
 def _on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:

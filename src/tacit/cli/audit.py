@@ -191,6 +191,11 @@ def _sentences(
         )
     if not wrong:
         yield bench.conclusion
+    if found["false_alarm"]:
+        yield (
+            "Samples call correct code wrong, or weak, with a probability of at most "
+            f"{found['false_alarm']:.1g}."
+        )
 
 
 def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:

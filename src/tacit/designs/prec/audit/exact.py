@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from tacit.auditing.claims import exceeds
+from tacit.auditing.empirical import ALPHA
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.patterns import (
     Pattern,
@@ -47,7 +48,6 @@ PEERS = 12
 """The fewest that two objects allow."""
 _PATHS = 32
 _TOLERANCE = 1e-9
-_FEWEST = 5  # runs in a cell of the chi-square
 
 
 @dataclass(frozen=True)
@@ -184,21 +184,19 @@ def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
 
 
 def drawn_as_computed(kind: type[PRec], runs: int = 2_000) -> list[Computed]:
-    """Sampled views against the computed chances: by how many tens chi-square speaks against it."""
+    """Sampled views against the computed chances: how many tens speak against it, by exact binomial
+    tests of every view, both sides of all of them together."""
     wanted = settings_for(3.0, rounds=3)
     votes = halved(wanted.plan.threshold + 6, 3)
     chances = views(walked(kind, wanted, votes, all_paths(votes)))
     seen: dict[tuple[Path, int], int] = dict.fromkeys(chances, 0)
     for run in sampled(kind, wanted, votes, runs).tolist():
         seen[tuple(run[: run[-1]]), run[-1]] += 1
-    expected = np.array([runs * chances[view] for view in seen])
-    times = np.array(list(seen.values()))
-    often = expected >= _FEWEST
-    cells = np.append(expected[often], expected[~often].sum())
-    found = np.append(times[often], times[~often].sum())
-    statistic = float(((found - cells) ** 2 / cells).sum())
-    against = -float(stats.chi2.logsf(statistic, len(cells) - 1)) / math.log(10)
-    return [Computed("sampled as computed: tens", 1, against, 6.0)]
+    times, expected = (np.array([side[view] for view in seen]) for side in (seen, chances))
+    law = stats.binom(runs, expected)
+    least = float(np.minimum(law.logsf(times - 1), law.logcdf(times)).min())
+    against = -(least + math.log(2 * len(seen))) / math.log(10)
+    return [Computed("sampled as computed: tens", 1, max(against, 0.0), -math.log10(ALPHA))]
 
 
 def colluding_clients(kind: type[PRec]) -> list[Computed]:

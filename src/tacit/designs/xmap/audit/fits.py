@@ -11,16 +11,17 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing import exact
-from tacit.auditing.bench import best_ideal
+from tacit.auditing.bench import Chances
 from tacit.auditing.claims import Check, Checked
-from tacit.auditing.empirical import audit
-from tacit.auditing.output_distributions import Way, sampled, thrown, ways
+from tacit.auditing.empirical import audit, best_known
+from tacit.auditing.output_distributions import Way, coded, sampled, thrown, ways
 from tacit.auditing.sampler_spy import tapped
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import XMap
@@ -33,6 +34,7 @@ from tacit.randomness import secure
 
 Floats = NDArray[np.float64]
 _DRAWS_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
+_BEYOND = "beyond"
 Draws = Literal["images", "neighbours", "both"]
 Settings = Mapping[str, Any]
 Released = Mapping[str, NDArray[Any]]
@@ -147,8 +149,9 @@ def choice_check(name: str, drawer: Drawer, tables: Tables, share: int = 1) -> C
         def release(side: int) -> Callable[[int], NDArray[Any]]:
             return lambda n: codes[side][sampled(found[side], n, secure())]
 
-        seen = audit(release(0), release(1), samples=count, alpha=alpha)
-        ideal = best_ideal((p, q), count, alpha)
+        known = best_known((coded(p, code), coded(q, code)), count, alpha)
+        seen = audit(release(0), release(1), samples=count, alpha=alpha, known=known)
+        ideal = known.ideal if known else 0.0
         return Checked(name, exact.loss(p, q), None, seen.lower_bound, ideal, count)
 
     return check
@@ -173,13 +176,17 @@ def noise_check(
             )
         )
         count = samples // share
+        known = best_known(sides.beyond, count, alpha, feature=_BEYOND)
         found = audit(
-            lambda n: sides.likelihoods(0, n),
-            lambda n: sides.likelihoods(1, n),
+            lambda n: sides.releases(0, n),
+            lambda n: sides.releases(1, n),
             samples=count,
             alpha=alpha,
+            features={"likelihood": itemgetter((..., 0)), _BEYOND: itemgetter((..., 1))},
+            known=known,
         )
-        return Checked(name, sides.loss, None, found.lower_bound, 0.0, count)
+        ideal = known.ideal if known else 0.0
+        return Checked(name, sides.loss, None, found.lower_bound, ideal, count)
 
     return check
 
@@ -221,6 +228,12 @@ class _Sides:
         self._ways = first, second
         self._drawn = [{way.result.choice: way.result for way in side} for side in self._ways]
         self._chances = [_shares(side) for side in self._ways]
+        self._both = [seen for seen in self._drawn[0] if self._alike(seen)]
+
+    def _alike(self, seen: Hashable) -> bool:
+        """Whether either side may draw it, with noise of the same scales."""
+        sides = [drawn[seen] for drawn in self._drawn if seen in drawn]
+        return len(sides) == 2 and np.allclose(sides[0].scales, sides[1].scales, rtol=1e-9, atol=0)
 
     @property
     def loss(self) -> float:
@@ -233,23 +246,52 @@ class _Sides:
             for seen in self._drawn[0]
         )
 
-    def likelihoods(self, side: int, count: int) -> Floats:
-        """(count,) log likelihood ratios of releases of one side, as an auditor computes them who
-        knows both tables; beyond all others for what only one side draws."""
+    @property
+    def beyond(self) -> tuple[Chances, Chances]:
+        """Of each value of `_BEYOND`, under both tables."""
+        chances: tuple[dict[Hashable, float], dict[Hashable, float]] = ({}, {})
+        for place, seen in enumerate(self._both):
+            drawn = [self._drawn[side][seen] for side in (0, 1)]
+            away = np.abs(drawn[0].centres - drawn[1].centres) / drawn[0].steps
+            for nearest in (0, 1):
+                for side in (0, 1):
+                    steps = np.ceil(away - 0.5) * (side != nearest)
+                    reached = exact.laplace_at_least(steps, drawn[0].asked)[away > 0]
+                    chance = float(self._chances[side][seen]) * float(reached.prod())
+                    chances[side][2 * place + nearest] = chance
+        return chances
+
+    def _where(self, seen: Hashable, releases: Floats) -> NDArray[np.int64]:
+        """(n,) `_BEYOND`: a number of the choice and of the side, if all noise takes the release
+        beyond that side's centres, seen from the other's; -1 elsewhere."""
+        found = np.full(len(releases), -1)
+        if seen in self._both:
+            drawn = [self._drawn[side][seen] for side in (0, 1)]
+            toward = np.sign(drawn[0].centres - drawn[1].centres)
+            for nearest, sign in ((0, 1), (1, -1)):
+                past = (releases - drawn[nearest].centres) * toward * sign
+                there = (past >= -drawn[0].steps / 2) | (toward == 0)
+                found[there.all(axis=1)] = 2 * self._both.index(seen) + nearest
+        return found
+
+    def releases(self, side: int, count: int) -> Floats:
+        """(count, 2) of releases of one side: log likelihood ratios, as an auditor computes them
+        who knows both tables, beyond all others for what only one side draws; and `_BEYOND`."""
         found = self._ways[side]
         places = sampled(found, count, secure()) if len(found) > 1 else np.zeros(count, dtype=int)
-        ratios = np.empty(count)
+        ratios, where = np.empty(count), np.full(count, -1)
         for place, way in enumerate(found):
             here, seen = np.flatnonzero(places == place), way.result.choice
             if seen not in self._drawn[1 - side]:
                 ratios[here] = 1e9 * (1 - 2 * side)
                 continue
             releases = way.result.noisy(len(here))
+            where[here] = self._where(seen, releases)
             ratios[here] = exact.log(self._chances[0][seen] / self._chances[1][seen])
             for drawn, sign in ((self._drawn[0][seen], 1), (self._drawn[1][seen], -1)):
                 away = np.abs(releases - drawn.centres) / drawn.scales
                 ratios[here] -= sign * (away + np.log(drawn.scales)).sum(axis=1)
-        return ratios
+        return np.stack([ratios, where], axis=1)
 
 
 def _shares(found: Sequence[Way[Drawn]]) -> dict[Hashable, Fraction]:
