@@ -61,6 +61,7 @@ FILES = frozenset(
         "designs/xmap/test_real_ratings.py",
         "engine/test_spark_cluster.py",
         "engine/test_stored.py",
+        "engine/test_stored_joins.py",
         "evaluation/test_lists.py",
         "evaluation/test_parallel.py",
         "mechanisms/test_conformance.py",

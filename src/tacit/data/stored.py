@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -40,7 +40,30 @@ class StoredRatings(ABC):
         a block whose answer was lost.
         """
 
+    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> dict[int, bytes]:
+        """What `work(tile, rows, beside)` gives of each tile, by line; `merge` makes one of all of
+        a line: PRIVATE. ConfigError where only sums are made.
 
+        cut: from a block to (people, items) stars and a number beside each person. tiles: sorted
+        numbers of items. rows: of everybody with one of them, in the order of the people's ids;
+        these columns alone are filled.
+        """
+        raise ConfigError(_JOIN)
+
+    def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
+        """As `map`, where the ratings are."""
+        raise ConfigError(_JOIN)
+
+
+Cut = Callable[[Ratings], tuple[Any, NDArray[np.float64]]]
+Tiles = Sequence[NDArray[np.int32]]
+Work = Callable[[int, Any, NDArray[np.float64]], Iterable[tuple[int, bytes]]]
+Merge = Callable[[list[bytes]], bytes]
+Arrays = Iterator[NDArray[Any]]
+_JOIN = (
+    "Streaming makes sums over people alone, and this joins items: leave out --memory, or use "
+    "--engine spark."
+)
 Given = Ratings | StoredRatings
 
 
@@ -52,8 +75,7 @@ def known_of(ratings: Given) -> Ratings:
 def in_memory(ratings: Given) -> Ratings:
     """The same, if they are; ConfigError otherwise."""
     if isinstance(ratings, StoredRatings):
-        raise ConfigError("This is no sum over people and needs all ratings in memory: leave out "
-                          "--engine and --memory.")  # fmt: skip
+        raise ConfigError("This needs all ratings in memory: leave out --engine and --memory.")
     return ratings
 
 
@@ -80,10 +102,15 @@ class _Within(StoredRatings):
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         return self._ratings.total(partial(_of_kept, add=add, kept=self._items))
 
+    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> dict[int, bytes]:
+        own = partial(_of_kept, add=cut, kept=self._items)
+        return self._ratings.joined(own, tiles, work, merge)
 
-def _of_kept(
-    block: Ratings, *, add: Callable[[Ratings], NDArray[Any]], kept: NDArray[np.bool_]
-) -> NDArray[Any]:
+    def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
+        return self._ratings.spread(work, parts)
+
+
+def _of_kept(block: Ratings, *, add: Callable[[Ratings], Any], kept: NDArray[np.bool_]) -> Any:
     return add(_kept(block, kept))
 
 

@@ -7,7 +7,8 @@ number, so that an answer does not depend on blocks or threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -45,6 +46,28 @@ class Neighbours:
     similarities: Floats
     co_counts: Numbers
     agreements: Numbers
+
+
+Find = Callable[[Table, Numbers, Numbers], Neighbours]
+"""From a table, `of` and `among` to neighbours whose answer for an item hangs on the columns of
+that item and of each neighbour alone. It is called where the rows are."""
+Pairs = Sequence[tuple[Numbers, Numbers]]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable(Table, ABC):
+    """A table whose rows are elsewhere. values, likes: without people."""
+
+    @abstractmethod
+    def neighbours(self, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
+        """`find` of each pair `of, among`, which need not be made at once; k: length of lists."""
+
+
+def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
+    """`find` of each pair `of, among`, where the table's rows are; together, as that is cheaper."""
+    if isinstance(table, StoredTable):
+        return table.neighbours(pairs, find, k)
+    return [find(table, of, among) for of, among in pairs]
 
 
 @dataclass(frozen=True, eq=False)

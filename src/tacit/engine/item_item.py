@@ -17,8 +17,7 @@ from tacit.engine.base import Floats, Neighbours, Numbers, Table
 from tacit.errors import ConfigError
 
 Counts = NDArray[np.int32]
-PART = 2**16
-"""Ratings squared at a time: a sum of squares adds up the sums of such parts."""
+_PART = 2**16  # ratings squared at a time
 
 
 def neighbours(
@@ -83,13 +82,17 @@ def empty(of: Numbers, k: int) -> Neighbours:
 
 
 def norms_and_raters(table: Table) -> tuple[Floats, NDArray[np.int64]]:
-    """Both (items,): the length of each item's column, all raters included, and how many rated."""
+    """Both (items,): the length of each item's column, all raters included, and how many rated.
+
+    Squares, too, are added one by one in the order of the people: an item's length is the same
+    in a table of some of the items.
+    """
     values, items = table.values, table.values.shape[1]
     squares, raters = np.zeros(items), np.zeros(items, dtype=np.int64)
-    for start in range(0, values.nnz, PART):
-        part = slice(start, start + PART)
+    for start in range(0, values.nnz, _PART):
+        part = slice(start, start + _PART)
         data, indices = values.data[part], values.indices[part]
-        squares += np.bincount(indices, weights=data * data, minlength=items)
+        np.add.at(squares, indices, data * data)
         raters += np.bincount(indices, minlength=items)
     return np.sqrt(squares), raters
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.extender import baseline, blocks_of_similarities, extend, similarities
+from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
 from tacit.engine.local import LocalEngine
 
 ENGINE = LocalEngine()
@@ -147,11 +147,10 @@ def test_blocks_change_nothing(make_sparse, monkeypatch):
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     extension = extend(baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
     monkeypatch.setattr("tacit.designs.xmap.extender._CELLS", 1)
-    blocks = list(blocks_of_similarities(extension, sources, ENGINE))
+    blocks = blocks_of(extension, sources)
     assert len(blocks) == half
-    np.testing.assert_array_equal(
-        np.concatenate([found for _, found in blocks]), similarities(extension, sources, ENGINE)
-    )
+    found = [similarities(extension, sources[part], ENGINE) for part in blocks]
+    np.testing.assert_array_equal(np.concatenate(found), similarities(extension, sources, ENGINE))
 
 
 def test_domains_without_a_straddler(make_sparse):

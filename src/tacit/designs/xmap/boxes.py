@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.bridge import Because, Bridge, Times, fit_bridge, means_by_domain
 from tacit.designs.xmap.private_neighbours import Plan
@@ -106,22 +107,34 @@ class Boxes:
 
 
 def fitted(
-    ratings: Ratings, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
+    ratings: Given, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
 ) -> Boxes:
     """Each target of the published or constant variant, learned."""
+    known = known_of(ratings)
+    if isinstance(ratings, StoredRatings) and settings.variant == "published":
+        from tacit.designs.xmap import stored
+
+        bridges = stored.bridges(ratings, catalogue, settings, engine, draws)
+    else:
+        bridges = _bridges(in_memory(ratings), catalogue, settings, engine, draws)
+    ids, scale = known.item_ids, known.scale
+    return Boxes(settings, catalogue, ids, scale, bridges, draws.private, known)
+
+
+def _bridges(
+    ratings: Ratings, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
+) -> dict[str, Bridge]:
     if settings.variant == "constant":  # an item's mean would have to be paid for
         means = np.full(ratings.n_items, ratings.scale.minimum + ratings.scale.span / 2)
         each = plan(catalogue, settings).each
     else:
         means, each = means_by_domain(ratings, catalogue), math.inf
-    bridges = {
+    return {
         target: fit_bridge(
             ratings, catalogue, target, means, settings, each=each, engine=engine, draws=draws
         )
         for target in catalogue.routes.targets
     }
-    ids, scale = ratings.item_ids, ratings.scale
-    return Boxes(settings, catalogue, ids, scale, bridges, draws.private, ratings)
 
 
 def plan(catalogue: Catalogue, settings: Settings) -> Plan:

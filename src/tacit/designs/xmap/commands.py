@@ -62,6 +62,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k, significance and alpha are for the variants published and constant only.
     """
+    from tacit.data.ratings import Ratings
     from tacit.data.stored import known_of
     from tacit.designs.xmap.model import XMap
 
@@ -85,7 +86,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         open_until.enter_context(run.progress("Fitting", None))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
-    facts = summary("x-map", settings.out, known_of(ratings)) if variant == "published" else {}
+    exact = variant == "published" and isinstance(ratings, Ratings)
+    facts = summary("x-map", settings.out, known_of(ratings)) if exact else {}
     data = facts | private_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.routes.sources) or None,

@@ -10,15 +10,15 @@ Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after wat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.base import Engine, Neighbours, Numbers, Stage, Table, as_stage
+from tacit.engine.base import Engine, Neighbours, Numbers, Stage, Table, as_stage, nearest
 from tacit.engine.local import blocks
 
 Floats = NDArray[np.float64]
@@ -40,14 +40,16 @@ class Baseline:
 
 def baseline(stars: sparse.csr_array) -> Baseline:
     """Centre (people, items) stars, sorted indices; a stored zero is a rating of zero."""
-    people, means = means_of_people(stars)
     raters = np.bincount(stars.indices, minlength=stars.shape[1]).astype(np.int64)
-    item_means = means_of_items(stars)
-    centred = sparse.csr_array(
-        (stars.data - means[people], stars.indices, stars.indptr), shape=stars.shape
-    )
-    likes = stars.data >= item_means[stars.indices]
-    return Baseline(Table(centred, likes), item_means, raters)
+    table = centred(stars, means_of_people(stars)[1])
+    return Baseline(table, means_of_items(stars), raters)
+
+
+def centred(stars: sparse.csr_array, means: Floats) -> Table:
+    """(people, items) stars minus each person's mean. Columns that are not there change nothing."""
+    away = stars.data - np.repeat(means, np.diff(stars.indptr))
+    values = sparse.csr_array((away, stars.indices, stars.indptr), shape=stars.shape)
+    return Table(values, stars.data >= means_of_items(stars)[stars.indices])
 
 
 def means_of_people(stars: sparse.csr_array) -> tuple[NDArray[np.int64], Floats]:
@@ -117,25 +119,34 @@ def extend(
     the strongest so many of BOTH ends.
     """
 
-    def nearest(of: Numbers, among: Numbers) -> Neighbours:
-        found = engine.neighbours(base.table, of=of, among=among, k=k, significance=significance)
-        return _with_neighbours(found)
+    find = partial(_found, engine=engine, k=k, significance=significance)
+
+    def among(*pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
+        return [_with_neighbours(found) for found in nearest(base.table, pairs, find, k)]
 
     def edges(one: Neighbours, other: Neighbours) -> _Edges:
         return _capped(_undirected(base, one, other), most_edges)
 
-    across = nearest(sources, targets), nearest(targets, sources)
-    halves = []
-    for items, crossing in ((sources, across[0]), (targets, across[1])):
-        bridge = crossing.of
-        near = nearest(np.setdiff1d(items, bridge), bridge)
-        rest = np.setdiff1d(items, np.union1d(bridge, near.of))
-        far = nearest(rest, near.of)
-        inner = edges(near, nearest(bridge, near.of))
-        outer = edges(far, nearest(near.of, far.of))
-        halves.append((Layers(bridge, near.of, far.of), outer, inner))
+    both = (sources, targets)
+    across = among((sources, targets), (targets, sources))
+    bridges = [each.of for each in across]
+    near = among(*((np.setdiff1d(both[n], bridges[n]), bridges[n]) for n in (0, 1)))
+    rests = [np.setdiff1d(both[n], np.union1d(bridges[n], near[n].of)) for n in (0, 1)]
+    back_and_far = among(
+        *((bridges[n], near[n].of) for n in (0, 1)), *((rests[n], near[n].of) for n in (0, 1))
+    )
+    back, far = back_and_far[:2], back_and_far[2:]
+    outward = among(*((near[n].of, far[n].of) for n in (0, 1)))
+    halves = [
+        (
+            Layers(bridges[n], near[n].of, far[n].of),
+            edges(far[n], outward[n]),
+            edges(near[n], back[n]),
+        )
+        for n in (0, 1)
+    ]
     (source, outer_s, inner_s), (target, outer_t, inner_t) = halves
-    crossing_edges = edges(*across)
+    crossing_edges = edges(across[0], across[1])
     stages = (
         _stage(outer_s, source.far, source.near),
         _stage(inner_s, source.near, source.bridge),
@@ -144,6 +155,12 @@ def extend(
         _stage(_turned(outer_t), target.near, target.far),
     )
     return Extension(source, target, stages, targets)
+
+
+def _found(
+    table: Table, of: Numbers, among: Numbers, *, engine: Engine, k: int, significance: int
+) -> Neighbours:
+    return engine.neighbours(table, of=of, among=among, k=k, significance=significance)
 
 
 def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
@@ -166,12 +183,9 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
     return found
 
 
-def blocks_of_similarities(
-    extension: Extension, starts: Numbers, engine: Engine
-) -> Iterator[tuple[slice, Floats]]:
-    """`similarities` in blocks of at most some four million pairs."""
-    for part in blocks((len(starts), len(extension.targets)), _CELLS):
-        yield part, similarities(extension, starts[part], engine)
+def blocks_of(extension: Extension, starts: Numbers) -> list[slice]:
+    """Parts of `starts` whose `similarities` are at most some four million pairs."""
+    return blocks((len(starts), len(extension.targets)), _CELLS)
 
 
 def _with_neighbours(found: Neighbours) -> Neighbours:

@@ -13,14 +13,16 @@ Deviations  an image keeps, beside the rating, the mean of the item that was rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.extender import Extension, blocks_of_similarities
+from tacit.designs.xmap.extender import Extension, blocks_of, similarities
 from tacit.designs.xmap.theory import SPREAD
 from tacit.engine.base import Engine, Numbers
 from tacit.mechanisms.selection import Selection
@@ -30,6 +32,7 @@ from tacit.randomness import Source
 Floats = NDArray[np.float64]
 Choice = Callable[[Floats], Numbers]
 """(items, n_target) X-SIM, NaN where there is none -> (items,) places in the target, -1: none."""
+Spread = Callable[[Callable[[slice], NDArray[Any]], list[slice]], Iterable[NDArray[Any]]]
 
 RESOLUTION = 2.0**-12
 """Similarities are rounded down to multiples of it before a draw."""
@@ -58,12 +61,31 @@ class Profiles:
         return Profiles(self.stars[[person]], self.deviations[rows], times)
 
 
-def images(extension: Extension, starts: Numbers, choose: Choice, engine: Engine) -> Numbers:
-    """(len(starts),) the place in the target domain of each source item's image, -1: none."""
+def images(
+    extension: Extension, starts: Numbers, choose: Choice, engine: Engine, spread: Spread = map
+) -> Numbers:
+    """(len(starts),) the place in the target domain of each source item's image, -1: none.
+
+    spread: as `map`; it may work elsewhere. Draws are made here, block after block.
+    """
     found = np.full(len(starts), -1, dtype=np.int32)
-    for part, similar in blocks_of_similarities(extension, starts, engine):
-        found[part] = choose(similar)
+    parts = blocks_of(extension, starts)
+    work = partial(_similar, extension=extension, starts=starts, engine=engine)
+    if choose is nearest:
+        chosen: Iterable[NDArray[Any]] = spread(partial(_nearest_of, work=work), parts)
+    else:
+        chosen = map(choose, spread(work, parts))
+    for part, places in zip(parts, chosen, strict=True):
+        found[part] = places
     return found
+
+
+def _similar(part: slice, *, extension: Extension, starts: Numbers, engine: Engine) -> NDArray[Any]:
+    return similarities(extension, starts[part], engine)
+
+
+def _nearest_of(part: slice, *, work: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
+    return nearest(work(part))
 
 
 def nearest(similar: Floats) -> Numbers:

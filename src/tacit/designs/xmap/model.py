@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored import Given, in_memory, known_of
+from tacit.data.stored import Given, known_of
 from tacit.designs.xmap import sound
 from tacit.designs.xmap.settings import (
     Kind,
@@ -157,7 +157,7 @@ class XMap(ItemRecommender):
             from tacit.randomness import secure
 
             source = secure() if draws is None else draws
-            self.boxes_ = fitted(in_memory(chosen), domains, self.settings, self._engine(), source)
+            self.boxes_ = fitted(chosen, domains, self.settings, self._engine(), source)
         self.private_ = self.boxes_ is None or self.boxes_.private
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
         self.titles_ = titles_of(known)

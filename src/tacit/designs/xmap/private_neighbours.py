@@ -23,8 +23,10 @@ Why it stays  it shows what the paper's mechanisms cost when they are private.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -163,27 +165,50 @@ def published_neighbours(
     profiles: Profiles, means: Floats, *, k: int, significance: int, budget: Budget, source: Source
 ) -> ItemNeighbours:
     """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody."""
-    values, m = baseline(profiles.stars).table.values, len(means)
-    squares: Floats = np.bincount(values.indices, values.data**2, minlength=m).astype(np.float64)
-    order = np.argsort(values.indices, kind="stable")
-    people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[order]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=m))])
+    every = np.arange(len(means), dtype=np.int32)
+    lists = candidates_of(baseline(profiles.stars).table.values, every, every, significance)
+    return drawn_lists(lists, means, k, budget, source)
+
+
+def drawn_lists(
+    lists: Iterable[Candidates], means: Floats, k: int, budget: Budget, source: Source
+) -> ItemNeighbours:
+    """lists: of each target item. What is drawn hangs on their order."""
+    m, given = len(means), iter(lists)
     items, similarities = np.full((m, k), -1, dtype=np.int32), np.zeros((m, k))
     for start in range(0, m, _BLOCK):
-        lists = []
-        for item in range(start, min(m, start + _BLOCK)):
-            rows = slice(starts[item], starts[item + 1])
-            found = candidates(
-                people[rows].astype(np.int32),
-                values.data[order[rows]],
-                values,
-                squares,
-                significance,
-            )
-            lists.append(found.only(found.numbers != item))
-        part = slice(start, start + len(lists))
-        items[part], similarities[part] = drawn_neighbours(lists, k, budget, source)
+        part = slice(start, start + _BLOCK)
+        some = [*islice(given, _BLOCK)]
+        items[part], similarities[part] = drawn_neighbours(some, k, budget, source)
     return ItemNeighbours(means, items, similarities)
+
+
+def candidates_of(
+    values: sparse.csr_array, of: Numbers, among: Numbers, significance: int
+) -> Iterator[Candidates]:
+    """Of each item its candidates among others. values: (people, items) centred stars, of which
+    the columns of both are whole."""
+    width = values.shape[1]
+    squares: Floats = np.bincount(values.indices, values.data**2, minlength=width).astype(float)
+    order = np.argsort(values.indices, kind="stable")
+    people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[order]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=width))])
+    columns = values if len(among) == width else only(values, among)
+    for item in of.tolist():
+        rows = slice(starts[item], starts[item + 1])
+        found = candidates(
+            people[rows].astype(np.int32), values.data[order[rows]], columns, squares, significance
+        )
+        yield found.only(found.numbers != item)
+
+
+def only(values: sparse.csr_array, items: Numbers) -> sparse.csr_array:
+    """These columns, of the same numbers; the others are empty."""
+    mask = np.zeros(values.shape[1], np.bool_)
+    mask[items] = True
+    kept = mask[values.indices]
+    offsets = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
+    return sparse.csr_array((values.data[kept], values.indices[kept], offsets), values.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ Deviations  neighbours have a positive similarity (an item unlike another says l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tacit.designs.xmap.extender import baseline, means_of_people
 from tacit.designs.xmap.generator import Profiles
-from tacit.engine.base import Engine, Neighbours, Numbers, Table
+from tacit.engine.base import Engine, Neighbours, Numbers, Table, nearest
 from tacit.engine.item_item import empty
 
 Floats = NDArray[np.float64]
@@ -60,16 +60,23 @@ def item_neighbours(
 
 
 def most_similar(table: Table, *, k: int, significance: int, engine: Engine) -> Neighbours:
-    """Every item's k neighbours of the largest positive similarity.
-
-    An engine ranks by |similarity|. So items with too few positive ones among the first are asked
-    for again, with twice as many, until they have k or there are no more.
-    """
+    """Every item's k neighbours of the largest positive similarity."""
     every = np.arange(table.values.shape[1], dtype=np.int32)
-    found = empty(every, k)
-    asked, width = every, min(2 * k, max(1, len(every)))
+    find = partial(_positive, engine=engine, k=k, significance=significance)
+    return nearest(table, [(every, every)], find, k)[0]
+
+
+def _positive(
+    table: Table, of: Numbers, among: Numbers, *, engine: Engine, k: int, significance: int
+) -> Neighbours:
+    """An engine ranks by |similarity|. So items with too few positive ones among the first are
+    asked for again, with twice as many, until they have k or there are no more."""
+    found = empty(of, k)
+    asked, width = np.arange(len(of)), min(2 * k, max(1, len(among)))
     while asked.size:
-        wide = engine.neighbours(table, of=asked, among=every, k=width, significance=significance)
+        wide = engine.neighbours(
+            table, of=of[asked], among=among, k=width, significance=significance
+        )
         positive = wide.similarities > 0
         order = np.argsort(~positive, axis=1, kind="stable")[:, :k]
         kept = np.take_along_axis(positive, order, axis=1)
@@ -83,8 +90,8 @@ def most_similar(table: Table, *, k: int, significance: int, engine: Engine) -> 
             (found.agreements, wide.agreements),
         ):
             into[asked, columns] = np.where(kept, np.take_along_axis(source, order, axis=1), 0)
-        unfinished = (positive.sum(axis=1) < k) & (wide.items[:, -1] >= 0)
-        asked, width = asked[unfinished], min(2 * width, len(every))
+        unfinished = (positive.sum(axis=1) < k) & (wide.items[:, -1] >= 0) & (width < len(among))
+        asked, width = asked[unfinished], min(2 * width, len(among))
     return found
 
 
@@ -233,14 +240,28 @@ def rated_together(
     stars: sparse.csr_array, targets: Numbers, among: Numbers, engine: Engine
 ) -> RatedTogether:
     """Learn from (people, items) stars; `among`: the items that vote."""
-    pattern = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
-    table = Table(pattern, np.ones(stars.nnz, dtype=np.bool_))
+    counts = np.bincount(stars.indices, minlength=stars.shape[1])
+    return votes_of(pattern(stars), counts, targets, among, engine)
+
+
+def pattern(stars: sparse.csr_array, _: Floats | None = None) -> Table:
+    """Who rated what, all alike."""
+    ones = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
+    return Table(ones, np.ones(stars.nnz, dtype=np.bool_))
+
+
+def votes_of(
+    table: Table, raters: NDArray[np.int64], targets: Numbers, among: Numbers, engine: Engine
+) -> RatedTogether:
+    """table: of `pattern`; raters: (items,)."""
     k = min(COMPANIONS, max(1, len(among)))
-    found = engine.neighbours(table, of=targets, among=among, k=k, counts=False)
-    counts = np.bincount(stars.indices, minlength=stars.shape[1])[targets]
-    return RatedTogether(
-        found.items, found.similarities, counts / max(1, int(counts.sum())), stars.shape[1]
-    )
+    found = nearest(table, [(targets, among)], partial(_uncounted, engine=engine, k=k), k)[0]
+    counts, width = raters[targets], table.values.shape[1]
+    return RatedTogether(found.items, found.similarities, counts / max(1, int(counts.sum())), width)
+
+
+def _uncounted(table: Table, of: Numbers, among: Numbers, *, engine: Engine, k: int) -> Neighbours:
+    return engine.neighbours(table, of=of, among=among, k=k, counts=False)
 
 
 def liked(stars: sparse.csr_array) -> sparse.csr_array:

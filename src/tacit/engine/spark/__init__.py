@@ -288,8 +288,15 @@ def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> Sp
         stars="rating" in given.used,
         times="time" in given.used,
     )
-    blocks = _parted(given.read, count).mapInArrow(work, workers.BLOCKS).persist()
-    made = SparkRatings(session, blocks, known, count)
+    parted = _parted(given.read, count)
+
+    def named() -> tuple[Any, str]:
+        kind = given.kinds["user"]
+        schema = f"people array<{kind}>, {workers.BLOCKS_OF}"
+        return parted.mapInArrow(partial(work, named=True), schema), kind
+
+    blocks = parted.mapInArrow(work, workers.BLOCKS).persist()
+    made = SparkRatings(session, blocks, known, count, named)
     if not made.total(workers.rated).any():
         raise none_rated()
     return made

@@ -6,34 +6,40 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Block, StoredRatings
+from tacit.data.stored import Arrays, Block, Cut, Merge, StoredRatings, Tiles, Work
 from tacit.engine.spark import workers
+from tacit.engine.tiles import NOT_ONCE
 from tacit.errors import ClusterError
 
 
 class SparkRatings(StoredRatings):
     """Ratings that a cluster reads, as `open_spark` makes them; a context that closes its session.
 
+    blocks: of `workers.BLOCKS`; named: makes those of `workers.BLOCKS_OF`, and the type of ids.
     tasks: in how many the people are parted.
     """
 
-    def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
+    def __init__(
+        self, session: Any, blocks: Any, catalogue: Ratings, tasks: int, named: Named = None
+    ) -> None:
         self.catalogue, self.tasks = catalogue, tasks
-        self._session, self._blocks = session, blocks
+        self._session, self._blocks, self._named = session, blocks, named
+        self._held = [blocks]
         self._seen: NDArray[np.int64] | None = None
 
     def __enter__(self) -> SparkRatings:
         return self
 
     def __exit__(self, *_: object) -> None:
-        close(self._blocks.unpersist, self._session.stop)
+        close(*(frame.unpersist for frame in self._held), self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """One pass over the cluster's blocks."""
@@ -44,12 +50,67 @@ class SparkRatings(StoredRatings):
         self._check(seen)
         return total
 
+    @cached_property
+    def _people(self) -> tuple[Any, str]:
+        """Blocks with the ids of their people, which joins alone need, and the type of ids."""
+        assert self._named is not None
+        frame, kind = self._named()
+        self._held.append(frame.persist())
+        return frame, kind
+
+    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> dict[int, bytes]:
+        """Strips of all blocks meet in their tile, and answers in their line."""
+        known = self.catalogue
+        width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
+        with answering():
+            frame, kind = self._people
+            strips = partial(
+                workers.strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
+            )
+            found = frame.mapInArrow(strips, f"people array<{kind}>, {workers.STRIPS}")
+            own = partial(workers.tiled, work=work, width=width)
+            lines = _meeting(found, "tile", own, len(tiles))
+            merged = _meeting(lines, "line", partial(workers.one_line, merge=merge), len(tiles))
+            rows = merged.toArrow()
+        return dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+    def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
+        """Some at a time, for the memory of this machine."""
+        for start in range(0, len(parts), _AT_ONCE):
+            some = parts[start : start + _AT_ONCE]
+            with answering():
+                numbers = self._session.range(0, len(some), 1, len(some))
+                own = partial(workers.spread, work=partial(_of_part, work=work, parts=some))
+                rows = numbers.mapInArrow(own, workers.LINES).toArrow()
+            found = dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+            for number in range(len(some)):
+                yield np.load(BytesIO(found[number]), allow_pickle=False)
+
     def _check(self, seen: NDArray[np.int64]) -> None:
         """Each person in one task, and in every sum the same people."""
         check_once(seen)
         if self._seen is not None and not np.array_equal(seen, self._seen):
             raise ClusterError(_NOT_ONCE)
         self._seen = seen
+
+
+Named = Callable[[], tuple[Any, str]] | None
+_AT_ONCE = 16
+
+
+def _of_part(
+    number: int, *, work: Callable[[slice], NDArray[Any]], parts: list[slice]
+) -> NDArray[Any]:
+    return work(parts[number])
+
+
+def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> Any:
+    """What `work` makes of all rows of each key."""
+
+    def alone(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
+        return work(table)
+
+    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, workers.LINES)
 
 
 def close(*ways: Callable[[], object]) -> None:
@@ -105,6 +166,7 @@ class _Sign:
 
 
 _SIGNS = (
+    _Sign(NOT_ONCE, _NOT_ONCE),
     _Sign(
         "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)",
         "A package is missing on the workers: install tacit-rec, the version of this machine, "

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Block, Rows
+from tacit.data.stored import Block, Cut, Merge, Rows, Tiles, Work
 from tacit.data.tables.cleaning import arrow_of
 from tacit.data.tables.table import Role
-from tacit.errors import DataError
+from tacit.engine.tiles import NOT_ONCE
+from tacit.errors import ClusterError, DataError
 
 HASHES = 4096
 """Values of the hash by which people are parted; far more than tasks."""
@@ -30,7 +32,10 @@ SEEN = -1
 many people were there and how many the task began with."""
 BLOCK_ROWS = 1_000_000
 BLOCKS = "seen binary, offsets binary, items binary, values binary"
+BLOCKS_OF = "offsets binary, items binary, values binary"
 PIECES = "piece long, cells binary"
+STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary"
+LINES = "line long, cells binary"
 CHECKED = "rows long, said string"
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Arrow's types of what is read, and Spark's."""
@@ -62,24 +67,30 @@ def read(batches: Iterable[Any], *, used: Mapping[Role, str]) -> Iterator[Any]:
             yield pa.RecordBatch.from_arrays(short, names=[*used])
 
 
-def prepared(batches: Iterable[Any], *, ids: Column, stars: bool, times: bool) -> Iterator[Any]:
+def prepared(
+    batches: Iterable[Any], *, ids: Column, stars: bool, times: bool, named: bool = False
+) -> Iterator[Any]:
     """A task's rows as blocks of whole people. Beside each, by hash: how many people it has; and
-    beside the first, which there are in the task, and how many."""
+    beside the first, which there are in the task, and how many. named: or instead, their ids."""
     import pyarrow as pa
 
     given = list(batches)
     if not given:
         return
     table = pa.Table.from_batches(given)
-    rows, _ = _rows(table, ids, stars=stars, times=times)
+    rows, users = _rows(table, ids, stars=stars, times=times)
     hashes = np.zeros(int(rows.people.max()) + 1, np.int64)
     hashes[rows.people] = table["hash"].to_numpy()
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
     for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
-        seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
-        yield batch_of(BLOCKS, seen.tobytes(), *(part.tobytes() for part in vars(block).values()))
+        cells = [part.tobytes() for part in vars(block).values()]
+        if named:
+            yield _beside(users[start:stop], BLOCKS_OF, *cells)
+        else:
+            seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
+            yield batch_of(BLOCKS, seen.tobytes(), *cells)
         seen[:], start = 0, stop
 
 
@@ -139,6 +150,77 @@ def summed(
     yield from _pieces(total, seen)
 
 
+def strips(
+    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, n_items: int, scale: RatingScale
+) -> Iterator[Any]:
+    """Of each tile the people and ratings that a task's blocks have."""
+    import pyarrow as pa
+
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("offsets", "items", "values")]
+        for at, parts in enumerate(zip(*columns, strict=True)):
+            block = Block(*map(np.frombuffer, parts, (np.int64, np.int32, np.float64)))
+            stars, numbers = cut(block.ratings(n_items, scale))
+            users = batch.column("people").slice(at, 1).flatten()
+            rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
+            for tile, members in enumerate(tiles):
+                mask = np.zeros(stars.shape[1], np.bool_)
+                mask[members] = True
+                kept = mask[stars.indices]
+                counts = np.bincount(rows[kept], minlength=stars.shape[0])
+                there = np.flatnonzero(counts)
+                if there.size:
+                    items = stars.indices[kept].astype(np.int32, copy=False)
+                    cells = (counts[there], items, stars.data[kept], numbers[there])
+                    whose = users.take(pa.array(there))
+                    yield _beside(whose, STRIPS, tile, *(each.tobytes() for each in cells))
+
+
+def tiled(table: Any, *, work: Work, width: int) -> Any:
+    """Lines of a tile, made of its strips, with the people in the order of their ids."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from scipy import sparse
+
+    kinds = (np.int64, np.int32, np.float64, np.float64)
+    raws = [table[name].to_pylist() for name in ("counts", "items", "stars", "numbers")]
+    counts, items, stars, numbers = (
+        np.concatenate([np.frombuffer(raw, kind) for raw in each])
+        for each, kind in zip(raws, kinds, strict=True)
+    )
+    users = pa.concat_arrays([chunk.flatten() for chunk in table["people"].chunks])
+    order = pc.sort_indices(users).to_numpy()
+    if len(users.unique()) < len(users):
+        raise ClusterError(NOT_ONCE)
+    starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
+    found = [*work(int(table["tile"][0].as_py()), rows, numbers[order])]
+    return _lines(found)
+
+
+def one_line(table: Any, *, merge: Merge) -> Any:
+    """The answers of all tiles to one line."""
+    return _lines([(table["line"][0].as_py(), merge(table["cells"].to_pylist()))])
+
+
+def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
+    """Of each number in the batches the array that `work` gives."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            file = BytesIO()
+            np.save(file, work(number), allow_pickle=False)
+            yield batch_of(LINES, number, file.getvalue())
+
+
+def _lines(found: Sequence[tuple[int, bytes]]) -> Any:
+    import pyarrow as pa
+
+    lines, cells = zip(*found, strict=True) if found else ((), ())
+    return pa.table({"line": pa.array(lines, pa.int64()), "cells": pa.array(cells, pa.binary())})
+
+
 def folded(
     batches: Iterable[Any], *, fold: Callable[[list[bytes]], NDArray[np.int64]]
 ) -> Iterator[Any]:
@@ -187,6 +269,16 @@ def batch_of(schema: str, *values: Any) -> Any:
         pa.array([value], kinds[kind]) for value, (_, kind) in zip(values, fields, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])
+
+
+def _beside(users: Any, schema: str, *values: Any) -> Any:
+    """One row, and before it the ids of people."""
+    import pyarrow as pa
+
+    short = users.cast(pa.string()) if pa.types.is_large_string(users.type) else users
+    row = batch_of(schema, *values)
+    people = pa.ListArray.from_arrays(pa.array([0, len(short)], pa.int32()), short)
+    return pa.RecordBatch.from_arrays([people, *row.columns], ["people", *row.schema.names])
 
 
 def _rows(table: Any, ids: Column, *, stars: bool, times: bool) -> tuple[Rows, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
-from tacit.designs.xmap.extender import baseline, blocks_of_similarities, extend
+from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
 from tacit.designs.xmap.model import XMap
 from tacit.engine.compiled import CompiledEngine
 from tacit.engine.local import blocks
@@ -44,7 +44,8 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
         for part in blocks(shape, _CELLS)
     )
     reached = sum(
-        int(np.isfinite(block).sum()) for _, block in blocks_of_similarities(found, sources, engine)
+        int(np.isfinite(similarities(found, sources[part], engine)).sum())
+        for part in blocks_of(found, sources)
     )
     return {"adjusted_cosine": direct, "x_sim": reached, "pairs": shape[0] * shape[1]}
 

@@ -1,0 +1,160 @@
+"""The published X-Map where ratings are stored: joins of items on a cluster (pysail)."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import polars as pl
+import pytest
+from stored_world import local, public, write_world
+
+import tacit
+from tacit.data.tables.buckets import open_parquet
+from tacit.designs.xmap import private_neighbours
+from tacit.engine import tiles
+from tacit.errors import ClusterError, ConfigError
+from tacit.randomness import replay, simulation
+
+SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
+MADE = {"source": "s", "target": "t", "variant": "published"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def remote(missing):
+    """The address of a pysail server in this process."""
+    if find_spec("pysail") is None:
+        missing(SAIL)
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    yield "sc://{}:{}".format(*server.listening_address)
+    server.stop()
+
+
+def opened(files, remote):
+    from tacit.engine.spark import open_spark
+
+    return open_spark(str(files[0]), remote, {}, public(files[1]), events=False, tasks=3)
+
+
+def same(one, other):
+    """All released arrays, to the bit."""
+    (_, arrays), (_, others) = (model.boxes_.to_file() for model in (one, other))
+    assert arrays.keys() == others.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], name)
+
+
+def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
+    """On tiles of some items each: similarities, images, neighbours and votes; item 7 is in half of
+    all profiles, one person has 30,000 events, and ids are of text. Lists and stars are equal."""
+    monkeypatch.setattr(tiles, "PART", 2_500)
+    asked = MADE | {"epsilon": float("inf"), "k": 6, "extender_k": 3}
+    model = tacit.XMap(**asked).fit(local(files))
+    with opened(files, remote) as ratings:
+        other = tacit.XMap(**asked).fit(ratings)
+    same(model, other)
+    assert model.boxes_.bridges["t"].images.max() > 0
+    for history in ({1: 5.0, 7: 4.0}, {3: 1.0, 12: 5.0, 45: 4.0}):
+        assert model.recommend(history=history) == other.recommend(history=history)
+        items = other.item_ids_.tolist()
+        np.testing.assert_array_equal(
+            model.predict(items, history=history), other.predict(items, history=history)
+        )
+
+
+def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
+    """With the same source of draws, and noise that hangs on the shape alone, a private fit is
+    equal to the bit; each is drawn as often. The card is the same."""
+    shapes = []
+
+    def noise(shape):
+        shapes.append(shape)
+        return np.random.default_rng(shape[0]).standard_normal(shape)
+
+    monkeypatch.setattr(private_neighbours, "_unit_laplace", noise)
+    monkeypatch.setattr(tiles, "PART", 4_000)
+    asked = MADE | {"epsilon": 2.0, "k": 4, "extender_k": 3}
+    with simulation():
+        model = tacit.XMap(**asked).fit(local(files), draws=replay(1))
+        with opened(files, remote) as ratings:
+            other = tacit.XMap(**asked).fit(ratings, draws=replay(1))
+    same(model, other)
+    assert shapes[0] == shapes[1]
+    assert len(shapes) == 2
+    assert model.guarantees() == other.guarantees()
+
+
+def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
+    """`fit xmap --engine spark` writes a model that recommends. The constant variant and streaming
+    say what to do, and write nothing."""
+    from tacit.cli import app as cli
+
+    out = str(tmp_path / "m.tacit")
+    words = ["fit", "xmap", str(files[0]), "--scale", "1:5:1", "--catalogue", str(files[1])]
+    words += ["--source", "s", "--target", "t", "--epsilon", "inf", "-o", out]
+    cluster = ["--engine", "spark", "--remote", remote]
+    assert cli.main([*words, "--variant", "constant", *cluster]) == 2
+    assert "leave out --engine" in capsys.readouterr().err
+    assert cli.main([*words, "--variant", "published", "--memory", "1GiB"]) == 2
+    assert "--engine spark" in capsys.readouterr().err
+    assert not (tmp_path / "m.tacit").exists()
+    assert cli.main([*words, "--variant", "published", *cluster]) == 0
+    pl.DataFrame({"item": [1, 3], "rating": [5.0, 4.0]}).write_csv(tmp_path / "own.csv")
+    asked = ["recommend", out, "--history", str(tmp_path / "own.csv"), "--json"]
+    capsys.readouterr()
+    assert cli.main(asked) == 0
+    assert '"item' in capsys.readouterr().out
+    with (
+        open_parquet(files[0], {}, public(files[1]), 2**30, events=False) as ratings,
+        pytest.raises(ConfigError, match="joins items"),
+    ):
+        tacit.XMap(**MADE).fit(ratings)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_strip_that_comes_twice_or_never_is_refused(lost):
+    """A tile counts the raters of each item, and a person's strips; the reason reaches the user
+    without the person."""
+    from tacit.engine.spark import workers
+    from tacit.engine.spark.sums import answering
+
+    pa = pytest.importorskip("pyarrow")
+    rows = pa.record_batch({"user": ["ann", "bob"], "item": [0, 1], "rating": [1.0, 5.0],
+                            "hash": pa.array([1, 2], pa.int32())})  # fmt: skip
+    known = np.arange(2)
+    blocks = workers.prepared([rows], ids=known, stars=True, times=False, named=True)
+    cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
+    strips = [*workers.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
+    work = tiles.partial(
+        tiles._on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
+        couples=[(0, 0)], tiles=[known], work=lambda *_: iter([(5, b"made")]),
+    )  # fmt: skip
+    if not lost:
+        good = workers.tiled(pa.Table.from_batches(strips), work=work, width=2)
+        assert good.to_pylist() == [{"line": 5, "cells": b"made"}]
+    given = pa.Table.from_batches(strips if lost else 2 * strips)
+
+    class PythonException(Exception):
+        __module__ = "pyspark.errors"
+
+    def failing():
+        try:
+            workers.tiled(given, work=work, width=2)
+        except ClusterError as error:
+            raise PythonException(f"{error} ann") from None
+
+    with pytest.raises(ClusterError, match="each person once") as caught, answering():
+        failing()
+    assert "ann" not in str(caught.value)
+
+
+def local_scale():
+    return tacit.RatingScale(1, 5, 1)
