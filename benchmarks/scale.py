@@ -3,10 +3,12 @@
     python benchmarks/scale.py --engine local,streaming,pysail,pyspark --events 1e6,5e6,2e7 [--json]
 
 Generated ratings of 18 genres, 145 events a person and at most 27,000 items; private lists in one
-domain, and across two, as the sound X-Map makes them; and as many reports of sketches. Each fit is
-a process of its own, with its server where it has one; `cpu_s` and `peak_mib` are of all of them
-together, from /proc. Noise is replaced by numbers that hang on the shape alone, and what it is
-added to is hashed: `equal_sums` says whether every exact sum is that of the first engine.
+domain, and across two, as the sound X-Map makes them; the published X-Map without noise; and as
+many reports of sketches. Each fit is a process of its own, with its server where it has one;
+`cpu_s` and `peak_mib` are of all of them together, from /proc. Noise is replaced by numbers that
+hang on the shape alone, and what it is
+added to is hashed: `equal_sums` says whether every exact sum is that of the first engine, for the
+published X-Map every array of the model. `equal_lists`: the same of the lists of 200 people.
 `exponent` is that of cpu_s over events.
 pyspark is a server of two workers (local-cluster) made from the package of this environment.
 `shuffle_bytes`: what Spark reports, or what is written to disk.
@@ -33,7 +35,9 @@ import numpy as np
 import polars as pl
 
 ITEMS, GENRES, OF_PERSON, PART = 27_000, 18, 145, 2_000_000
-MODELS = {"private": {}, "across": {"source": "a", "target": "b"}, "reports": {}}
+ACROSS = {"source": "a", "target": "b"}
+MODELS = {"private": {}, "across": ACROSS, "published": ACROSS, "reports": {}}
+LISTED = 200
 ENGINES = ("local", "streaming", "pysail", "pyspark")
 SAIL = (
     "import sys; from pysail.spark import SparkConnectServer; "
@@ -114,14 +118,14 @@ def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
         counts = fold_reports(str(place), remote, "report", TICKET, work)
         server = server_of(known.encode(), counts)
     parts = (server.totals.tobytes(), server.ones.tobytes())
-    return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "written": 0}
+    return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "lists": None, "written": 0}
 
 
 def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict[str, object]:
     """In this process: the seconds, and a hash of all exact sums."""
     if model == "reports":
         return fold(engine, folder, remote)
-    from tacit import Private, RatingScale
+    from tacit import Private, RatingScale, XMap
     from tacit.data.stored import Public
     from tacit.mechanisms import samplers
 
@@ -135,21 +139,39 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
     samplers.discrete_gaussian = noise
     scale = RatingScale(1, 5, 1)
     public = Public(scale=scale, catalogue=folder / "items.csv", item="item", domain="domain")
-    private = Private(1.0, mode="taste", **MODELS[model])
+    if model == "published":
+        fitted = XMap(variant="published", epsilon=float("inf"), **MODELS[model])
+    else:
+        fitted = Private(1.0, mode="taste", **MODELS[model])
     if engine == "local":
-        private.fit(in_memory(folder, public))
+        fitted.fit(in_memory(folder, public))
     elif engine == "streaming":
         from tacit.data.tables.buckets import open_parquet
 
         with open_parquet(folder / "ratings", {}, public, memory, events=False) as ratings:
-            private.fit(ratings)
+            fitted.fit(ratings)
     else:
         from tacit.engine.spark import open_spark
 
         with open_spark(str(folder / "ratings"), remote, {}, public, events=False) as ratings:
-            private.fit(ratings)
+            fitted.fit(ratings)
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return {"digest": digest.hexdigest(), "written": int(written["wchar"])}
+    if model == "published":
+        for array in fitted.boxes_.to_file()[1].values():
+            digest.update(array.tobytes())
+    lists = hashlib.sha256(repr(lists_of(fitted, folder)).encode()).hexdigest()
+    return {"digest": digest.hexdigest(), "lists": lists, "written": int(written["wchar"])}
+
+
+def lists_of(fitted: object, folder: Path) -> list[list[int]]:
+    """Of the first people, from their own ratings."""
+    rows = pl.scan_parquet(folder / "ratings" / "part-00000.parquet")
+    rows = rows.filter(pl.col("user") < LISTED).sort("user", "item", "timestamp").collect()
+    found = []
+    for (_,), own in rows.group_by("user", maintain_order=True):
+        history = dict(zip(own["item"].to_list(), own["rating"].to_list(), strict=True))
+        found.append([row.item_id for row in fitted.recommend(history=history, n=10)])
+    return found
 
 
 def in_memory(folder: Path, public: object) -> object:
@@ -198,6 +220,7 @@ def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]
         "peak_mib": round(watch.peak / 2**20),
         "shuffle_bytes": shuffled,
         "digest": found["digest"],
+        "lists": found["lists"],
     }
 
 
@@ -346,9 +369,10 @@ def main() -> None:
                 first = None
                 for engine in asked.engine.split(","):
                     row = {"events": events} | one(engine, model, folder, int(asked.memory * 2**30))
-                    digest = row.pop("digest")
-                    row["equal_sums"] = None if first is None else digest == first
-                    first = first or digest
+                    made = row.pop("digest"), row.pop("lists")
+                    first = made if first is None else first
+                    for name, own, other in zip(("sums", "lists"), made, first, strict=True):
+                        row[f"equal_{name}"] = None if made is first else own == other
                     rows.append(row)
                     print(row, file=sys.stderr)
     finally:
@@ -361,8 +385,8 @@ def main() -> None:
     for row in rows:
         print("  ".join(f"{name} {value}" for name, value in row.items()))
     print("exponent", result["exponent"])
-    if any(row["equal_sums"] is False for row in rows):
-        sys.exit("The sums differ.")
+    if any(False in (row["equal_sums"], row["equal_lists"]) for row in rows):
+        sys.exit("The sums or lists differ.")
 
 
 if __name__ == "__main__":

@@ -175,8 +175,8 @@ class Run(Protocol):
 
     def progress(
         self, description: str, total: int | None
-    ) -> AbstractContextManager[Callable[[int], None]]:
-        """A bar; what it yields is called with the number of steps done."""
+    ) -> AbstractContextManager[Callable[[float], None]]:
+        """A bar; what it yields is called with the number of steps done, or a part of one."""
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def plain(value: Any) -> Any:
 @contextmanager
 def progress(
     description: str, total: int | None, *, quiet: bool
-) -> Iterator[Callable[[int], None]]:
+) -> Iterator[Callable[[float], None]]:
     """Yield `advance(steps)`. The bar stands on stderr of a terminal and leaves when it is done.
 
     quiet: no bar, for `--json`. total: steps to come; None where nobody knows.

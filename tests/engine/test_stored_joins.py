@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from stored_world import local, public, write_world
+from stored_world import local, public
 
 import tacit
 from tacit.data.tables.buckets import open_parquet
@@ -22,7 +22,24 @@ MADE = {"source": "s", "target": "t", "variant": "published"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    return write_world(tmp_path_factory.mktemp("world"))
+    """Two domains of 45 items and a few people in both, who rate the first third: so there are
+    items near and far from the bridge. Item 7 is in half of all profiles; one person has 30,000
+    events. Ids are of text."""
+    draws, folder = np.random.default_rng(5), tmp_path_factory.mktemp("layers")
+    person, side = np.repeat(np.arange(600), 12), np.repeat(np.arange(600) % 2, 12)
+    both = person % 15 == 0
+    place = np.where(both, 0, (person // 2 * 7) % 36) + draws.integers(0, 12, len(person))
+    side = np.where(both, draws.integers(0, 2, len(person)), side)
+    many = draws.integers(0, 45, 30_000)
+    users = np.concatenate([person, 2 * np.arange(300) + 1, np.full(30_000, 601)])
+    items = np.concatenate([np.minimum(place, 44) * 2 + side, np.full(300, 7), many * 2 + 1])
+    rows = {"user_id": [f"u{each}" for each in users], "item_id": items}
+    rows |= {"rating": draws.integers(1, 6, len(users)).astype(float)}
+    rows |= {"timestamp": draws.permutation(len(users)) + 1_600_000_000}
+    pl.DataFrame(rows).write_parquet(folder / "ratings.parquet", row_group_size=5000)
+    about = {"item_id": np.arange(90), "domain": ["t" if item % 2 else "s" for item in range(90)]}
+    pl.DataFrame(about).write_csv(folder / "items.csv")
+    return folder / "ratings.parquet", folder / "items.csv"
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +75,11 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
     monkeypatch.setattr(tiles, "PART", 2_500)
     asked = MADE | {"epsilon": float("inf"), "k": 6, "extender_k": 3}
     model = tacit.XMap(**asked).fit(local(files))
+    shares = []
     with opened(files, remote) as ratings:
+        ratings.advance = shares.append
         other = tacit.XMap(**asked).fit(ratings)
+    assert shares == 8 * [1.0]  # passes, one for each layer; pysail says nothing of its tasks
     same(model, other)
     assert model.boxes_.bridges["t"].images.max() > 0
     for history in ({1: 5.0, 7: 4.0}, {3: 1.0, 12: 5.0, 45: 4.0}):
@@ -139,7 +159,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     )  # fmt: skip
     if not lost:
         good = workers.tiled(pa.Table.from_batches(strips), work=work, width=2)
-        assert good.to_pylist() == [{"line": 5, "cells": b"made"}]
+        assert good.to_pylist() == [{"line": 5, "tile": 0, "cells": b"made"}]
     given = pa.Table.from_batches(strips if lost else 2 * strips)
 
     class PythonException(Exception):
@@ -156,5 +176,51 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     assert "ann" not in str(caught.value)
 
 
+def test_an_answer_that_comes_twice_or_never_is_refused():
+    """Of a tile to a line: a list would be too short, or have an item twice."""
+    from tacit.data.stored import StoredRatings
+    from tacit.engine.spark import workers
+
+    pa = pytest.importorskip("pyarrow")
+    answer = workers._lines([(5, 0, b"a")])
+    with pytest.raises(ClusterError, match="was not there once"):
+        workers.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
+
+    class Lossy(StoredRatings):
+        catalogue = local_world()
+
+        def total(self, add):
+            return add(self.catalogue)
+
+        def joined(self, *_):
+            return {}
+
+    table = tiles.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
+    both = np.arange(2, dtype=np.int32)
+    with pytest.raises(ClusterError, match="was not there once"):
+        table.neighbours([(both, both)], None, 3)
+
+
+def local_world():
+    return tacit.Ratings.from_arrays([1, 2], [0, 1], [1.0, 5.0], scale=local_scale())
+
+
 def local_scale():
     return tacit.RatingScale(1, 5, 1)
+
+
+def test_shares_of_a_pass_make_one():
+    """From the stages of the engine, which become more while a job runs."""
+    from types import SimpleNamespace
+
+    from tacit.engine.spark import SparkRatings
+
+    shares = []
+    ratings = SparkRatings(None, None, None, 1)
+    ratings.advance = shares.append
+    for done, tasks in ((0, 4), (2, 4), (4, 40), (39, 40), (40, 40)):
+        stage = SimpleNamespace(num_tasks=tasks, num_completed_tasks=done)
+        ratings.hear([stage], 1, "", done=False)
+    ratings._passed()
+    assert shares == pytest.approx([0.5, 0.475, 0.015, 0.01])
+    assert sum(shares) == pytest.approx(1)

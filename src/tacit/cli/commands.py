@@ -52,7 +52,7 @@ class Terminal:
 
     def progress(
         self, description: str, total: int | None
-    ) -> AbstractContextManager[Callable[[int], None]]:
+    ) -> AbstractContextManager[Callable[[float], None]]:
         return terminal.progress(description, total, quiet=self._quiet)
 
 

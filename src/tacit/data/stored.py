@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -27,9 +28,11 @@ _OFFERED: tuple[Role, ...] = ("user", "item", "rating", "time")
 
 
 class StoredRatings(ABC):
-    """catalogue: the items, their metadata, the scale, and what was read off the ratings."""
+    """catalogue: the items, their metadata, the scale, and what was read off the ratings.
+    advance: is called with shares of a pass that are done; they make 1 for each pass."""
 
     catalogue: Ratings
+    advance: Advance = staticmethod(lambda _: None)
 
     @abstractmethod
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
@@ -40,9 +43,9 @@ class StoredRatings(ABC):
         a block whose answer was lost.
         """
 
-    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> dict[int, bytes]:
-        """What `work(tile, rows, beside)` gives of each tile, by line; `merge` makes one of all of
-        a line: PRIVATE. ConfigError where only sums are made.
+    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
+        """What `work(tile, rows, beside)` gives of each tile, by line: how many tiles gave some,
+        and what `merge` makes of that: PRIVATE. ConfigError where only sums are made.
 
         cut: from a block to (people, items) stars and a number beside each person. tiles: sorted
         numbers of items. rows: of everybody with one of them, in the order of the people's ids;
@@ -55,16 +58,32 @@ class StoredRatings(ABC):
         raise ConfigError(_JOIN)
 
 
+Advance = Callable[[float], object]
 Cut = Callable[[Ratings], tuple[Any, NDArray[np.float64]]]
 Tiles = Sequence[NDArray[np.int32]]
 Work = Callable[[int, Any, NDArray[np.float64]], Iterable[tuple[int, bytes]]]
 Merge = Callable[[list[bytes]], bytes]
+Lines = dict[int, tuple[int, bytes]]
 Arrays = Iterator[NDArray[Any]]
 _JOIN = (
     "Streaming makes sums over people alone, and this joins items: leave out --memory, or use "
     "--engine spark."
 )
 Given = Ratings | StoredRatings
+
+
+@contextmanager
+def watched(
+    ratings: Given,
+    progress: Callable[[str, int | None], AbstractContextManager[Advance]],
+    passes: int | None,
+) -> Iterator[None]:
+    """While a model is fitted. passes: over stored ratings, at most; None if it is not known."""
+    total = passes if isinstance(ratings, StoredRatings) else None
+    with progress("Fitting", total) as advance:
+        if isinstance(ratings, StoredRatings):
+            ratings.advance = advance
+        yield
 
 
 def known_of(ratings: Given) -> Ratings:
@@ -102,7 +121,7 @@ class _Within(StoredRatings):
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         return self._ratings.total(partial(_of_kept, add=add, kept=self._items))
 
-    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> dict[int, bytes]:
+    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         own = partial(_of_kept, add=cut, kept=self._items)
         return self._ratings.joined(own, tiles, work, merge)
 

@@ -7,6 +7,7 @@ their order, and a column is never cut, so a tile gives what one machine gives, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +24,9 @@ from tacit.engine.base import Find, Floats, Neighbours, Numbers, Pairs, StoredTa
 from tacit.engine.item_item import empty
 from tacit.errors import ClusterError
 
-PART = 8_000_000
-"""Ratings of a part, but for an item that has more; a tile takes some 0.2 GB for each million."""
-NOT_ONCE = "tacit: a person is not there once"
+PART = 4_000_000
+"""Ratings of a part, but for an item that has more; a tile takes some 0.15 GB for each million."""
+NOT_ONCE = "tacit: a person or an answer was not there once. Nothing was released."
 Make = Callable[[sparse.csr_array, Floats], Table]
 _FIELDS = (("items", np.int32), ("similarities", np.float64), ("co_counts", np.int32),
            ("agreements", np.int32))  # fmt: skip
@@ -80,7 +81,8 @@ class TiledTable(StoredTable):
         work: Callable[..., Iterator[tuple[int, bytes]]],
         merge: Callable[[list[bytes]], bytes],
     ) -> dict[int, bytes]:
-        """work(table, x, y), of each two parts that a join has, gives lines."""
+        """work(table, x, y), of each two parts, gives a line of each of their joins: of each call
+        and part of `of`. ClusterError where one is not there once."""
         wanted = {(min(x, y), max(x, y)) for _, x, y in joins}
         couples = [each for each in combinations_with_replacement(range(len(parts)), 2)
                    if each in wanted]  # fmt: skip
@@ -88,7 +90,11 @@ class TiledTable(StoredTable):
         own = partial(
             _on_tile, make=self.make, raters=self.raters, couples=couples, tiles=tiles, work=work
         )
-        return self.ratings.joined(self.cut, tiles, own, merge) if tiles else {}
+        lines = self.ratings.joined(self.cut, tiles, own, merge) if tiles else {}
+        asked = Counter(call * len(parts) + of for call, of, _ in joins)
+        if {line: count for line, (count, _) in lines.items()} != asked:
+            raise ClusterError(NOT_ONCE)
+        return {line: cells for line, (_, cells) in lines.items()}
 
     def _parts(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
         """Rated items in parts, sorted; and which parts are of which `of` and `among`."""

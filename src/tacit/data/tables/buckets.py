@@ -90,6 +90,7 @@ class Buckets(StoredRatings):
                 block = Block(**kept)
             made = add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
             total = made if total is None else total + made
+            self.advance(1 / len(self._sorted))
         assert total is not None  # there is a row
         return total
 

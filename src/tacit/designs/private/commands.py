@@ -80,7 +80,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What was released, and whether lists are useful, is printed and stated on the card. Of people
     who were fitted before, give --previous: the card states the total of all fits.
     """
-    from tacit.designs.private import Private
+    from tacit.data.stored import watched
+    from tacit.designs.private import Private, cost
 
     if math.isfinite(settings.epsilon) and run.per_item > 1:
         raise PrivacyError(
@@ -105,7 +106,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         ratings = open_until.enter_context(
             run.open(settings, catalogue=settings.catalogue, domains=across)
         )
-        open_until.enter_context(run.progress("Fitting", None))
+        passes = cost(1, 1, stars=settings.stars).passes
+        open_until.enter_context(watched(ratings, run.progress, passes))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private import Account

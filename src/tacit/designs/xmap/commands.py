@@ -63,7 +63,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     k, extender-k, significance and alpha are for the variants published and constant only.
     """
     from tacit.data.ratings import Ratings
-    from tacit.data.stored import known_of
+    from tacit.data.stored import known_of, watched
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
@@ -83,7 +83,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(run.progress("Fitting", None))
+        open_until.enter_context(watched(ratings, run.progress, _passes(settings)))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
     exact = variant == "published" and isinstance(ratings, Ratings)
@@ -108,6 +108,15 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "--history my_ratings.csv"
     )
     return Result(data, (said,), after)
+
+
+def _passes(settings: FitSettings) -> int | None:
+    """Over stored ratings, at most; None where it hangs on the ratings."""
+    from tacit.designs.xmap import sound
+
+    if settings.variant == "sound":
+        return sound.cost(1, 1, stars=settings.stars).passes
+    return 1 + 7 * len(settings.to_domain) if math.isinf(settings.epsilon) else None
 
 
 @dataclass(frozen=True)

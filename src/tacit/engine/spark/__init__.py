@@ -11,7 +11,6 @@ Errors     no message of the cluster is repeated: it may hold a person's row.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import socket
@@ -62,7 +61,7 @@ def open_spark(
     What can be refused is refused here, before any sum.
     """
     with _session(remote) as session:
-        rows = _rows(session, source, asked, events=events)
+        rows = _rows(session, source, asked, public.scale, events=events)
         return _opened(session, rows, public, tasks)
 
 
@@ -82,8 +81,8 @@ def write_lists(
     """
     with _session(remote) as session:
         events = model.scale_ == EVENTS
-        rows = _rows(session, source, asked, events=events)
-        count = tasks or max(_LEAST_TASKS, math.ceil(_checked(rows, model.scale_) / TASK_ROWS))
+        rows = _rows(session, source, asked, model.scale_, events=events)
+        count = _tasks(rows, tasks)
         work = partial(
             workers.listed, make=make, ids=model.history_ids_, of_lists=model.item_ids_,
             scale=model.scale_, stars="rating" in rows.used, times="time" in rows.used,
@@ -146,8 +145,8 @@ def _session(remote: str) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """frame: as it is stored, columns named by role; read: as in memory. used: role to header.
-    kinds: role to type of `read`. text: of a file in which all ids are text."""
+    """frame: as it is stored, columns named by role; read: as in memory, checked. used: role to
+    header. kinds: role to type of `read`. text: of a file in which all ids are text."""
 
     frame: Any
     read: Any
@@ -156,7 +155,14 @@ class _Rows:
     text: bool
 
 
-def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events: bool) -> _Rows:
+def _rows(
+    session: Any,
+    source: str,
+    asked: Mapping[Role, str | None],
+    scale: RatingScale | None,
+    *,
+    events: bool,
+) -> _Rows:
     from pyspark.sql import functions as spark
 
     frame = _read(session, source)
@@ -168,21 +174,18 @@ def _rows(session: Any, source: str, asked: Mapping[Role, str | None], *, events
     kept = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
     nobody = arrow_of(kept.limit(0).toArrow(), used)  # refuses types
     made = {role: workers.KINDS[str(nobody[role].type)] for role in used}
+    known = scale if "rating" in used else None
     schema = ", ".join(f"{role} {kind}" for role, kind in made.items())
-    read = kept.mapInArrow(partial(workers.read, used=used), schema)
+    read = kept.mapInArrow(partial(workers.read, used=used, scale=known), schema)
     return _Rows(kept, read, used, made, source.endswith(_TEXT))
 
 
-def _checked(given: _Rows, scale: RatingScale | None) -> int:
-    """The number of rows; DataError where one is bad."""
-    work = partial(workers.checked, used=given.used, scale=scale)
-    facts = given.frame.mapInArrow(work, workers.CHECKED).toArrow()
-    for said in filter(None, facts["said"].to_pylist()):
-        raise DataError(**json.loads(said))
-    rows = int(np.sum(facts["rows"].to_numpy()))
+def _tasks(given: _Rows, asked: int | None) -> int:
+    """As asked for, or one for TASK_ROWS; DataError without a row."""
+    rows = given.frame.count()
     if not rows:
         raise DataError("there is no row")
-    return rows
+    return asked or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
 
 
 def _parted(frame: Any, tasks: int) -> Any:
@@ -273,7 +276,7 @@ def _read(session: Any, source: str) -> Any:
 
 
 def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> SparkRatings:
-    rows = _checked(given, public.scale if "rating" in given.used else None)
+    count = _tasks(given, tasks)
     stars = _stars(given.read, public.scale) if "rating" in given.used else None
 
     def rated() -> Any:
@@ -281,7 +284,6 @@ def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> Sp
         return ids_of(found) if given.text else found
 
     known = public.known(rated, stars)
-    count = tasks or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
     work = partial(
         workers.prepared,
         ids=known.item_ids,
@@ -297,6 +299,7 @@ def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> Sp
 
     blocks = parted.mapInArrow(work, workers.BLOCKS).persist()
     made = SparkRatings(session, blocks, known, count, named)
+    session.registerProgressHandler(made.hear)
     if not made.total(workers.rated).any():
         raise none_rated()
     return made

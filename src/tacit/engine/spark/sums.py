@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Arrays, Block, Cut, Merge, StoredRatings, Tiles, Work
+from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
 from tacit.engine.spark import workers
 from tacit.engine.tiles import NOT_ONCE
-from tacit.errors import ClusterError
+from tacit.errors import ClusterError, DataError
 
 
 class SparkRatings(StoredRatings):
@@ -33,10 +34,29 @@ class SparkRatings(StoredRatings):
         self.catalogue, self.tasks = catalogue, tasks
         self._session, self._blocks, self._named = session, blocks, named
         self._held = [blocks]
+        self._heard = 0.0
         self._seen: NDArray[np.int64] | None = None
 
     def __enter__(self) -> SparkRatings:
         return self
+
+    def hear(
+        self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str, done: bool
+    ) -> None:
+        """What the engine says of a job that runs: its stages so far. pysail names none."""
+        known = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]
+        finished, tasks = np.sum(known, axis=0) if known else (0, 0)
+        if tasks:
+            self._hears(min(0.99, float(finished / tasks)))
+
+    def _hears(self, share: float) -> None:
+        if share > self._heard:  # a new stage makes the share smaller
+            self.advance(share - self._heard)
+            self._heard = share
+
+    def _passed(self) -> None:
+        self._hears(1.0)
+        self._heard = 0.0
 
     def __exit__(self, *_: object) -> None:
         close(*(frame.unpersist for frame in self._held), self._session.stop)
@@ -48,6 +68,7 @@ class SparkRatings(StoredRatings):
         work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
         total, seen = gathered(self._blocks, work, zero, self.tasks)
         self._check(seen)
+        self._passed()
         return total
 
     @cached_property
@@ -58,7 +79,7 @@ class SparkRatings(StoredRatings):
         self._held.append(frame.persist())
         return frame, kind
 
-    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> dict[int, bytes]:
+    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
         known = self.catalogue
         width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
@@ -72,7 +93,8 @@ class SparkRatings(StoredRatings):
             lines = _meeting(found, "tile", own, len(tiles))
             merged = _meeting(lines, "line", partial(workers.one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
-        return dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+        self._passed()
+        return _by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
         """Some at a time, for the memory of this machine."""
@@ -82,9 +104,11 @@ class SparkRatings(StoredRatings):
                 numbers = self._session.range(0, len(some), 1, len(some))
                 own = partial(workers.spread, work=partial(_of_part, work=work, parts=some))
                 rows = numbers.mapInArrow(own, workers.LINES).toArrow()
-            found = dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+            found = _by_line(rows)
+            if len(found) < len(some):
+                raise ClusterError(_NOT_ONCE)
             for number in range(len(some)):
-                yield np.load(BytesIO(found[number]), allow_pickle=False)
+                yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
     def _check(self, seen: NDArray[np.int64]) -> None:
         """Each person in one task, and in every sum the same people."""
@@ -102,6 +126,11 @@ def _of_part(
     number: int, *, work: Callable[[slice], NDArray[Any]], parts: list[slice]
 ) -> NDArray[Any]:
     return work(parts[number])
+
+
+def _by_line(rows: Any) -> Lines:
+    columns = [column.to_pylist() for column in rows.columns]
+    return {line: (count, cells) for line, count, cells in zip(*columns, strict=True)}
 
 
 def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> Any:
@@ -166,7 +195,7 @@ class _Sign:
 
 
 _SIGNS = (
-    _Sign(NOT_ONCE, _NOT_ONCE),
+    _Sign(re.escape(NOT_ONCE), _NOT_ONCE),
     _Sign(
         "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)",
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
@@ -187,13 +216,16 @@ _SIGNS = (
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Errors of the cluster in a sentence, without what they say: it may hold a person's row."""
+    """Errors of the cluster in a sentence, without what they say: it may hold a person's row. But
+    what is wrong with a row was said without it."""
     try:
         yield
     except Exception as error:
         of_engine = type(error).__module__.split(".")[0]
         if of_engine not in ("pyspark", "grpc"):
             raise
+        if refused := re.search(rf"{workers.REFUSED}([0-9a-f]+)\.", str(error)):
+            raise DataError(**json.loads(bytes.fromhex(refused[1]))) from None
         signs = (sign.says for sign in _SIGNS if re.search(sign.pattern, str(error)))
         raise ClusterError(
             f"The cluster refused or failed ({type(error).__name__}). "

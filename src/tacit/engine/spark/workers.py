@@ -35,32 +35,28 @@ BLOCKS = "seen binary, offsets binary, items binary, values binary"
 BLOCKS_OF = "offsets binary, items binary, values binary"
 PIECES = "piece long, cells binary"
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary"
-LINES = "line long, cells binary"
-CHECKED = "rows long, said string"
+LINES = "line long, tile long, cells binary"
+REFUSED = "tacit refuses "
+"""Before what is wrong with a row."""
+_STRIP = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Arrow's types of what is read, and Spark's."""
 
 
-def checked(
+def read(
     batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """How many rows a task has, and what is wrong with one of them: no cell stands in that."""
-    rows, said = 0, ""
-    for batch in batches:
-        rows += batch.num_rows
-        try:
-            arrow_of(batch, used, scale)
-        except DataError as error:
-            said = json.dumps(vars(error))
-    yield batch_of(CHECKED, rows, said)
-
-
-def read(batches: Iterable[Any], *, used: Mapping[Role, str]) -> Iterator[Any]:
-    """A task's rows, cleaned."""
+    """A task's rows, cleaned. What is wrong with one is said in hexadecimal digits, which no engine
+    writes in another way: no cell stands in that."""
     import pyarrow as pa
 
     for batch in batches:
-        for part in arrow_of(batch, used).to_batches():
+        try:
+            made = arrow_of(batch, used, scale)
+        except DataError as error:
+            said = json.dumps(vars(error)).encode().hex()
+            raise ClusterError(f"{REFUSED}{said}.") from None
+        for part in made.to_batches():
             columns = [part.column(role) for role in used]
             short = [each.cast(pa.string()) if pa.types.is_large_string(each.type) else each
                      for each in columns]  # fmt: skip
@@ -182,27 +178,29 @@ def tiled(table: Any, *, work: Work, width: int) -> Any:
     import pyarrow.compute as pc
     from scipy import sparse
 
-    kinds = (np.int64, np.int32, np.float64, np.float64)
-    raws = [table[name].to_pylist() for name in ("counts", "items", "stars", "numbers")]
-    counts, items, stars, numbers = (
-        np.concatenate([np.frombuffer(raw, kind) for raw in each])
-        for each, kind in zip(raws, kinds, strict=True)
-    )
     users = pa.concat_arrays([chunk.flatten() for chunk in table["people"].chunks])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
         raise ClusterError(NOT_ONCE)
+    counts, items, stars, numbers = (
+        np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
+        for name, kind in _STRIP.items()
+    )
     starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
     rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
-    found = [*work(int(table["tile"][0].as_py()), rows, numbers[order])]
-    return _lines(found)
+    tile = int(table["tile"][0].as_py())
+    del table, places, stars, items  # the kernel needs room
+    return _lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
 
 
 def one_line(table: Any, *, merge: Merge) -> Any:
-    """The answers of all tiles to one line."""
-    return _lines([(table["line"][0].as_py(), merge(table["cells"].to_pylist()))])
+    """The answers of all tiles to one line, and how many they are."""
+    if len(table["tile"].unique()) < len(table):
+        raise ClusterError(NOT_ONCE)
+    cells = merge(table["cells"].to_pylist())
+    return _lines([(table["line"][0].as_py(), len(table), cells)])
 
 
 def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
@@ -211,14 +209,16 @@ def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> It
         for number in batch.column(0).to_pylist():
             file = BytesIO()
             np.save(file, work(number), allow_pickle=False)
-            yield batch_of(LINES, number, file.getvalue())
+            yield batch_of(LINES, number, 1, file.getvalue())
 
 
-def _lines(found: Sequence[tuple[int, bytes]]) -> Any:
+def _lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
     import pyarrow as pa
 
-    lines, cells = zip(*found, strict=True) if found else ((), ())
-    return pa.table({"line": pa.array(lines, pa.int64()), "cells": pa.array(cells, pa.binary())})
+    columns = zip(*found, strict=True) if found else ((), (), ())
+    kinds = (pa.int64(), pa.int64(), pa.binary())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, ["line", "tile", "cells"])
 
 
 def folded(
