@@ -117,7 +117,7 @@ def ours(counts: bool) -> Any:
         from scipy import sparse
 
         from tacit.engine.base import Table
-        from tacit.engine.compiled import CompiledEngine
+        from tacit.engine.local import CompiledEngine
 
         values = centred(folder)
         table = Table(values, values.data >= 0)

@@ -170,8 +170,7 @@ def steps() -> list[dict[str, object]]:
     import numpy as np
 
     from tacit.mechanisms import samplers
-    from tacit.mechanisms.threshold import ThresholdGate
-    from tacit.mechanisms.tree import TreeCounter
+    from tacit.mechanisms.running import ThresholdGate, TreeCounter
 
     counter, gate = TreeCounter(1.0, 1_000), ThresholdGate(1.0, 1 << 40)
     nothing = np.zeros(1, dtype=np.int64)

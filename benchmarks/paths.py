@@ -93,7 +93,7 @@ def stages(width: int) -> list[Any]:
 def compiled(width: int) -> dict[str, float]:
     import numpy as np
 
-    from tacit.engine.compiled import CompiledEngine
+    from tacit.engine.local import CompiledEngine
 
     engine, layers = CompiledEngine(), stages(width)
     engine.paths(layers[:1], starts=np.zeros(1, dtype=np.int32))  # compiles
@@ -117,8 +117,7 @@ def readable(width: int) -> dict[str, float]:
 def compare(width: int) -> dict[str, Any]:
     import numpy as np
 
-    from tacit.engine.compiled import CompiledEngine
-    from tacit.engine.local import LocalEngine
+    from tacit.engine.local import CompiledEngine, LocalEngine
 
     layers, starts = stages(width), np.arange(2, dtype=np.int32)
     pairs = zip(

@@ -82,7 +82,7 @@ def prepare(folder: Path) -> dict[str, int]:
     from scipy import sparse
 
     from tacit.engine.base import Table
-    from tacit.engine.compiled import CompiledEngine
+    from tacit.engine.local import CompiledEngine
 
     data, indices, indptr, shape = read(str(folder / "ratings.npz"))
     stars = sparse.csr_array((data.copy(), indices, indptr), shape=shape)[:PEOPLE]
@@ -105,7 +105,7 @@ def ours(folder: Path) -> dict[str, float]:
     import numpy as np
     from scipy import sparse
 
-    from tacit.engine.compiled import CompiledEngine
+    from tacit.engine.local import CompiledEngine
 
     histories, similar = (
         sparse.csr_array(sparse.load_npz(folder / f"{name}.npz"))

@@ -22,7 +22,7 @@ from tacit import Private
 from tacit.data import generate, read_movielens
 from tacit.data.domains import split_by_genre
 from tacit.data.ratings import Ratings
-from tacit.data.synthetic_domains import films
+from tacit.data.synthetic_worlds import films
 from tacit.designs.private.guarantees import plan
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import Popularity

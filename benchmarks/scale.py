@@ -102,8 +102,7 @@ def make_reports(folder: Path, events: int) -> None:
 def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
     """Reports counted: one file after the other, or on a cluster."""
     from tacit.data.tables.buckets import column_of
-    from tacit.designs.sketches.folding import TICKET, counts_of, server_of
-    from tacit.designs.sketches.server import Server
+    from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     known, place = campaign(), folder / "reports"
     if engine in ("local", "streaming"):

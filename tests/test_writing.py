@@ -6,13 +6,13 @@ import os
 
 import pytest
 
+from tacit.container import check_writable, write_whole
 from tacit.errors import OutputError
-from tacit.writing import check_writable, write_whole
 
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path, monkeypatch):
     """Rights are asked about before the work, and the sentence names file and folder."""
-    monkeypatch.setattr("tacit.writing.os.access", lambda *_: False)
+    monkeypatch.setattr("tacit.container.os.access", lambda *_: False)
     with pytest.raises(OutputError, match="takes no new files") as refused:
         check_writable(tmp_path / "m")
     assert str(refused.value).startswith(f"{tmp_path / 'm'}: cannot be written")

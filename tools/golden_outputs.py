@@ -103,7 +103,7 @@ SHAPES = {
 
 def prepare(folder: Path) -> None:
     """The files that the commands read."""
-    from tacit.data.synthetic_domains import generate_domains
+    from tacit.data.synthetic_worlds import generate_domains
 
     two = generate_domains(120, (24, 24), 12.0, seed=5)
     kinds = two.item_metadata["domain"]

@@ -72,7 +72,9 @@ def lengths(text: str) -> Iterator[int]:
 
 
 class Walk:
-    """Which files of the package run, in all threads begun inside. Imports do not count.
+    """Which files of the package run, in all threads begun inside.
+
+    What runs while a module is imported does not count, class bodies and decorators included.
 
     with Walk() as walk:
         prepare()
@@ -84,6 +86,7 @@ class Walk:
     def __init__(self) -> None:
         self.files: set[str] = set()
         self._counting = False
+        self._importing = threading.local()
 
     def begin(self) -> None:
         """Count from here on."""
@@ -94,8 +97,10 @@ class Walk:
         self._counting = False
 
     def _watch(self, frame: Any, event: str, _: object) -> None:
-        code = frame.f_code
-        if self._counting and event == "call" and code.co_name != "<module>":
+        code, depth = frame.f_code, getattr(self._importing, "depth", 0)
+        if code.co_name == "<module>" and event in ("call", "return"):
+            self._importing.depth = max(0, depth + (1 if event == "call" else -1))
+        elif self._counting and event == "call" and not depth:
             self.files.add(code.co_filename)
 
     def crossed(self) -> int:

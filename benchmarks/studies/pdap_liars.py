@@ -33,8 +33,7 @@ from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.network import Lie, Network
 from tacit.designs.pdap.policies.base import Choice, Host, Hosts, answer_range
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.published.control import Setting
 from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.policies.published.own_users import Dap

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.policies.base import answer_range
-from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
+from tacit.designs.pdap.policies.joint_sums import Choices, Estimates
 from tacit.designs.pdap.policies.local import Context, ContextSetting, Sees
 from tacit.designs.pdap.policies.partition import slices_for
 from tacit.evaluation.result import Interval, mean_interval

@@ -245,6 +245,11 @@ class Where:
         if self.engine == "local" and self.tasks is not None:
             raise ConfigError("--tasks is for --engine spark.")
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether all ratings are read into memory."""
+        return self.engine == "local" and self.memory is None
+
 
 def options_of(settings: type[Any]) -> dict[str, Field[Any]]:
     """The fields of a settings class that are options, by name."""

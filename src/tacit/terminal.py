@@ -189,8 +189,8 @@ class Source:
         catalogue: a file of the only items that count; what is known of items comes from it and
         from the items file. domains: whether it must have them.
         """
-        from tacit.data import load
         from tacit.data.ratings import RatingScale
+        from tacit.data.tabular import load
 
         scale = self.columns["scale"]
         given = {**self.columns, "scale": None if scale is None else RatingScale.parse(scale)}
@@ -202,9 +202,8 @@ class Source:
         return ratings.at_least(per_item=self.per_item) if self.per_item > 1 else ratings
 
     def _listed(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
-        from tacit.data import on_catalogue, read_catalogue, with_items
-        from tacit.data.domains import DOMAIN
-        from tacit.data.tabular import items_beside
+        from tacit.data.domains import DOMAIN, on_catalogue
+        from tacit.data.tabular import items_beside, read_catalogue, with_items
 
         item, domain = self.columns["item"], self.columns["domain"]
         columns = read_catalogue(path, item=item, domain=domain, domains=domains)

@@ -22,7 +22,7 @@ from tacit.accounting import (
     Tree,
     ZCDPAccountant,
 )
-from tacit.accounting.rounding import above, float_above, sum_above
+from tacit.accounting.base import above, float_above, sum_above
 
 NUMBERS = st.floats(0, 1e300) | st.floats(0, 1) | st.sampled_from([5e-324, 0.1, 1 / 3])
 TINY = 1e-200

@@ -19,7 +19,8 @@ from tacit.accounting import (
     Tree,
     ZCDPAccountant,
 )
-from tacit.accounting.zcdp import delta_of, epsilon_of
+from tacit.accounting.concentrated import delta_of_rho as delta_of
+from tacit.accounting.concentrated import epsilon_of_rho as epsilon_of
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0)
 ORDERS = (1.001, 1.1, 1.5, 2.0, 5.0, 30.0)

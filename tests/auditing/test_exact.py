@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 
 
 def test_randomized_response_is_the_closed_form():
     """Bit release at ln 3: the truth three times out of four, on both bits."""
     truth = {bit: {bit: Fraction(3, 4), 1 - bit: Fraction(1, 4)} for bit in (0, 1)}
-    assert exact.worst_loss(truth.__getitem__, [(0, 1)]) == pytest.approx(math.log(3), rel=1e-12)
-    assert exact.response(Fraction(3, 4)) == pytest.approx(math.log(3), rel=1e-12)
+    assert bench.worst_loss(truth.__getitem__, [(0, 1)]) == pytest.approx(math.log(3), rel=1e-12)
+    assert bench.response(Fraction(3, 4)) == pytest.approx(math.log(3), rel=1e-12)
 
 
 def test_different_supports_cost_infinity():
     """An outcome that only one neighbour has is infinite, however unlikely."""
-    assert exact.loss({0: 10**9, 1: 1}, {0: 1}) == math.inf
+    assert bench.loss({0: 10**9, 1: 1}, {0: 1}) == math.inf
 
 
 def test_within_gives_each_pair_once():
     """Scores 0 and 1 of two candidates: every pair of different vectors is neighbouring."""
-    pairs = list(exact.within(1, 2))
+    pairs = list(bench.within(1, 2))
     assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 6
 
 
@@ -36,7 +36,7 @@ def test_within_gives_each_pair_once():
 def test_exponential_mechanism_known_numbers(candidates, known):
     """The exponential mechanism at epsilon 1 loses 0.500, 0.897, 0.990, 0.9999."""
     digits = 4 if candidates == 10_000 else 3
-    assert round(exact.exponential_worst(1.0, candidates), digits) == known
+    assert round(bench.exponential_worst(1.0, candidates), digits) == known
 
 
 def exponential(rate, a, b):
@@ -50,15 +50,15 @@ def test_exponential_closed_form_is_the_fixed_pair(epsilon, candidates):
     """The worst case is one candidate up and all others down."""
     a, b = [1.0] + [0.0] * (candidates - 1), [0.0] + [1.0] * (candidates - 1)
     fixed = exponential(epsilon / 2, a, b)
-    assert fixed == pytest.approx(exact.exponential_worst(epsilon, candidates), abs=1e-9)
+    assert fixed == pytest.approx(bench.exponential_worst(epsilon, candidates), abs=1e-9)
     assert fixed <= epsilon + 1e-9
 
 
 @pytest.mark.parametrize("spread", [1, 2, 3])
 def test_exponential_closed_form_is_the_worst_pair(spread):
     """Of all neighbouring scores of three candidates none loses more than the closed form says."""
-    found = max(exponential(0.5, a, b) for a, b in exact.within(spread, 3))
-    assert found == pytest.approx(exact.exponential_worst(1.0, 3, spread), abs=1e-9)
+    found = max(exponential(0.5, a, b) for a, b in bench.within(spread, 3))
+    assert found == pytest.approx(bench.exponential_worst(1.0, 3, spread), abs=1e-9)
 
 
 def test_permute_and_flip_against_its_program():
@@ -71,33 +71,33 @@ def test_permute_and_flip_against_its_program():
         for one in order:
             known[one] += left * accepted[one]
             left *= 1 - accepted[one]
-    found = exact.permute_and_flip(math.log(2), (0.0, -1.0, -2.0))
+    found = bench.permute_and_flip(math.log(2), (0.0, -1.0, -2.0))
     assert found == pytest.approx({one: float(chance) for one, chance in known.items()})
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=7))
 def test_permute_and_flip_sums_to_one(scores):
     """Somebody is always chosen."""
-    assert sum(exact.permute_and_flip(0.7, scores).values()) == pytest.approx(1)
+    assert sum(bench.permute_and_flip(0.7, scores).values()) == pytest.approx(1)
 
 
 def test_permute_and_flip_keeps_epsilon():
     """At epsilon 1 no pair of neighbouring score vectors of three loses more than 1."""
-    worst = exact.worst_loss(lambda scores: exact.permute_and_flip(0.5, scores), exact.within(2, 3))
+    worst = bench.worst_loss(lambda scores: bench.permute_and_flip(0.5, scores), bench.within(2, 3))
     assert 0.5 < worst <= 1 + 1e-12
 
 
 def test_peeling_costs_each_choice():
     """Two of three candidates with weights one factor e^epsilon apart stay within 2 epsilon."""
-    p, q = exact.peeling([4, 2, 2], 2), exact.peeling([2, 4, 4], 2)
+    p, q = bench.peeling([4, 2, 2], 2), bench.peeling([2, 4, 4], 2)
     assert sum(p.values()) == 1
-    assert exact.loss(p, q) <= 2 * math.log(4)
+    assert bench.loss(p, q) <= 2 * math.log(4)
 
 
 def test_gate_keeps_epsilon():
     """AboveThreshold with scales 2 and 4 stays within epsilon 1 on three counts."""
-    pairs = [p for p in exact.within(2, 3) if len(set(p[0])) > 1]
-    worst = exact.worst_loss(lambda counts: exact.gate(counts, 1, 2.0, 4.0), pairs)
+    pairs = [p for p in bench.within(2, 3) if len(set(p[0])) > 1]
+    worst = bench.worst_loss(lambda counts: bench.gate(counts, 1, 2.0, 4.0), pairs)
     assert 0.5 < worst <= 1 + 1e-9
 
 
@@ -108,7 +108,7 @@ def test_gate_with_half_the_threshold_noise(epsilon):
 
     def loss(length):
         pair = ((1,) * length + (0,), (0,) * length + (1,))
-        return exact.loss(*(exact.gate(counts, 1, *scales) for counts in pair))
+        return bench.loss(*(bench.gate(counts, 1, *scales) for counts in pair))
 
     assert loss(3) < epsilon
     assert loss(10) > 1.4 * epsilon
@@ -116,4 +116,4 @@ def test_gate_with_half_the_threshold_noise(epsilon):
 
 def test_gate_is_a_distribution():
     """The chances of all stopping times sum to one."""
-    assert sum(exact.gate((0, 3, 1), 2, 2.0, 4.0).values()) == pytest.approx(1, abs=1e-12)
+    assert sum(bench.gate((0, 3, 1), 2, 2.0, 4.0).values()) == pytest.approx(1, abs=1e-12)

@@ -9,10 +9,10 @@ from tacit.auditing.planted import tree_with_log_levels
 from tacit.auditing.sampler_spy import Bulk, laplace_loss, moves, tapped
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.running import TreeCounter
 from tacit.mechanisms.selection import NoisyMax
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.sums import GramRelease
 
 
 def impulse(horizon, step):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.auditing import exact, faults
+from tacit.auditing import bench, faults
 from tacit.auditing.bugs import Enumerated, examine, ruled_out
 from tacit.auditing.faults import in_two_processes
 from tacit.auditing.planted import BUGS
@@ -85,7 +85,7 @@ def test_noisy_max_without_the_2_is_a_noisy_max():
     """The planted noisy max with its factor draws from permute-and-flip at epsilon 1."""
     scores = (1.0, 0.0, 0.0)
     drawn = faults.noisy_max_without_the_2(scores, 100_000, False)
-    for one, chance in exact.permute_and_flip(0.5, scores).items():
+    for one, chance in bench.permute_and_flip(0.5, scores).items():
         assert (drawn == one).mean() == pytest.approx(chance, abs=6 * 0.5 / 100_000**0.5)
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting import zcdp
+from tacit.accounting import concentrated
 from tacit.auditing.rules import (
     Answered,
     Branch,
@@ -153,7 +153,7 @@ def test_published_designs():
 
 def test_gauss_is_its_zcdp():
     """A distance of one sigma is 1/2-zCDP, converted at the delta given."""
-    assert upper_bound(Gauss(1.0, 1e-5)) == zcdp.epsilon_of(0.5, 1e-5)
+    assert upper_bound(Gauss(1.0, 1e-5)) == concentrated.epsilon_of_rho(0.5, 1e-5)
     assert upper_bound(Gauss(0.0, 1e-5)) == 0
 
 

@@ -6,21 +6,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.auditing import claims, exact, shipped_cosines
+from tacit.auditing import bench, claims, shipped_noise
 from tacit.auditing.bench import check, run
 from tacit.auditing.claims import Checked, judge
 from tacit.auditing.rules import upper_bound
 from tacit.auditing.sampler_spy import as_shipped, tapped
-from tacit.auditing.shipped import BENCH, EPSILONS
-from tacit.auditing.shipped_choices import bit_release, kary_response, selection, top_selection
-from tacit.auditing.shipped_cosines import smooth_cosine_release, smooth_pair
-from tacit.auditing.shipped_noise import gaussian_pair, gaussian_release, laplace_release
+from tacit.auditing.shipped import (
+    BENCH,
+    EPSILONS,
+    bit_release,
+    kary_response,
+    selection,
+    top_selection,
+)
+from tacit.auditing.shipped_noise import (
+    gaussian_pair,
+    gaussian_release,
+    laplace_release,
+    smooth_cosine_release,
+    smooth_pair,
+)
 from tacit.auditing.shipped_streams import gate_pair, threshold_gate, tree_counter
 from tacit.mechanisms.cosine import SmoothCosineRelease, turns
-from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.noise import GaussianRelease
 from tacit.mechanisms.randomized_response import BitRelease
+from tacit.mechanisms.running import GateRun, ThresholdGate
 from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.threshold import GateRun, ThresholdGate
 from tacit.randomness import secure
 
 EVERY = [
@@ -293,9 +304,9 @@ def test_half_the_smooth_noise_is_above_what_the_rules_allow(monkeypatch):
 
 def test_centres_far_from_zero_are_covered():
     """The chances add up to 1 under both inputs, wherever the noises stand."""
-    _, p, q = shipped_cosines._chances((900, 2.0), (-900, 1.5))
+    _, p, q = shipped_noise._chances((900, 2.0), (-900, 1.5))
     assert (p.sum(), q.sum()) == (pytest.approx(1), pytest.approx(1))
-    assert shipped_cosines._epsilon_of(p, q, 1e-6) == math.inf
+    assert shipped_noise._epsilon_of(p, q, 1e-6) == math.inf
 
 
 def test_a_coarse_gaussian_is_audited_by_events():
@@ -333,8 +344,8 @@ def test_selection_on_all_neighbours():
     def distribution(scores):
         return dict(enumerate(choice.weights(list(scores)).tolist()))
 
-    worst = exact.worst_loss(distribution, exact.within(2, 3))
-    assert worst == pytest.approx(exact.exponential_worst(1.0, 3, spread=2), abs=1e-9)
+    worst = bench.worst_loss(distribution, bench.within(2, 3))
+    assert worst == pytest.approx(bench.exponential_worst(1.0, 3, spread=2), abs=1e-9)
 
 
 def test_selection_draws_from_its_weights():
@@ -349,6 +360,6 @@ def test_noisy_max_is_permute_and_flip():
     """OpenDP's noisy max draws from the exact distribution of permute-and-flip, not softmax."""
     choice = NoisyMax(4.0, 3, sensitivity=1, lower=0, upper=2, resolution=1)
     drawn = choice([[0, 1, 2]] * 5_000)
-    chances = exact.permute_and_flip(float(choice.rate), (0, 1, 2))
+    chances = bench.permute_and_flip(float(choice.rate), (0, 1, 2))
     for one, chance in chances.items():
         assert (drawn == one).mean() == pytest.approx(chance, abs=6 * 0.5 / 5_000**0.5)

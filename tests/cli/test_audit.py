@@ -8,7 +8,7 @@ import pytest
 
 from tacit.auditing import planted, shipped
 from tacit.auditing.empirical import ALPHA
-from tacit.auditing.shipped_choices import bit_release
+from tacit.auditing.shipped import bit_release
 from tacit.cli.app import main
 from tacit.cli.audit import SIZES, _bench, audits
 

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.auditing.claims import Audit
 from tacit.cli import app as cli
-from tacit.designs.sketches.audit import bench
+from tacit.designs.sketches import audit
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.planner import plan
 
@@ -307,10 +307,10 @@ def test_cards_that_cannot_be_are_sentences(tacit, words, said):
 
 def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
     """The keys of `tacit audit mechanisms`, for a few samples, with planted bugs and twins."""
-    monkeypatch.setattr(bench, "BENCH", bench.BENCH[:2])
+    monkeypatch.setattr(audit, "BENCH", audit.BENCH[:2])
     found = as_json("audit", "sketches", "--samples", 1000, "--planted")
     keys = {field.name for field in fields(Audit)}
-    assert [set(audit) for audit in found["audits"]] == [keys, keys]
+    assert [set(one) for one in found["audits"]] == [keys, keys]
     assert [audit["exact"] for audit in found["audits"]] == pytest.approx([1, 1], rel=1e-6)
     assert all(bug["caught"] for bug in found["planted"])
     assert not any(twin["alarm"] for twin in found["clean"])
@@ -318,7 +318,7 @@ def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
 
 def test_audit_names_what_comes_next(tacit, monkeypatch):
     """The table for people; too few samples are refused."""
-    monkeypatch.setattr(bench, "BENCH", bench.BENCH[:1])
+    monkeypatch.setattr(audit, "BENCH", audit.BENCH[:1])
     code, out, _ = tacit("audit", "sketches", "--samples", 1000)
     assert code == 0
     assert "tacit audit sketches --planted" in out

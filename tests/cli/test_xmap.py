@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli import app as cli
-from tacit.data.synthetic_domains import generate_domains
+from tacit.data.synthetic_worlds import generate_domains
 
 DOMAINS = ("--domain-column", "kind", "--source", "source", "--target", "target")
 

@@ -20,8 +20,8 @@ from random import Random
 from passing_store import PassingStore
 
 from tacit.client import PassingAccount, PassingMemory
+from tacit.client.device_memory import Sharing
 from tacit.client.letters import Letters
-from tacit.client.sharing import Sharing
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.memory import State

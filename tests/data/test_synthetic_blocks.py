@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.data.synthetic_blocks import Blocks, draw, example
+from tacit.data.synthetic_worlds import Blocks, draw, example
 from tacit.errors import ConfigError
 
 LIKES_ALL = Blocks(np.ones(1), np.full(2, 0.5), np.ones((1, 2)))
@@ -53,7 +53,7 @@ def test_likes_follow_the_blocks():
 @pytest.mark.parametrize(("rated", "parts"), [(5, [50, 50, 20]), (12, [12] * 10)])
 def test_parts_add_up(monkeypatch, rated, parts):
     """People come in parts of bounded size, as many as asked for in all."""
-    monkeypatch.setattr("tacit.data.synthetic_blocks._CELLS", 250)
+    monkeypatch.setattr("tacit.data.synthetic_worlds._CELLS", 250)
     drawn = list(draw(LIKES_ALL, LIKES_ALL.labels(20), users=120, rated=rated, seed=0))
     assert [len(part) for part in drawn] == parts
     assert all(np.diff(part.starts).tolist() == [rated] * len(part) for part in drawn)

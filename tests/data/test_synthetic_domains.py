@@ -9,7 +9,7 @@ import pytest
 
 from tacit.data.domains import domain_names, listed, straddlers
 from tacit.data.ratings import Ratings
-from tacit.data.synthetic_domains import films, generate_domains
+from tacit.data.synthetic_worlds import films, generate_domains
 from tacit.errors import ConfigError
 
 

@@ -10,9 +10,8 @@ import pytest
 from scipy import sparse
 
 from tacit.engine.base import Neighbours, Stage, Table
-from tacit.engine.compiled import CompiledEngine
 from tacit.engine.item_item import check
-from tacit.engine.local import LocalEngine, check_predictions, check_top
+from tacit.engine.local import CompiledEngine, LocalEngine, check_predictions, check_top
 from tacit.engine.local import check as check_paths
 from tacit.testing.engines import EngineConformance
 

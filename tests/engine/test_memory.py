@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from tacit.engine.base import Table
-from tacit.engine.compiled import CompiledEngine
+from tacit.engine.local import CompiledEngine
 from tacit.errors import ConfigError
 
 PEOPLE, ITEMS, K = 4_000, 600, 5

@@ -11,7 +11,7 @@ import votes_reference as reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tacit.engine import votes_compiled as compiled
+from tacit.engine import votes_compiled as local
 from tacit.engine.votes import enrol, no_credits
 from tacit.errors import DataError
 
@@ -52,11 +52,11 @@ def test_a_block_without_credits(voters, objects, living, clients, seed):
     alive = words(generator, voters, clients)
     alive[generator.random(voters) >= living] = 0
     kept = words(generator, objects)
-    counts = compiled.tally(now, alive, objects)
+    counts = local.tally(now, alive, objects)
     assert np.array_equal(counts, reference.tally(now, alive, objects))
     expected, fused = alive.copy(), alive.copy()
     wanted = reference.keep_and_tally(last, kept, now, expected, objects)
-    assert np.array_equal(compiled.keep_and_tally(last, kept, now, fused, objects), wanted)
+    assert np.array_equal(local.keep_and_tally(last, kept, now, fused, objects), wanted)
     assert np.array_equal(fused, expected)
 
 
@@ -78,10 +78,10 @@ def test_a_block_with_credits(voters, objects, living, clients, seed):
         near = words(generator, objects) & ~diverse
         arguments = (last, diverse, near, now)
         wanted = reference.charge_and_tally(*arguments, block, objects)
-        found = compiled.charge_and_tally(*arguments, fused, objects)
+        found = local.charge_and_tally(*arguments, fused, objects)
         for one, other in zip(found, wanted, strict=True):
             assert np.array_equal(one, other)
-        assert np.array_equal(compiled.total_credit(fused), wanted[1])
+        assert np.array_equal(local.total_credit(fused), wanted[1])
         for name in ("alive", "both", "radius"):
             assert np.array_equal(getattr(fused, name), getattr(block, name))
         last = now
@@ -91,7 +91,7 @@ def test_more_than_sixteen_bits_of_voters_on_one_object():
     """The bytes of a block do not overflow into a neighbour."""
     voters = 70_001
     votes = np.full(voters, 1, np.uint16)
-    counts = compiled.tally(votes, np.full(voters, 2**64 - 1, np.uint64), 3)
+    counts = local.tally(votes, np.full(voters, 2**64 - 1, np.uint64), 3)
     assert np.array_equal(counts, np.tile([0, voters, 0], (64, 1)))
 
 
@@ -102,7 +102,7 @@ def test_the_largest_credit_is_summed():
     for client in range(64):
         enrol(block, client, np.ones(voters, bool))
     expected = voters * (2**42 + 1)
-    assert compiled.total_credit(block).tolist() == [expected] * 64
+    assert local.total_credit(block).tolist() == [expected] * 64
 
 
 @pytest.mark.parametrize("number", [3, 2**16 - 1])
@@ -115,11 +115,11 @@ def test_votes_for_no_object_are_refused(number):
     block = no_credits(5000, diversity=1, radius=1)
     nobody = np.zeros(3, np.uint64)
     for call in (
-        lambda: compiled.tally(bad, alive, 3),
-        lambda: compiled.keep_and_tally(bad, everybody, votes, alive, 3),
-        lambda: compiled.keep_and_tally(votes, everybody, bad, alive, 3),
-        lambda: compiled.charge_and_tally(bad, nobody, nobody, votes, block, 3),
-        lambda: compiled.charge_and_tally(votes, nobody, nobody, bad, block, 3),
+        lambda: local.tally(bad, alive, 3),
+        lambda: local.keep_and_tally(bad, everybody, votes, alive, 3),
+        lambda: local.keep_and_tally(votes, everybody, bad, alive, 3),
+        lambda: local.charge_and_tally(bad, nobody, nobody, votes, block, 3),
+        lambda: local.charge_and_tally(votes, nobody, nobody, bad, block, 3),
     ):
         with pytest.raises(DataError, match="no object of this round; expected 0 to 2"):
             call()
@@ -131,7 +131,7 @@ def test_a_bad_new_vote_does_not_lose_the_last_answer():
     now[10] = 7
     alive = np.ones(5000, np.uint64)
     with pytest.raises(DataError):
-        compiled.keep_and_tally(last, np.array([0, 1, 1], np.uint64), now, alive, 3)
+        local.keep_and_tally(last, np.array([0, 1, 1], np.uint64), now, alive, 3)
     assert np.array_equal(alive, (last != 0).astype(np.uint64))
 
 
@@ -139,11 +139,11 @@ def test_wrong_shapes_and_types_are_refused():
     """Votes of another type, and states of other voters."""
     alive = np.zeros(4, np.uint64)
     with pytest.raises(DataError, match="a row of uint16"):
-        compiled.tally(np.zeros(4, np.int32), alive, 3)
+        local.tally(np.zeros(4, np.int32), alive, 3)
     with pytest.raises(DataError, match="does not fit their votes"):
-        compiled.tally(np.zeros(5, np.uint16), alive, 3)
+        local.tally(np.zeros(5, np.uint16), alive, 3)
     with pytest.raises(DataError, match="does not fit their votes"):
-        compiled.tally(np.zeros(4, np.uint16), alive.astype(np.uint8), 3)
+        local.tally(np.zeros(4, np.uint16), alive.astype(np.uint8), 3)
 
 
 def test_no_object_costs_both_credits():
@@ -151,7 +151,7 @@ def test_no_object_costs_both_credits():
     block, both = no_credits(4, diversity=1, radius=1), np.ones(2, np.uint64)
     votes = np.zeros(4, np.uint16)
     with pytest.raises(DataError, match="both credits"):
-        compiled.charge_and_tally(votes, both, both, votes, block, 2)
+        local.charge_and_tally(votes, both, both, votes, block, 2)
 
 
 def test_nothing_of_the_size_of_the_voters_is_allocated():
@@ -163,8 +163,8 @@ def test_nothing_of_the_size_of_the_voters_is_allocated():
         enrol(block, 3, np.ones(voters, bool))
         nobody = np.zeros(3, np.uint64)
         tracemalloc.start()
-        compiled.keep_and_tally(last, ~nobody, now, block.alive, 3)
-        compiled.charge_and_tally(last, nobody, nobody, now, block, 3)
+        local.keep_and_tally(last, ~nobody, now, block.alive, 3)
+        local.charge_and_tally(last, nobody, nobody, now, block, 3)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0] + 4096

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.data import Ratings, generate, on_catalogue
-from tacit.data.synthetic_domains import generate_domains
+from tacit.data.synthetic_worlds import generate_domains
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import lists as module
 from tacit.evaluation.lists import Contender, ListTrial, evaluate_lists, judge_lists, list_trial

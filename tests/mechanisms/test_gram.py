@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
-from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import moves, tapped
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import GramRelease
 
 FALSE_ALARM = 1e-6
 NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([1e308, -1e308, 5e-324])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.grid import Grid, finite, whole
+from tacit.mechanisms.samplers import Grid, finite, whole
 
 RESOLUTIONS = st.sampled_from([2.0**-30, 2.0**-3, 1.0, 4.0])
 

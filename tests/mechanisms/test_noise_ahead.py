@@ -13,9 +13,7 @@ from scipy.stats import chi2_contingency
 from tacit.auditing.sampler_spy import tapped
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import LARGEST_BLOCK, LaplaceAhead
-from tacit.mechanisms.threshold import ThresholdGate
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.running import LARGEST_BLOCK, LaplaceAhead, ThresholdGate, TreeCounter
 
 FALSE_ALARM = 1e-6
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.grid import (
+from tacit.mechanisms.samplers import (
     SMALLEST_EPSILON,
     check_epsilon,
     check_positive,

@@ -12,8 +12,7 @@ import pytest
 
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.threshold import ThresholdGate
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.running import ThresholdGate, TreeCounter
 
 RUNS = [(ThresholdGate(1.0, 5), "stops_at"), (TreeCounter(1.0, 40), "add")]
 

@@ -14,8 +14,7 @@ from scipy.stats import chi2_contingency, chisquare
 
 from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.weights import draw_rows
+from tacit.mechanisms.selection import NoisyMax, Selection, draw_rows
 from tacit.randomness import Source, integers_below, secure
 
 FALSE_ALARM = 1e-6

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
-from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.zcdp import ZCDPAccountant
+from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import moves, tapped
 from tacit.errors import ConfigError, DataError

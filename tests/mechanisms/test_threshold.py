@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.running import ThresholdGate
 
 FALSE_ALARM = 1e-6
 REACH = 400

@@ -17,7 +17,7 @@ from scipy.stats import binomtest
 from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.running import TreeCounter
 
 FALSE_ALARM = 1e-6
 

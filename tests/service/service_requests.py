@@ -19,7 +19,7 @@ from tacit.designs.pdap.serve.signatures import (
     sign_request,
 )
 from tacit.designs.sketches import Campaign, Device, new_secret
-from tacit.recommenders.files import load_model
+from tacit.recommenders.inputs import load_model
 from tacit.service.demo import Demo
 
 

@@ -15,7 +15,7 @@ from tacit import container
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import RatingScale
 from tacit.data.synthetic import generate
-from tacit.data.synthetic_domains import generate_domains
+from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.private import Private
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.standard_scheme import StandardScheme

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mutants
 
-FILE = Path("src/tacit/accounting/rounding.py")
+FILE = Path("src/tacit/accounting/base.py")
 
 
 def test_each_mutant_is_another_program():

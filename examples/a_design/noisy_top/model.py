@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import LaplaceRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Arrays, Baseline
-from tacit.recommenders.files import shaped
+from tacit.recommenders.inputs import shaped
 
 _PEOPLE = 2**40
 """Public: no count is larger."""

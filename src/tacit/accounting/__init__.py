@@ -1,7 +1,8 @@
 """Events in, (epsilon, delta) out. Standard library only, but for the optional extra."""
 
-from tacit.accounting.base import Accountant, BasicAccountant, PureAccountant
-from tacit.accounting.budgets import PrivacyFilter, smallest_noise, total
+from tacit.accounting.base import Accountant, BasicAccountant, PureAccountant, smallest_noise
+from tacit.accounting.budgets import PrivacyFilter, total
+from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
 from tacit.accounting.events import (
     Composed,
     DiscreteGaussian,
@@ -21,8 +22,6 @@ from tacit.accounting.events import (
     compose,
     repeat,
 )
-from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.zcdp import ZCDPAccountant
 
 __all__ = [
     "Accountant",

@@ -29,9 +29,8 @@ from tacit.accounting.base import (
     no_price,
     summed,
 )
+from tacit.accounting.concentrated import PRICES, GDPAccountant, ZCDPAccountant
 from tacit.accounting.events import Event
-from tacit.accounting.gdp import GDPAccountant
-from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 
 _PRICES: Prices = {**PRICES, events.SmoothSensitivity: lambda event: event.epsilon**2 / 2}

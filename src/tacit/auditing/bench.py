@@ -1,17 +1,26 @@
-"""The audit's bench: a mechanism, pairs of neighbouring inputs, and every tool on each of them."""
+"""The audit's bench: a mechanism, pairs of neighbouring inputs, and every tool on each of them.
+
+Exact losses, of mechanisms whose output distributions can be written down, lie here too.
+`worst_loss` compares all neighbouring inputs of a small instance, and the closed forms need no
+instance at all; `output_distributions.law` runs the shipped code for every way its draws fall. Two
+distributions with different supports have an infinite loss, which is what a branch on private data
+without randomness comes to.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
-from typing import Any
+from itertools import permutations, product
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.auditing import claims, exact
+from tacit.auditing import claims
 from tacit.auditing.claims import Audit, Checked, Line, where
 from tacit.auditing.empirical import ALPHA, Feature, Release, audit, best_known, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
@@ -19,11 +28,152 @@ from tacit.auditing.rules import Rule, upper_bound
 from tacit.auditing.sampler_spy import Bulk, Tape, differences, tapped
 from tacit.randomness import Source, secure
 
+Chance = int | float | Fraction
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+
+def loss(p: Mapping[Hashable, Chance], q: Mapping[Hashable, Chance]) -> float:
+    """max |ln(P / Q)| over all outcomes; infinite if one has an outcome that the other lacks.
+
+    Chances or weights: each side is divided by its own sum.
+    """
+    all_p, all_q = (
+        sum((Fraction(chance) for chance in side.values()), Fraction(0)) for side in (p, q)
+    )
+    worst = 0.0
+    for outcome in {*p, *q}:
+        at_p, at_q = Fraction(p.get(outcome, 0)) / all_p, Fraction(q.get(outcome, 0)) / all_q
+        if at_p == at_q:
+            continue
+        if at_p == 0 or at_q == 0:
+            return math.inf
+        worst = max(worst, abs(log(at_p / at_q)))
+    return worst
+
+
+def log(ratio: Fraction) -> float:
+    """Natural logarithm of a positive fraction, exact to a float also near 1."""
+    off = float(ratio - 1)
+    if abs(off) < 0.5:
+        return math.log1p(off)
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+
+def worst_loss(
+    distribution: Callable[[T], Mapping[Hashable, Chance]], pairs: Iterable[tuple[T, T]]
+) -> float:
+    """The largest loss over the pairs of neighbouring inputs."""
+    return max(loss(distribution(a), distribution(b)) for a, b in pairs)
+
+
+def within(steps: int, candidates: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """All pairs of score vectors in {0, ..., steps} of which no entry differs by more than 1."""
+    for a in product(range(steps + 1), repeat=candidates):
+        for move in product((-1, 0, 1), repeat=candidates):
+            b = tuple(score + up for score, up in zip(a, move, strict=True))
+            if a < b and min(b) >= 0 and max(b) <= steps:
+                yield a, b
+
+
+def response(truth: Fraction, categories: int = 2) -> float:
+    """k-ary randomized response: ln of the chance of the truth over that of one lie."""
+    lie = (1 - truth) / (categories - 1)
+    return math.inf if lie == 0 else abs(log(truth / lie))
+
+
+def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> float:
+    """Exponential mechanism, all neighbours whose scores lie at most `spread` sensitivities apart.
+
+    The worst pair: one candidate at the bottom moves up, all others at the top move down. With
+    spread 1, a = epsilon / 2 and N candidates: a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)].
+    """
+    rate, rest = epsilon / 2, candidates - 1
+    step, top = rate * min(spread, 1.0), rate * spread
+    # Both sides of the fraction are divided by e^top, so that nothing overflows.
+    others = (math.exp(-top) + rest) / (math.exp(step - top) + rest * math.exp(-step))
+    return step + math.log(others)
+
+
+def permute_and_flip(rate: float, scores: Sequence[float]) -> dict[Hashable, float]:
+    """Its distribution: candidates in random order, the first accepted one is chosen.
+
+    A candidate is accepted with chance e^(rate (score - best)). The sum over all sets of those
+    refused before it depends on their number alone, so it is built up candidate by candidate.
+    """
+    best = max(scores)
+    accepted = [math.exp(rate * (score - best)) for score in scores]
+    return {
+        j: accepted[j] * _reached([1 - w for i, w in enumerate(accepted) if i != j])
+        for j in range(len(scores))
+    }
+
+
+def _reached(refusals: list[float]) -> float:
+    """The chance that a candidate's turn comes, given how likely each other one is refused."""
+    sums = [1.0]  # sums[m]: over all sets of m others, the product of their chances of refusal
+    for refusal in refusals:
+        longer = [*sums, 0.0]
+        for size, product_sum in enumerate(sums):
+            longer[size + 1] += product_sum * refusal
+        sums = longer
+    n = len(refusals) + 1
+    return sum(total / (n * math.comb(n - 1, size)) for size, total in enumerate(sums))
+
+
+def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
+    """k different candidates in order, each in proportion to its weight among those left."""
+    found: dict[Hashable, Fraction] = {}
+    for chosen in permutations(range(len(weights)), k):
+        left, chance = sum(weights), Fraction(1)
+        for one in chosen:
+            chance *= Fraction(weights[one], left)
+            left -= weights[one]
+        found[chosen] = chance
+    return found
+
+
+def gate(
+    counts: Sequence[int], threshold: int, threshold_scale: float, count_scale: float
+) -> dict[Hashable, float]:
+    """AboveThreshold with discrete Laplace noise: how many counts pass before it stops.
+
+    Summed over the threshold's noise.
+    """
+    noise, left = laplace(threshold_scale)
+    stops = []
+    for count in counts:
+        fires = laplace_at_least(threshold + noise - count, count_scale)
+        stops.append(float((left * fires).sum()))
+        left = left * (1 - fires)
+    return dict(enumerate([*stops, float(left.sum())]))
+
+
+def laplace(scale: float) -> tuple[Floats, Floats]:
+    """Steps out to 60 scales, beyond which less than 1e-25 of discrete Laplace noise is left, and
+    the chance of each; no noise if the scale is 0."""
+    reach = math.ceil(60 * scale)
+    steps = np.arange(-reach, reach + 1, dtype=np.float64)
+    if scale == 0:
+        return steps, np.ones(1)
+    return steps, math.tanh(1 / (2 * scale)) * np.exp(-np.abs(steps) / scale)
+
+
+def laplace_at_least(steps: NDArray[Any], scale: float | Floats) -> Floats:
+    """P(noise >= each step) of discrete Laplace noise; of none if the only scale is 0."""
+    if np.ndim(scale) == 0 and scale == 0:
+        return np.asarray(steps <= 0, dtype=np.float64)
+    q = np.exp(-1 / np.asarray(scale))
+    above = np.exp(-np.maximum(steps, 1) / scale) / (1 + q)
+    below = 1 - np.exp((np.minimum(steps, 0) - 1) / scale) / (1 + q)
+    return np.asarray(np.where(steps > 0, above, below))
+
+
 SAMPLES = 1_000_000
 _BULK = 20_000
 _FEWEST = 100  # of a mechanism that gets a share of the samples
 
-Chances = Mapping[Hashable, exact.Chance]
+Chances = Mapping[Hashable, Chance]
 Call = Callable[[NDArray[Any], Source], ArrayLike]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.bench import Pair, check
 from tacit.auditing.claims import exceeds
 from tacit.auditing.empirical import Feature, Release, audit
@@ -99,14 +99,14 @@ class Enumerated:
     """distribution(input, bug): all outcomes with their chances. pairs: of neighbouring inputs."""
 
     name: str
-    distribution: Callable[[Any, bool], Mapping[Hashable, exact.Chance]]
+    distribution: Callable[[Any, bool], Mapping[Hashable, bench.Chance]]
     pairs: Sequence[tuple[Any, Any]]
     epsilon: float
     described: Described | None = None
     tool: Tool = "exact"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = exact.worst_loss(lambda data: self.distribution(data, bug), self.pairs)
+        found = bench.worst_loss(lambda data: self.distribution(data, bug), self.pairs)
         return exceeds(self.epsilon, found), found
 
 

@@ -1,6 +1,6 @@
 """Every way the draws of the running code can fall, how likely each is, and checks made of that.
 
-Our own sampler draws an index in proportion to whole weights (`mechanisms.weights.draw_rows`). It
+Our own sampler draws an index in proportion to whole weights (`mechanisms.selection.draw_rows`). It
 is replaced by one that notes the weights and returns a fixed outcome, and the program, a whole fit
 for instance, is run once for every fall. The chances are fractions of the weights really drawn
 with. Randomised responses are given their words one by one. Not for several threads at once: the
@@ -20,11 +20,11 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.claims import Check, Checked
 from tacit.auditing.empirical import audit, best_known
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.mechanisms.weights import draw_rows as shipped
+from tacit.mechanisms.selection import draw_rows as shipped
 from tacit.randomness import Source
 
 T = TypeVar("T")
@@ -232,7 +232,7 @@ def check_of(
         seen = audit(first, second, samples=count, alpha=alpha, known=known)
         return Checked(
             name,
-            exact.loss(p, q),
+            bench.loss(p, q),
             None if rule is None else upper_bound(rule),
             seen.lower_bound,
             known.ideal if known else 0.0,

@@ -15,24 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting import zcdp
-from tacit.auditing import exact
+from tacit.accounting import concentrated
+from tacit.auditing import bench
 from tacit.auditing.bench import Pair
 from tacit.auditing.bugs import Bug, Contradicted, Described, Enumerated, OnTheBench, Watched
 from tacit.auditing.faults import SAMPLED, F, plant
 from tacit.auditing.rules import Answered, Branch, Chosen, Noised, Private, Public
 from tacit.auditing.sampler_spy import Asked, Tape, as_shipped, tapped
-from tacit.auditing.shipped_cosines import smooth_pair
-from tacit.auditing.shipped_noise import DELTA, gaussian_pair, laplace_pair
+from tacit.auditing.shipped_noise import DELTA, gaussian_pair, laplace_pair, smooth_pair
 from tacit.auditing.shipped_streams import gate_pair
 from tacit.mechanisms.cosine import SmoothCosineRelease, turns
-from tacit.mechanisms.gaussian import GaussianRelease
-from tacit.mechanisms.laplace import LaplaceRelease
-from tacit.mechanisms.threshold import GateRun, ThresholdGate
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
+from tacit.mechanisms.running import GateRun, ThresholdGate, TreeCounter
 
 _INSIDE: list[Bug] = []
-_SCORES = tuple(exact.within(1, 4))
+_SCORES = tuple(bench.within(1, 4))
 
 
 def _enumerated(
@@ -135,7 +132,7 @@ def laplace_without_rounding(bug: bool) -> Pair:
 
 @_on_the_bench(
     "rounding of several numbers left out, Gaussian",
-    zcdp.epsilon_of(0.5, DELTA),  # what noise of once the sensitivity claims
+    concentrated.epsilon_of_rho(0.5, DELTA),  # what noise of once the sensitivity claims
 )
 def gaussian_without_rounding(bug: bool) -> Pair:
     release = (_GaussianWithoutRounding if bug else GaussianRelease)(1.0, 0.5, -8, 8, 1.0, 4)

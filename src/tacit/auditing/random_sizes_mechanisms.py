@@ -8,19 +8,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.output_distributions import law
 from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
 from tacit.auditing.rules import FirstPast, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves, tapped
 from tacit.auditing.shipped_streams import first_stop, gate_scales, one_by_one
-from tacit.mechanisms.gaussian import GaussianRelease
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
+from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.threshold import ThresholdGate
 from tacit.mechanisms.topk import TopSelection
-from tacit.mechanisms.tree import TreeCounter
 from tacit.randomness import secure
 
 _WORD = 1 << 53
@@ -179,7 +177,7 @@ def selection(generator: Generator) -> float:
     made = Selection(number(generator, 0.05, 8.0), count, 1, 0, 20, 1, monotonic)
     a, b = _scores(generator, count, monotonic)
     laws = [law(lambda s=scores: int(made(s, secure()))) for scores in (a, b)]  # type: ignore[misc]
-    return exact.loss(*laws) / made.epsilon
+    return bench.loss(*laws) / made.epsilon
 
 
 def top_selection(generator: Generator) -> float:
@@ -189,7 +187,7 @@ def top_selection(generator: Generator) -> float:
     made = TopSelection(k, Selection(number(generator, 0.05, 4.0), count, 1, 0, 20, 1))
     a, b = _scores(generator, count, False)
     laws = [law(lambda s=scores: tuple(made(s, secure()).tolist())) for scores in (a, b)]  # type: ignore[misc]
-    return exact.loss(*laws) / made.epsilon
+    return bench.loss(*laws) / made.epsilon
 
 
 def noisy_max(generator: Generator) -> float:

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.accounting import zcdp
+from tacit.accounting import concentrated
 from tacit.errors import ConfigError
 
 
@@ -170,7 +170,7 @@ def upper_bound(rule: Rule) -> float:
         case Noised(distance, scale, public):
             return distance / scale if public and scale > 0 else math.inf
         case Gauss(distance, delta):
-            return zcdp.epsilon_of(distance**2 / 2, delta)
+            return concentrated.epsilon_of_rho(distance**2 / 2, delta)
         case Following(distance, scale, growth, delta):
             if scale == 0:
                 return math.inf

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.bench import Pair, Subject
 from tacit.auditing.rules import FirstPast
 from tacit.auditing.sampler_spy import tapped, with_one
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.mechanisms.threshold import ThresholdGate
-from tacit.mechanisms.tree import TreeCounter
+from tacit.mechanisms.running import ThresholdGate, TreeCounter
 
 Steps = list[int]
 
@@ -136,7 +135,7 @@ def gate_pair(
     threshold_scale, count_scale = gate_scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
     stopping = [
-        exact.gate(
+        bench.gate(
             [sign * count for count in counts], sign * gate.threshold, threshold_scale, count_scale
         )
         if threshold_scale and count_scale
@@ -148,7 +147,7 @@ def gate_pair(
         lambda counts, _: call(counts),
         np.array(a),
         np.array(b),
-        exact.loss(*stopping) if all(stopping) else math.inf,
+        bench.loss(*stopping) if all(stopping) else math.inf,
         (stopping[0], stopping[1]),
         share=share,
         rule=FirstPast(gate.sensitivity, threshold_scale, count_scale, gate.monotonic),

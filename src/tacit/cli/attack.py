@@ -99,7 +99,7 @@ def model(
 
 def named(text: str, settings: list[str]) -> Any:
     """The class, object or function that `--model` names."""
-    from tacit.recommenders.files import model_kinds, model_reader
+    from tacit.recommenders.inputs import model_kinds, model_reader
 
     home, colon, name = text.rpartition(":")
     found = getattr(_module(home), name, None) if colon else model_reader(text)

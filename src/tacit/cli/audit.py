@@ -126,7 +126,7 @@ def _audit(
 
 def _bench(what: str) -> Bench:
     from tacit.auditing import planted, shipped
-    from tacit.auditing.bench import lines
+    from tacit.auditing.bench import SAMPLES, lines
     from tacit.auditing.claims import Bench
     from tacit.design import design
 
@@ -139,7 +139,7 @@ def _bench(what: str) -> Bench:
         raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
     made_of = shipped.BENCH if what == ALL else {what: shipped.BENCH[what]}
     found = {name: lines(makes) for name, makes in made_of.items()}
-    return Bench(found, planted.BUGS, shipped.SAMPLES)
+    return Bench(found, planted.BUGS, SAMPLES)
 
 
 def _tables(bench: Bench, found: dict[str, Any]) -> Iterator[Table]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, replace
 from functools import partial
 from importlib import import_module
@@ -45,9 +45,11 @@ class Terminal:
     def open(
         self, where: Where, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
+        assert self._source is not None
+        if where.in_memory:
+            return nullcontext(self._source.read(catalogue=catalogue, domains=domains))
         from tacit.cli.stored import opened
 
-        assert self._source is not None
         return opened(self._source, where, catalogue=catalogue, domains=domains)
 
     def progress(
@@ -152,7 +154,7 @@ def declared(command: Command) -> Callable[..., None]:
 def _perform(
     command: Command, *, as_json: bool, source: Source | None = None, **given: Any
 ) -> None:
-    from tacit.writing import check_writable
+    from tacit.container import check_writable
 
     for name, field, kind in _fields(command.settings):
         if field.metadata["writes"] and given[name] is not None:

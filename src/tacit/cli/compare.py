@@ -50,12 +50,12 @@ def compare(
     Accuracy, who pays for privacy, and what a membership attack finds. An epsilon belongs to its
     unit and adversary: each has a table of its own. A design that does not fit says why.
     """
+    from tacit.container import check_writable, write_whole
     from tacit.design import Comparison, names
     from tacit.design import design as design_of
     from tacit.errors import ConfigError
     from tacit.evaluation import compare as comparing
     from tacit.evaluation.result import manifest
-    from tacit.writing import check_writable, write_whole
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")

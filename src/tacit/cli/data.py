@@ -81,7 +81,8 @@ def domains(
     OUT-items has the catalogue: of each item its domain, title and the rest. A MovieLens folder
     brings genres; for a file name them with --items. Items of unknown genre are left out.
     """
-    from tacit.data import split_by_genre, write_items, write_ratings
+    from tacit.data.domains import split_by_genre
+    from tacit.data.tables.folder import write_items, write_ratings
 
     catalogue = beside(out, "items")
     check_files(out, catalogue)
@@ -107,7 +108,7 @@ def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
     """Items, ratings and people of each domain."""
     import numpy as np
 
-    from tacit.data import domain_names, within
+    from tacit.data.domains import domain_names, within
 
     parts = {name: within(ratings, name) for name in domain_names(ratings)}
     return {

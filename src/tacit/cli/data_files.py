@@ -88,7 +88,7 @@ def import_(
     about; with --json, or without a terminal, nothing is asked. What was dropped, and by which
     rule, is reported.
     """
-    from tacit.data import RatingScale
+    from tacit.data.ratings import RatingScale
     from tacit.data.tables.cleaning import Rules
     from tacit.data.tables.folder import check_folder, write_folder
     from tacit.data.tables.importing import carry_out, plan
@@ -241,8 +241,9 @@ def generate(
 
     The attribute affects which items are rated, and how. With --domains: two domains instead.
     """
-    from tacit.data import synthetic, write_users
-    from tacit.data.synthetic_domains import generate_domains
+    from tacit.data import synthetic
+    from tacit.data.synthetic_worlds import generate_domains
+    from tacit.data.tables.folder import write_users
 
     if domains:
         if users_file is not None or items < 2 or users < 1:
@@ -291,9 +292,9 @@ def films(
     The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
     file OUT-items.csv has the genres of each item, which say something about tastes.
     """
-    from tacit.data import synthetic_domains
+    from tacit.data import synthetic_worlds
 
-    _two_domains(lambda: synthetic_domains.films(users, seed=seed), out, seed, as_json)
+    _two_domains(lambda: synthetic_worlds.films(users, seed=seed), out, seed, as_json)
 
 
 def _two_domains(make: Callable[[], Ratings], out: Path, seed: int, as_json: bool) -> None:
@@ -314,8 +315,8 @@ def beside(out: Path, what: str) -> Path:
 
 def check_files(*paths: Path | None) -> None:
     """All can be written, or nothing is."""
+    from tacit.container import check_writable
     from tacit.data.tables.folder import check_ending
-    from tacit.writing import check_writable
 
     for path in filter(None, paths):
         check_writable(path)
@@ -331,7 +332,7 @@ def _write(
     as_json: bool,
 ) -> None:
     """said: what else was written, and the option that reads it."""
-    from tacit.data import write_items, write_ratings
+    from tacit.data.tables.folder import write_items, write_ratings
 
     write_ratings(made, out)
     if about_items is not None:

@@ -141,7 +141,9 @@ def index() -> list[dict[str, str]]:
 
 def _run(command: str, folder: Path | None) -> None:
     from tacit.cli.app import main
-    from tacit.data import load, split_by_genre, write_items, write_ratings
+    from tacit.data.domains import split_by_genre
+    from tacit.data.tables.folder import write_items, write_ratings
+    from tacit.data.tabular import load
 
     data = str(folder or os.environ.get("TACIT_DATA", ""))
     if "FOLDER" in command and not data:

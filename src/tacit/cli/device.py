@@ -123,7 +123,7 @@ def _history(path: Path | None, items: list[Any], *, made_up: bool) -> dict[Any,
         return _HISTORY
     import numpy as np
 
-    from tacit.data import read_history
+    from tacit.data.tabular import read_history
 
     return read_history(path, item_ids=np.array(items))
 
@@ -203,10 +203,9 @@ def fold(
     Of reports with the same ticket one counts. A cluster keeps no tickets: what it has counted must
     not be sent to a server that goes on from its counts.
     """
-    from tacit.designs.sketches.folding import TICKET, counts_of, server_of
+    from tacit.container import check_writable
     from tacit.designs.sketches.messages import Campaign, MessageError
-    from tacit.designs.sketches.server import Server
-    from tacit.writing import check_writable
+    from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     check_writable(out)
     where = Where(engine=engine, remote=remote, tasks=tasks)

@@ -17,7 +17,7 @@ from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.designs.private import Private
+    from tacit.designs.private.model import Private
 
 app = typer.Typer(help="Make a folder that  tacit serve  starts from.")
 
@@ -61,7 +61,7 @@ def init(
 
     The keys are shown once. The operator's key administers; the other one is of a first person.
     """
-    from tacit.designs.private import Private
+    from tacit.designs.private.model import Private
 
     tenant = _tenant(folder)
     model = Private(epsilon, delta)

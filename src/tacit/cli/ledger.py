@@ -81,7 +81,7 @@ def export(
     found = _inspected(where, second)
     document = {**_summary(found), "entries": found.entries}
     if to is not None:
-        from tacit.writing import write_whole
+        from tacit.container import write_whole
 
         write_whole(to, (json.dumps(terminal.plain(document), indent=1) + "\n").encode())
         document = {**_summary(found), "written": to}

@@ -90,9 +90,9 @@ def recommend(
     from the true stars and the model file, and nothing is sent anywhere.
     """
     from tacit.design import usefulness
-    from tacit.designs.private import Private
+    from tacit.designs.private.model import Private
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.designs.xmap import XMap
+    from tacit.designs.xmap.model import XMap
     from tacit.recommenders import load_model
 
     fitted = load_model(model)
@@ -218,7 +218,7 @@ def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -
 
 def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
     """The person's ratings under the model's own ids, and how many items it does not know."""
-    from tacit.data import read_history
+    from tacit.data.tabular import read_history
 
     if path is None:
         return {}, 0

@@ -19,10 +19,9 @@ from tacit.errors import ConfigError
 from tacit.terminal import Source
 
 if TYPE_CHECKING:
-    from tacit.data.ratings import Ratings
     from tacit.data.stored import StoredRatings
     from tacit.data.tables.table import Role
-    from tacit.designs.private import Private
+    from tacit.designs.private.model import Private
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
@@ -56,11 +55,8 @@ def ending() -> Iterator[None]:
 @contextmanager
 def opened(
     source: Source, where: Where, *, catalogue: Path | None, domains: bool
-) -> Iterator[Ratings | StoredRatings]:
-    """What `Source.read` reads, where it is. Closed at the end."""
-    if where.engine == "local" and where.memory is None:
-        yield source.read(catalogue=catalogue, domains=domains)
-        return
+) -> Iterator[StoredRatings]:
+    """What `Source.read` reads, in files or on a cluster. Closed at the end."""
     from tacit.data.ratings import RatingScale
     from tacit.data.stored import Public
     from tacit.data.tabular import items_beside
@@ -113,9 +109,9 @@ def for_all(
     as_json: bool,
 ) -> None:
     """Lists from each person's own rows. It spends nothing: the model was released."""
-    from tacit.designs.private import Private
-    from tacit.designs.private.batches import lists_for
-    from tacit.designs.xmap import XMap
+    from tacit.designs.private.lists import lists_for
+    from tacit.designs.private.model import Private
+    from tacit.designs.xmap.model import XMap
 
     lists = model.sound_ if isinstance(model, XMap) else model
     if not isinstance(lists, Private):
@@ -142,10 +138,11 @@ def for_all(
 def _here(
     model: Private, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
 ) -> int:
-    from tacit.data import load, on_catalogue
+    from tacit.container import check_writable
+    from tacit.data.domains import on_catalogue
     from tacit.data.scales import EVENTS
     from tacit.data.tables.folder import write_columns
-    from tacit.writing import check_writable
+    from tacit.data.tabular import load
 
     check_writable(out)
     ids = dict.fromkeys(model.history_ids_.tolist())

@@ -13,9 +13,8 @@ from os import PathLike
 from typing import Any
 
 from tacit.client.account import Account
-from tacit.client.device_memory import Memory
+from tacit.client.device_memory import Memory, Sharing
 from tacit.client.letters import History, Letters
-from tacit.client.sharing import Sharing
 from tacit.client.transport import Transport, quoted
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign

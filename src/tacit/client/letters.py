@@ -13,8 +13,7 @@ from math import floor
 from typing import Any
 
 from tacit.client.account import Account, mark_of
-from tacit.client.device_memory import Kept, Memory
-from tacit.client.sharing import Sharing
+from tacit.client.device_memory import Kept, Memory, Sharing
 from tacit.client.transport import Public, ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing

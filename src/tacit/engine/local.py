@@ -1,4 +1,4 @@
-"""The readable engine: NumPy and SciPy on one machine, and the measure of all others.
+"""Engines on one machine: the readable one, NumPy and SciPy, which is the measure of all others.
 
 Every faster engine must equal it to the last bit. Along a path agreements, weighted similarities
 and shares are gathered from its start to its end. Paths that end with the same edge are added one
@@ -6,6 +6,8 @@ by one, in the order of their edges (first stage first); the sums of the last ed
 shares, are added in the order of those edges. A sum over a person's rated items adds their terms
 one by one, in the order of the items. Scores are then compared as they are: equal ones are ranked
 by the smaller item number.
+
+`CompiledEngine` runs on Numba and one thread, and equals the readable one by test.
 """
 
 from __future__ import annotations
@@ -240,3 +242,63 @@ def _pattern(matrix: sparse.csr_array) -> sparse.csr_array:
     """1 at each stored entry, zeros included."""
     ones: NDArray[np.int32] = np.ones(matrix.nnz, dtype=np.int32)
     return sparse.csr_array((ones, matrix.indices, matrix.indptr), matrix.shape)
+
+
+@dataclass(frozen=True)
+class CompiledEngine:
+    """The same answers as `LocalEngine`, many times faster.
+
+    block: ratings (1 to 2**31 - 1) that `neighbours` unpacks at a time. Beyond the input and twice
+    the answer it holds at most 29 bytes for each of them, 64 for each person and 128 for each item,
+    however many ratings there are (`working_memory`). It changes no answer.
+    """
+
+    block: int = 2**25
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.block < 2**31:
+            raise ConfigError(f"A block has 1 to {2**31 - 1} ratings; got {self.block}.")
+
+    def working_memory(self, ratings: int, people: int, items: int) -> int:
+        """Bytes that `neighbours` holds at most beyond its input and twice its answer."""
+        # An item is never split, so a block has one item's ratings at least.
+        block = min(ratings, max(self.block, 4 * people))
+        return 29 * block + 64 * people + 128 * items + 2**22
+
+    def neighbours(
+        self,
+        table: Table,
+        *,
+        of: Numbers,
+        among: Numbers,
+        k: int,
+        significance: int = 0,
+        counts: bool = True,
+    ) -> Neighbours:
+        from tacit.engine.item_item_compiled import neighbours
+
+        return neighbours(table, of, among, k, significance, counts, self.block)
+
+    def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
+        from tacit.engine.local_compiled import paths
+
+        return paths(stages, starts)
+
+    def predictions(
+        self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
+    ) -> Floats:
+        from tacit.engine.local_compiled import predictions
+
+        return predictions(deviations, weights, similar)
+
+    def top(
+        self,
+        histories: sparse.csr_array,
+        similar: sparse.csr_array,
+        *,
+        n: int,
+        exclude: sparse.csr_array | None = None,
+    ) -> tuple[Numbers, Floats]:
+        from tacit.engine.local_compiled import top
+
+        return top(histories, similar, n, exclude)

@@ -34,7 +34,7 @@ from tacit.evaluation.parallel import Pool, Progress
 from tacit.evaluation.result import LEAST_SEEDS, mean_interval
 from tacit.recommenders.base import Recommender
 from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
-from tacit.recommenders.files import model_kinds, model_reader
+from tacit.recommenders.inputs import model_kinds, model_reader
 
 SHARE = 0.2
 MOST_PEOPLE = 1500

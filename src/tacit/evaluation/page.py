@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.container import check_writable, write_whole
 from tacit.evaluation.result import Table, Verdict
-from tacit.writing import check_writable, write_whole
 
 
 def write_page(page: str, path: str | Path) -> None:

@@ -9,8 +9,8 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tacit.container import write_whole
 from tacit.errors import OutputError
-from tacit.writing import write_whole
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.accounting.base import MARGIN
 from tacit.accounting.events import Event, NonPrivate, SmoothSensitivity
-from tacit.accounting.rounding import MARGIN
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.grid import check_epsilon, check_whole, whole
+from tacit.mechanisms.samplers import check_epsilon, check_whole, whole
 
 _MOST_DELTA = 0.5  # the proof needs ln(2 / delta) >= 1
 _LEAST_SHARE = 2.0**-14  # between two rungs; below, the ladder has hundreds of thousands

@@ -15,16 +15,13 @@ from typing import Any
 from tacit.accounting import BasicAccountant, GDPAccountant, PureAccountant, smallest_noise
 from tacit.errors import ConfigError
 from tacit.mechanisms.cosine import SmoothCosineRelease
-from tacit.mechanisms.gaussian import GaussianRelease
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.grid import check_epsilon
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
+from tacit.mechanisms.running import ThresholdGate, TreeCounter
+from tacit.mechanisms.samplers import check_epsilon
 from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.sums import SumRelease
-from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.sums import GramRelease, SumRelease
 from tacit.mechanisms.topk import TopSelection
-from tacit.mechanisms.tree import TreeCounter
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
 _PLACES = 10

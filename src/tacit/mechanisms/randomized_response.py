@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, NonPrivate, RandomizedResponse
 from tacit.errors import DataError
-from tacit.mechanisms.grid import check_epsilon, check_whole
-from tacit.mechanisms.weights import truth_below
+from tacit.mechanisms.samplers import check_epsilon, check_whole
+from tacit.mechanisms.selection import truth_below
 from tacit.randomness import Source, happens, integers_below
 
 _BITS = 53  # every multiple of 2**-53 is a float, so that the event's chance is the real one

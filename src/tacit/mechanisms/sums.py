@@ -1,11 +1,22 @@
-"""Sums over people of sparse tables, each person's table clipped as a whole, with noise once.
+"""Sums over people with Gaussian noise once: sparse tables, and all products of two items.
 
+Tables, each person's clipped as a whole
 Source       Dwork, Kenthapadi, McSherry, Mironov, Naor (2006), for sums with Gaussian noise;
              discrete noise: Canonne, Kamath, Steinke (NeurIPS 2020).
 Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES, added or removed,
              and about 1 / noise_multiplier-GDP if the noise spans many steps.
 Sensitivity  none is asked for: a person's entries are scaled to an L2 norm here, all together. Each
              must be computed from that person's data and public or released values alone.
+Sampler      OpenDP's discrete Gaussian on integers.
+
+Products (GramRelease), each person's row clipped
+Source       Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); discrete noise: Canonne,
+             Kamath, Steinke (NeurIPS 2020).
+Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW, and about 1 /
+             noise_multiplier-GDP if the noise spans many steps. Similarities, lists and predictions
+             computed from the released matrix cost nothing more.
+Sensitivity  none is asked for: rows are clipped to an L2 norm here. Anything done to a row
+             before, such as centring, uses that person's row and public values alone.
 Sampler      OpenDP's discrete Gaussian on integers.
 """
 
@@ -18,13 +29,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.gaussian import MARGIN, check_multiplier, vector_event
-from tacit.mechanisms.grid import check_positive, check_scale, check_whole, finite
+from tacit.mechanisms.noise import MARGIN, vector_event
+from tacit.mechanisms.samplers import (
+    check_multiplier,
+    check_positive,
+    check_scale,
+    check_whole,
+    finite,
+)
 
 _MOST_STEPS = 1 << 20  # so that 2**40 people still add up in 64 bits
 
@@ -188,3 +205,104 @@ def _ranks(people: Ints) -> Ints:
     """0, 1, ... for the people of a sorted column."""
     starts = np.concatenate([[False], people[1:] != people[:-1]])
     return np.cumsum(starts).astype(np.int64)
+
+
+_MOST_GRAM_STEPS = 1 << 14  # so that 2**35 people still add up in 64 bits
+_BLOCK = 4096  # people at once: products of so many are exact in floats
+
+
+@dataclass(frozen=True)
+class GramRelease:
+    """The sum over people of v v^T, for rows v over `items` items.
+
+    noise_multiplier: sigma / sensitivity, or 0 for the exact matrix of the rows as they are. norm:
+    the largest L2 norm of a row; longer ones are scaled down. resolution: rows are rounded towards
+    zero to multiples of it. Neighbours differ in one person's presence.
+    """
+
+    noise_multiplier: float
+    items: int
+    norm: float = 1.0
+    resolution: float = 2.0**-10
+
+    def __post_init__(self) -> None:
+        check_multiplier(self.noise_multiplier)
+        check_whole("items", self.items, least=1)
+        check_positive("norm", self.norm)
+        check_positive("resolution", self.resolution)
+        if not 1 <= self.norm / self.resolution <= _MOST_GRAM_STEPS:
+            raise ConfigError(f"norm is from 1 to {_MOST_GRAM_STEPS} times the resolution.")
+        check_scale(self.sigma)
+
+    @property
+    def squared_norm(self) -> int:
+        """The largest squared norm of a row, in squared steps."""
+        return math.floor((Fraction(self.norm) / Fraction(self.resolution)) ** 2)
+
+    @property
+    def sigma(self) -> float:
+        """Of the noise on the diagonal, in squared steps."""
+        return self.noise_multiplier * self.squared_norm * MARGIN
+
+    @property
+    def sigma_beside(self) -> float:
+        """Of the noise off the diagonal, where each entry stands twice; in squared steps."""
+        return self.sigma / math.sqrt(2)
+
+    @property
+    def event(self) -> Event:
+        """What the whole matrix costs."""
+        entries = self.items * (self.items + 1) // 2
+        sigma = self.sigma if self.items == 1 else self.sigma_beside
+        return vector_event(self.noise_multiplier, sigma=sigma, entries=entries)
+
+    def __call__(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """`rows` (people, items), zero where there is nothing; gives (items, items), symmetric."""
+        return self.noisy(self.total([rows]))
+
+    def total(self, blocks: Iterable[ArrayLike]) -> NDArray[Any]:
+        """The exact sum over blocks of rows, before noise: PRIVATE. In whole squared steps, so
+        that no cut into blocks changes it; without noise, of the rows as they are."""
+        exact = np.zeros((self.items, self.items))
+        steps = exact.astype(np.int64)
+        for block in blocks:
+            people = finite(block)
+            if people.ndim != 2 or people.shape[1] != self.items:
+                raise DataError("the rows have another shape", expected=f"(people, {self.items})")
+            if self.noise_multiplier == 0:
+                exact += people.T @ people
+            else:
+                self._add(people, steps)
+        return exact if self.noise_multiplier == 0 else steps
+
+    def noisy(self, total: NDArray[Any]) -> NDArray[np.float64]:
+        """One release of what `total` gave, each pair of items drawn once. Twice is two events."""
+        if self.noise_multiplier == 0:
+            return total.astype(np.float64)
+        return self._noisy(total.astype(np.int64, casting="same_kind")) * self.resolution**2
+
+    def _add(self, people: NDArray[np.float64], total: NDArray[np.int64]) -> None:
+        for start in range(0, len(people), _BLOCK):
+            steps = self.clipped(people[start : start + _BLOCK]).astype(np.float64)
+            total += (steps.T @ steps).astype(np.int64)
+
+    def clipped(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Rows in whole steps, each with a squared norm of at most `squared_norm`."""
+        largest = np.abs(people).max(axis=1, keepdims=True)
+        units = people / np.where(largest > 0, largest, 1)  # so that no square overflows
+        lengths = np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1)
+        scaled = units * np.minimum(largest, self.norm / lengths)
+        steps: NDArray[np.int64] = np.trunc(scaled / self.resolution).astype(np.int64)
+        # Floats may have left a row a trifle too long; whether it is, integers say exactly.
+        while (over := (steps**2).sum(axis=1) > self.squared_norm).any():
+            steps[over] -= np.sign(steps[over])
+        return steps
+
+    def _noisy(self, gram: NDArray[np.int64]) -> NDArray[np.float64]:
+        noisy = np.zeros(gram.shape, dtype=np.int64)
+        upper = np.triu_indices(self.items, 1)
+        if upper[0].size:
+            noisy[upper] = samplers.discrete_gaussian(gram[upper], self.sigma_beside)
+        noisy += noisy.T
+        np.fill_diagonal(noisy, samplers.discrete_gaussian(gram.diagonal(), self.sigma))
+        return noisy.astype(np.float64)

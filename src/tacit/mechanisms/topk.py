@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, NonPrivate, TopK
 from tacit.errors import ConfigError
-from tacit.mechanisms.grid import check_whole
-from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.weights import draw_rows
+from tacit.mechanisms.samplers import check_whole
+from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source
 
 

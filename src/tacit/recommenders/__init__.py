@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.recommenders.base import Recommendation, Recommendations, Recommender
-    from tacit.recommenders.files import load_model
+    from tacit.recommenders.inputs import load_model
 
 _HOME = {
     "Recommendation": "base",
     "Recommendations": "base",
     "Recommender": "base",
-    "load_model": "files",
+    "load_model": "inputs",
 }
 
 __all__ = ["Recommendation", "Recommendations", "Recommender", "load_model"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.container import write_whole
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.design import design, names, nouns
@@ -17,7 +18,6 @@ from tacit.recommenders import load_model
 from tacit.service.deployment import MODELS
 from tacit.service.keys import Role, add_key
 from tacit.service.settings import FILE
-from tacit.writing import write_whole
 
 ITEMS = 200
 _SEED = 7

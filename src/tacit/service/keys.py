@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from tacit.container import write_whole
 from tacit.errors import ConfigError, DataError
-from tacit.writing import write_whole
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Tenants, models, campaigns, people: what may stand in an address and in a ledger."""

@@ -7,8 +7,7 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap.model import Bandit
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.published.control import Setting
 from tacit.designs.pdap.policies.published.own_users import Cap, Dap
 from tacit.errors import ConfigError, DataError, NotFittedError

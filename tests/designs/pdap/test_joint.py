@@ -11,15 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.pdap.policies.base import Host, answer_range
-from tacit.designs.pdap.policies.joint.estimates import Choices, Estimates, posterior
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import GRAIN, Observation
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
+from tacit.designs.pdap.policies.joint_sums import GRAIN, Choices, Estimates, Observation, posterior
 from tacit.designs.pdap.policies.partition import MOST_CELLS, Grid, slices_for
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
-from tacit.recommenders.answers import KEPT
+from tacit.recommenders.base import KEPT
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from tacit.designs.pdap.policies.base import Choice, Uniform
 from tacit.designs.pdap.trust import GRAINS, NoisyPeer, TrustSettings, largest_gap, tail
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import LaplaceRelease
 
 HERE = np.array([0.5])
 RANGES = [(0.0, 1.0), (-0.58, 1.58), (-99.5, 100.5), (0.4, 0.6)]

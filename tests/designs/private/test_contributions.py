@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.designs.private import counts, items, tastes
+from tacit.designs.private import popular, tastes
 from tacit.designs.private.people import some
+from tacit.designs.private.popular import cross, cross_total, gram, gram_rows
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.tastes import Features
-from tacit.designs.private.top_items import cross, cross_total, gram, gram_rows
 from tacit.mechanisms.sums import SumRelease
 
 N, F, K = 12, 5, 3
@@ -38,7 +38,7 @@ def world(rows, people_of, joint):
     people = people_of(rows, N, *map(list, sides))
     features = Features(TABLE[list(sides[0])], TABLE[list(sides[1])])
     context, targets = len(sides[0]), len(sides[1])
-    earlier = counts.Counts(
+    earlier = popular.Counts(
         PUBLIC.random(context), np.full(targets, 0.1), 0.01, 100.0, too_few=False
     )
     return people, tastes.centre(earlier, features, SETTINGS), features, context, targets
@@ -47,15 +47,15 @@ def world(rows, people_of, joint):
 def each_sum(people, at, features, context, targets, noise):
     """For sums 1, 2b and 3: the mechanism, one person's readable table, everybody's total."""
     separate = 0 if people.joint else context
-    first = counts.release(separate + targets + 1, noise)
+    first = popular.release(separate + targets + 1, noise)
     white, narrow = (tastes.map_of(each, at, features.targets) for each in (WHITE, MAP))
     usual = features.targets.T @ np.full(targets, 0.1)
     second = tastes.product_release(F, noise, SETTINGS)
-    third = items.release(targets, K, noise, SETTINGS)
+    third = tastes.release(targets, K, noise, SETTINGS)
     yield (
         first,
         lambda one: sums_reference.contribution(one, separate, targets, SETTINGS)[:, None],
-        lambda some_: counts.total(some_, separate, first, SETTINGS),
+        lambda some_: popular.total(some_, separate, first, SETTINGS),
     )
     yield (
         second,
@@ -65,7 +65,7 @@ def each_sum(people, at, features, context, targets, noise):
     yield (
         third,
         lambda one: sums_reference.table(one, at, features, narrow, SETTINGS),
-        lambda some_: items.total(some_, at, features, MAP, third, SETTINGS),
+        lambda some_: tastes.total(some_, at, features, MAP, third, SETTINGS),
     )
 
 
@@ -115,7 +115,7 @@ def test_extreme_person_is_within_the_norm_of_every_sum(people_of):
     and near it where the contribution is large. Without the clip it is not."""
     wide = sparse.csr_array(np.eye(F)[np.arange(100) % F])
     people = people_of([dict.fromkeys(range(60), 5.0)], 100, list(range(100)), list(range(100)))
-    earlier = counts.Counts(np.full(100, 0.1), np.full(100, 0.1), 0.01, 100.0, too_few=False)
+    earlier = popular.Counts(np.full(100, 0.1), np.full(100, 0.1), 0.01, 100.0, too_few=False)
     features = Features(wide, wide)
     at = tastes.centre(earlier, features, SETTINGS)._replace(mean=np.full(F, 50.0))
     for mechanism, contribution, total in each_sum(people, at, features, 100, 100, 1.0):

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.private import counts, events
+from tacit.designs.private import events, popular
 from tacit.designs.private.fitting import release
 from tacit.designs.private.people import Sides, profiles
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.tastes import Features
 from tacit.mechanisms import samplers
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.sums import SumRelease
+from tacit.mechanisms.sums import GramRelease, SumRelease
 
 N, F = 24, 5
 ROWS = np.eye(F)[np.arange(N) % F] * 0.8 + 0.1
@@ -101,9 +100,9 @@ def test_a_clip_left_out_is_caught(monkeypatch, people_of):
     """The test above has teeth: with a norm ten times too large, it fails."""
 
     def loose(mechanism):
-        return counts.Clip(10 * mechanism.norm, mechanism.resolution, 100 * mechanism.squared_norm)
+        return popular.Clip(10 * mechanism.norm, mechanism.resolution, 100 * mechanism.squared_norm)
 
-    for module in ("items", "tastes", "counts"):
+    for module in ("tastes", "popular"):
         monkeypatch.setattr(f"tacit.designs.private.{module}.clip_of", loose)
     heavy = {i: 5.0 if i % 5 == 0 else 1.0 for i in range(N)}
     assert squared_mu(monkeypatch, people_of, crowd(), heavy, "taste", True) > CHARGED

@@ -10,10 +10,10 @@ from sums_reference import table
 
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import events
-from tacit.designs.private.counts import count
 from tacit.designs.private.fitting import Tastes, chosen_mode, release
 from tacit.designs.private.lists import scores
 from tacit.designs.private.people import some
+from tacit.designs.private.popular import count
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.designs.private.tastes import centre, map_of, tastes
 

@@ -11,7 +11,7 @@ from hypothesis import example as case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_blocks import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example
 from tacit.designs.sketches import theory
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.planner import bit_epsilon, plan

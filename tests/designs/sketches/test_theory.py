@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_blocks import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example
 from tacit.designs.sketches import theory
 
 getcontext().prec = 50

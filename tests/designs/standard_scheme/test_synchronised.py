@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from passing_store import PassingStore
 
-from tacit.client.sharing import FileStore
+from tacit.client.device_memory import FileStore
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.designs.standard_scheme.memory import Record, State, forgotten

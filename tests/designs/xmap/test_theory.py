@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.auditing.exact import exponential_worst, loss
+from tacit.auditing.bench import exponential_worst, loss
 from tacit.designs.xmap import theory
 
 NAN = math.nan

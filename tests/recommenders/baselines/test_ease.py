@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.data import Ratings, generate
-from tacit.data.synthetic_domains import generate_domains
+from tacit.data.synthetic_worlds import generate_domains
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import EASE, Popularity, Ridge
 

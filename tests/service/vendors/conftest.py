@@ -14,10 +14,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.policies.joint import Joint
 from tacit.designs.pdap.serve.neighbours import Reach
-from tacit.designs.pdap.serve.served import ServedVendor
+from tacit.designs.pdap.serve.served import NAMES, ServedVendor, make_two
 from tacit.service import Service, Settings, create_app
 from tacit.service.monitoring import Logger
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import SumNoise
+from tacit.designs.pdap.policies.joint import JointSetting
+from tacit.designs.pdap.policies.joint_sums import SumNoise
 from tacit.designs.pdap.policies.local import Context
 from tacit.designs.pdap.policies.published.guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
-from tacit.mechanisms.grid import check_epsilon
 from tacit.mechanisms.randomized_response import BitRelease
+from tacit.mechanisms.samplers import check_epsilon
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
 

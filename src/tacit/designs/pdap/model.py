@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.policies.base import Learns, checked_context
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.randomness import secure

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from tacit.accounting.rounding import above
+from tacit.accounting.base import above
 from tacit.errors import ConfigError
 
 

@@ -50,8 +50,8 @@ from numpy.typing import NDArray
 
 from tacit.accounting import Event
 from tacit.errors import ConfigError
-from tacit.mechanisms.grid import check_epsilon, check_whole
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.samplers import check_epsilon, check_whole
 
 NEVER = 1 << 40
 """As many failures as never come."""

@@ -16,10 +16,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Self
 
-from tacit.accounting.rounding import above
+from tacit.accounting.base import above
 from tacit.designs.prec.voters import Id, plain_id
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.mechanisms.threshold import GateRun, ThresholdGate
+from tacit.mechanisms.running import GateRun, ThresholdGate
 
 _MOST_SLACK = 1 << 40
 

@@ -51,8 +51,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     asked = {name: value for name, value in vars(settings).items() if name != "plot"}
     planned = planner.plan(**asked)
     if settings.plot is not None:
+        from tacit.container import write_whole
         from tacit.evaluation.plots import epsilon_by_peers
-        from tacit.writing import write_whole
 
         drawn = epsilon_by_peers(planner.curves(planned), settings.peers)
         write_whole(settings.plot, drawn.encode())

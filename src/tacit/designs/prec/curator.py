@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
+from tacit.container import write_whole
 from tacit.designs.prec import guarantees
 from tacit.designs.prec.client_batches import ClientBatches, Counts
 from tacit.designs.prec.client_session import Entry, Gate, Run, Transcript
@@ -32,7 +33,6 @@ from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.running import Running
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.writing import write_whole
 
 
 class PRec(Running):

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from tacit.accounting.rounding import above
+from tacit.accounting.base import above
 from tacit.designs.prec import theory
 from tacit.errors import ConfigError
 

@@ -15,13 +15,13 @@ from numbers import Real
 from operator import index
 from typing import Any, Literal
 
-from tacit.accounting.rounding import sum_above
+from tacit.accounting.base import sum_above
 from tacit.designs.prec import theory
 from tacit.designs.prec.client_session import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import floor_epsilon
 from tacit.errors import ConfigError
-from tacit.mechanisms.grid import SMALLEST_EPSILON
+from tacit.mechanisms.samplers import SMALLEST_EPSILON
 
 Variant = Literal["sound", "published"]
 

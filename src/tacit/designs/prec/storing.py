@@ -21,7 +21,7 @@ from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
 from tacit.engine.votes import Credits
 from tacit.errors import DataError, ModelFileError, TacitError
 from tacit.randomness import Source
-from tacit.recommenders.files import ids_from_header, shaped
+from tacit.recommenders.inputs import ids_from_header, shaped
 
 _KIND = "p-rec"
 _PLANES = ("alive", "both", "radius")

@@ -9,19 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.designs.private.costs import cost
     from tacit.designs.private.guarantees import plan
     from tacit.designs.private.lists import Reason
     from tacit.designs.private.model import Private
     from tacit.designs.private.releases import Account
-    from tacit.designs.private.settings import Settings, events
+    from tacit.designs.private.settings import Settings, cost, events
 
 _HOME = {
     "Account": "releases",
     "Private": "model",
     "Reason": "lists",
     "Settings": "settings",
-    "cost": "costs",
+    "cost": "settings",
     "events": "settings",
     "plan": "guarantees",
 }

@@ -15,7 +15,7 @@ from tacit.evaluation.any_design import lists
 from tacit.evaluation.result import OUT, SEED, WORKERS, Result, manifest, private_summary, promised
 
 if TYPE_CHECKING:
-    from tacit.designs.private import Private
+    from tacit.designs.private.model import Private
     from tacit.evaluation.lists import Contender
 
 EPSILON = "Epsilon for a person's whole profile; inf: no privacy."
@@ -81,7 +81,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     who were fitted before, give --previous: the card states the total of all fits.
     """
     from tacit.data.stored import watched
-    from tacit.designs.private import Private, cost
+    from tacit.designs.private.model import Private
+    from tacit.designs.private.settings import cost
 
     if math.isfinite(settings.epsilon) and run.per_item > 1:
         raise PrivacyError(
@@ -110,7 +111,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         open_until.enter_context(watched(ratings, run.progress, passes))
         account = None
         if settings.ledger is not None:
-            from tacit.designs.private import Account
+            from tacit.designs.private.releases import Account
             from tacit.ledger import open_ledger
 
             opened = open_until.enter_context(open_ledger(settings.ledger, second=settings.second))
@@ -225,7 +226,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Contender]:
     """Private lists and private popularity at each epsilon, and the usual methods without."""
-    from tacit.designs.private import Private
+    from tacit.designs.private.model import Private
     from tacit.evaluation.lists import Contender
 
     for epsilon in epsilons:
@@ -283,8 +284,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     88 instead of 115 across domains. With --every and --for, epsilon is for all fits together, and
     what each may take is printed.
     """
-    from tacit.designs.private import cost
-    from tacit.designs.private import plan as planned
+    from tacit.designs.private.guarantees import plan as planned
+    from tacit.designs.private.settings import cost
 
     found = planned(
         int(settings.people),

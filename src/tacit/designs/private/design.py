@@ -19,7 +19,8 @@ class CardSettings:
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Of one fit whose catalogue and scale are public."""
-    from tacit.designs.private import Settings, guarantees
+    from tacit.designs.private import guarantees
+    from tacit.designs.private.settings import Settings
 
     return (guarantees.card(Settings(epsilon=settings.epsilon, delta=settings.delta)),)
 
@@ -43,8 +44,8 @@ DESIGN = Design(
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
         "plan": "commands:PLAN",
-        "tour": "experiment.tour:tour",
-        "compare": "experiment.contenders:contenders",
+        "tour": "experiment:tour",
+        "compare": "experiment:contenders",
         "useful": "design:useful",
     },
     "Works from about 1,900 people at epsilon 1 and 1,700 items; with fewer, a list of popular "

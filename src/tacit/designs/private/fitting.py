@@ -8,17 +8,27 @@ Releases     everything in `Released`.
 Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed: `settings.events`
              are declared before the first sum and charged whatever happens.
 Assumptions  catalogue, metadata, rating scale and settings are public.
+
+A fit is made from items that say what people like, items that lists hold, and features.
+Features are public item metadata as columns: one per genre, tag or category, and one per band of
+numbers. Nothing of them may come from people's ratings: which columns are kept hangs on the
+catalogue alone.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from tacit.designs.private.counts import Counts, count
+from tacit.data.domains import Values, item_features
+from tacit.data.ratings import Column, Ratings
 from tacit.designs.private.guarantees import (
     LEAST_POPULAR,
     Usefulness,
@@ -27,13 +37,152 @@ from tacit.designs.private.guarantees import (
     people_needed_after,
     popular_above_noise,
 )
-from tacit.designs.private.items import item_tastes
-from tacit.designs.private.people import People
-from tacit.designs.private.settings import Settings, noise_multipliers, overall
-from tacit.designs.private.tastes import Features, centre, directions, whitening
-from tacit.designs.private.top_items import TopItems, head_size, top_items
+from tacit.designs.private.people import People, Sides
+from tacit.designs.private.popular import Counts, TopItems, count, head_size, top_items
+from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
+from tacit.designs.private.tastes import Features, centre, directions, item_tastes, whitening
 from tacit.engine.profile_sums_compiled import Centre
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
+
+MOST = 64
+YEARS = (1930, 1940, 1950, 1960, 1970, 1980, 1986, 1990, 1993, 1995, 1996, 1997, 1998, 1999)
+"""Where public bands of years begin; they fit films of that time."""
+_NO_YEAR = 1990
+_BANDS = 8
+_FEW_NUMBERS = 12
+UNKNOWN = "unknown"
+
+
+def features(
+    ratings: Ratings, names: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], sparse.csr_array]:
+    """Names of f columns and (items, f) rows of L2 norm 1; f is 0 without metadata.
+
+    names: as for `tacit.data.item_features`. 'year' falls into public bands; other columns of many
+    numbers into bands of equal shares of the catalogue. At most 64 columns are kept, those of most
+    items. DataError for NaN, or a name that the items do not have.
+    """
+    cells: Values = [[] for _ in range(ratings.n_items)]
+    for name, values in item_features(ratings, names).items():
+        for own, more in zip(cells, _banded(name, values), strict=True):
+            own += [f"{name}={value}" for value in more]
+    return _matrix(cells) if any(cells) else ((), sparse.csr_array((ratings.n_items, 0)))
+
+
+def _banded(name: str, values: Values) -> Values:
+    if any(value.lower() == "nan" for own in values for value in own):
+        raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
+    if name.strip().lower() == "year":
+        years = [_number(own[0]) if own else None for own in values]
+        found = [_NO_YEAR if year is None else year for year in years]
+        return [[str(band)] for band in np.digitize(found, YEARS).tolist()]
+    numbers = [_number(value) for own in values for value in own]
+    known = sorted(number for number in numbers if number is not None)
+    if len(known) < len(numbers) or len(set(known)) <= _FEW_NUMBERS:
+        return values
+    edges = [known[len(known) * band // _BANDS] for band in range(1, _BANDS)]
+    return [[str(int(np.searchsorted(edges, float(v), "right"))) for v in own] for own in values]
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _matrix(cells: Values) -> tuple[tuple[str, ...], sparse.csr_array]:
+    """The most frequent columns; one for what has no other, if there is such an item."""
+    counts = Counter(value for own in cells for value in own)
+    order = sorted(counts, key=lambda value: (-counts[value], value))
+    kept = order[:MOST]
+    if any(not set(own) & set(kept) for own in cells):
+        kept = [*order[: MOST - 1], UNKNOWN]
+    place = {value: column for column, value in enumerate(kept)}
+    rows = [sorted(place[value] for value in own if value in place) for own in cells]
+    rows = [row or [place[UNKNOWN]] for row in rows]
+    lengths = np.array([len(row) for row in rows])
+    columns = np.array([column for row in rows for column in row], dtype=np.int32)
+    values = np.repeat(1 / np.sqrt(lengths), lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return tuple(kept), sparse.csr_array((values, columns, offsets), shape=(len(rows), len(kept)))
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """names: of all features. features: None where fewer than two are in use on a side."""
+
+    ratings: Ratings
+    sides: Sides
+    names: tuple[str, ...]
+    features: Features | None
+
+
+def prepared(
+    ratings: Ratings,
+    source: str | Sequence[str] | None,
+    target: str | Sequence[str] | None,
+    domain: str,
+    wanted: Sequence[str] | None,
+    mode: Mode,
+) -> Prepared:
+    """What can be refused is refused here, before the first sum. wanted: names of metadata."""
+    sides = sides_of(ratings, source, target, domain)
+    names, table = features(ratings, wanted)
+    both = Features(table[sides.context], table[sides.targets])
+    usable = min(_used(both.context), _used(both.targets)) >= 2
+    chosen_mode(None, usable, sides.joint, Settings(mode=mode))
+    return Prepared(ratings, sides, names, both if usable else None)
+
+
+def sides_of(
+    ratings: Ratings,
+    source: str | Sequence[str] | None,
+    target: str | Sequence[str] | None,
+    column: str,
+) -> Sides:
+    """Which items are context and which are targets, from public domains."""
+    if ratings.n_items < 2:
+        raise DataError("a catalogue has two items or more", found=ratings.n_items)
+    if target is None:
+        if source is not None:
+            raise ConfigError("A source needs a target: name the domain that lists are made in.")
+        everything = np.arange(ratings.n_items)
+        return Sides(ratings.n_items, everything, everything)
+    domains = ratings.item_metadata.get(column)
+    if domains is None:
+        raise DataError(
+            f"the items have no '{column}'",
+            expected="item metadata that names each item's domain",
+            fix="Name its column with --domain-column (from Python: domain=...).",
+        )
+    targets = _domain_items(domains, target, column)
+    if source is None:
+        others = np.array([isinstance(name, str) for name in domains.tolist()])
+        others[targets] = False
+        context = np.flatnonzero(others)
+    else:
+        context = _domain_items(domains, source, column)
+    if not len(context) or np.isin(context, targets).any():
+        raise ConfigError("source and target are different domains, each with items.")
+    return Sides(ratings.n_items, context, targets)
+
+
+def _domain_items(domains: Column, names: str | Sequence[str], column: str) -> NDArray[np.int64]:
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    known = {name for name in domains.tolist() if isinstance(name, str)}
+    for name in wanted:
+        if name not in known:
+            expected = "one of " + ", ".join(sorted(known))
+            raise DataError("no such domain", column=column, found=name, expected=expected)
+    return np.flatnonzero([name in wanted for name in domains.tolist()])
+
+
+def _used(table: sparse.csr_array) -> int:
+    """How many columns an item of this side has."""
+    return len(np.unique(table.indices))
+
 
 Floats = NDArray[np.float64]
 FEW, MANY = 300.0, 4300.0
@@ -134,3 +283,23 @@ def _tastes(
     along = directions(people, at, features, counts, whitened, noises[2], settings)
     items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
     return Tastes(at, along, items, deviation)
+
+
+def in_words(released: Released) -> str:
+    """Effective population, mode, and whether lists are worth it; all of it released."""
+    useful = released.usefulness
+    if useful.effective is None:
+        return f"Mode: {released.mode}."
+    said = (
+        f"Effective population {useful.effective:,.0f} (about {useful.people:,.0f} people divided "
+        f"by the noise multiplier). Mode: {released.mode}."
+    )
+    if useful.worthwhile:
+        return f"{said} Personal lists are expected to beat popularity."
+    lacking = f" About {useful.missing:,} more people are needed." if useful.missing else ""
+    served = (
+        "They are served still: they beat the popularity that this release knows."
+        if released.serves_lists
+        else "Everybody gets the same list of popular items, made privately."
+    )
+    return f"{said} Personal lists are not expected to beat exact popularity.{lacking} {served}"

@@ -1,21 +1,29 @@
-"""Scores of items for people, from what was released and their own rows. It spends nothing."""
+"""Scores of items and lists for people, from what was released and their own rows.
+
+It spends nothing: each list is made from that person's rows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.data.ratings import Ratings
 from tacit.designs.private.fitting import Released, Tastes
+from tacit.designs.private.people import BLOCK, Sides, profiles, some
+from tacit.designs.private.popular import TopItems, rows
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.tastes import tastes
-from tacit.designs.private.top_items import TopItems, rows
 from tacit.engine.profile_sums_compiled import Profiles
+
+if TYPE_CHECKING:
+    from tacit.designs.private.model import Private
 
 Floats = NDArray[np.float64]
 MEAN_BESIDE = 0.3
@@ -99,21 +107,48 @@ def parts(
     return list(zip(numbers, (own * cut).tolist(), strict=True)), by_feature * cut
 
 
-def in_words(released: Released) -> str:
-    """Effective population, mode, and whether lists are worth it; all of it released."""
-    useful = released.usefulness
-    if useful.effective is None:
-        return f"Mode: {released.mode}."
-    said = (
-        f"Effective population {useful.effective:,.0f} (about {useful.people:,.0f} people divided "
-        f"by the noise multiplier). Mode: {released.mode}."
-    )
-    if useful.worthwhile:
-        return f"{said} Personal lists are expected to beat popularity."
-    lacking = f" About {useful.missing:,} more people are needed." if useful.missing else ""
-    served = (
-        "They are served still: they beat the popularity that this release knows."
-        if released.serves_lists
-        else "Everybody gets the same list of popular items, made privately."
-    )
-    return f"{said} Personal lists are not expected to beat exact popularity.{lacking} {served}"
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """One row an entry of a list, all columns alike. people: numbers in the block; ranks: from 1;
+    items: numbers in `item_ids_`."""
+
+    people: Ints
+    ranks: Ints
+    items: Ints
+    scores: NDArray[np.float64]
+
+
+def lists_for(ratings: Ratings, model: Private, n: int) -> Lists:
+    """The n best items that a person has not rated. ratings: of the items `history_ids_`."""
+    known = model.history_ids_
+    targets = np.searchsorted(known, model.item_ids_)
+    sides = Sides(len(known), np.searchsorted(known, model.context_ids_), targets)
+    people = profiles(ratings, sides, model.threshold_, model.settings_.other_weight)
+    place = np.full(len(known), -1)
+    place[targets] = np.arange(len(targets))
+    parts = []
+    for start in range(0, ratings.n_users, BLOCK):
+        stop = min(start + BLOCK, ratings.n_users)
+        made = scores(some(people, start, stop), model.released_, model.context_features_,
+                      model.settings_)  # fmt: skip
+        rows = slice(int(ratings.offsets[start]), int(ratings.offsets[stop]))
+        rated = place[ratings.items[rows]]
+        made[ratings.users[rows][rated >= 0] - start, rated[rated >= 0]] = -np.inf
+        parts.append((start, *_best(made, n)))
+    found = [(start + who, *more) for start, who, *more in parts]
+    return Lists(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _best(made: NDArray[np.float64], n: int) -> tuple[Ints, Ints, Ints, NDArray[np.float64]]:
+    """Rows, ranks, columns and values of the n largest, ties by column; none that is -inf."""
+    n = min(n, made.shape[1])
+    least = np.partition(made, -n, axis=1)[:, -n]
+    rows, columns = np.nonzero((made >= least[:, None]) & np.isfinite(made))
+    order = np.lexsort((columns, -made[rows, columns], rows))
+    rows, columns = rows[order], columns[order]
+    ranks = np.arange(len(rows)) - np.searchsorted(rows, rows) + 1
+    kept = ranks <= n
+    return rows[kept], ranks[kept], columns[kept], made[rows, columns][kept]

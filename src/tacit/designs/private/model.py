@@ -14,7 +14,7 @@ from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Given
 from tacit.designs.private import guarantees, lists, releases, storing
-from tacit.designs.private.fitting import release
+from tacit.designs.private.fitting import Prepared, in_words, prepared, release, sides_of
 from tacit.designs.private.lists import Reason
 from tacit.designs.private.people import (
     People,
@@ -27,7 +27,6 @@ from tacit.designs.private.people import (
 )  # fmt: skip
 from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
-from tacit.designs.private.sides import Prepared, prepared, sides_of
 from tacit.designs.private.stars import star_model
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
@@ -42,7 +41,6 @@ from tacit.recommenders.base import (
     top_n,
     without_people,
 )
-from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
@@ -146,7 +144,7 @@ class Private(ItemRecommender):
         self.joint_, self.scale_ = sides.joint, ratings.scale
         self.threshold_ = like_threshold(ratings.scale, self.like_at)
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
-        self.titles_, self.releases_, self.lifetime_ = titles_of(ratings), fits, lifetime
+        self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(ratings), fits, lifetime
         return self
 
     @property
@@ -181,7 +179,7 @@ class Private(ItemRecommender):
         Numbers have 16 bits, so scores differ a little from `recommend`'s.
         """
         card = self.guarantees()[0]
-        said = items_to_header(self.item_ids_, self.titles_) | {
+        said = inputs.items_to_header(self.item_ids_, self.titles_) | {
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
             "scale": [self.scale_.minimum, self.scale_.maximum],
             "liked_from": self.threshold_ - 1e-9,
@@ -266,7 +264,7 @@ class Private(ItemRecommender):
     def summary(self) -> str:
         """What the fit found about the use of lists, from released numbers alone."""
         self._fitted()
-        return lists.in_words(self.released_)
+        return in_words(self.released_)
 
     __getstate__ = without_people
 
@@ -287,7 +285,7 @@ class Private(ItemRecommender):
             "feature_names": list(self.feature_names_),
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
             **storing.released_to_header(self.released_),
-            **items_to_header(self.item_ids_, self.titles_),
+            **inputs.items_to_header(self.item_ids_, self.titles_),
         }
         arrays = storing.to_arrays(self.released_, self.context_features_)
         return header, arrays | storing.stars_to_arrays(self.stars_)
@@ -305,10 +303,10 @@ class Private(ItemRecommender):
         model.lifetime = model.lifetime_
         if not set(model.taken_) <= set(inputs.TAKEN):
             raise ValueError("it takes something unknown for public")
-        model.item_ids_ = ids_from_header(header["items"])
+        model.item_ids_ = inputs.ids_from_header(header["items"])
         other = header["context"]
         model.joint_ = other is None
-        model.context_ids_ = model.item_ids_ if other is None else ids_from_header(other)
+        model.context_ids_ = model.item_ids_ if other is None else inputs.ids_from_header(other)
         model.released_, model.context_features_ = storing.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
@@ -317,7 +315,7 @@ class Private(ItemRecommender):
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
         model.threshold_ = like_threshold(model.scale_, model.like_at)
-        model.titles_ = titles_from_header(header)
+        model.titles_ = inputs.titles_from_header(header)
         return model
 
     def _own(self, user: Any, history: Likes | None) -> History:

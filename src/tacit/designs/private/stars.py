@@ -29,14 +29,13 @@ from scipy import sparse
 from tacit.data.ratings import Ratings
 from tacit.data.scales import RatingScale
 from tacit.data.stored import Given
-from tacit.designs.private.counts import clip_of
 from tacit.designs.private.people import BLOCK, Sides, catalogue_of, total_of
+from tacit.designs.private.popular import clip_of
 from tacit.designs.private.settings import overall, step
 from tacit.designs.private.tastes import Features
 from tacit.engine import stars_compiled as kernels
 from tacit.engine.stars_compiled import StarRows, StarTable
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -18,12 +18,12 @@ from tacit.designs.private.device import VERSION as DEVICE_VERSION
 from tacit.designs.private.fitting import Released, Tastes
 from tacit.designs.private.guarantees import Usefulness
 from tacit.designs.private.lists import MEAN_BESIDE
+from tacit.designs.private.popular import TopItems
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.stars import StarModel
-from tacit.designs.private.top_items import TopItems
 from tacit.engine.profile_sums_compiled import Centre
 from tacit.recommenders.base import History, Recommendation, Recommendations
-from tacit.recommenders.files import finite, shaped
+from tacit.recommenders.inputs import finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1

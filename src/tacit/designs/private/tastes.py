@@ -1,9 +1,16 @@
-"""Sums 2a and 2b: how tastes vary in the space of public features, and which directions tell likes.
+"""Sums 2a, 2b and 3: how tastes vary, which directions tell likes, and what likers share.
 
+2a, 2b, in the space of public features
 Sees       all rows, public features, and what was released before.
 Releases   the second moment of tastes (features x features), and the sum of liked features times
            whitened tastes without the like itself.
 Clips      one person's row of tastes in 2a; one person's whole matrix in 2b.
+
+3, what each item's likers have in common, and what is made of it for lists
+Sees       all rows, public features, and what was released before.
+Releases   for each target item the sum of its likers' tastes, each without the like itself, and one
+           row for the mean taste.
+Clips      one person's whole table, the last row included.
 """
 
 from __future__ import annotations
@@ -18,13 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.private.counts import Counts, clip_of
 from tacit.designs.private.people import People, blocks, compiled
+from tacit.designs.private.popular import Counts, clip_of
 from tacit.designs.private.settings import Settings, step
 from tacit.engine import profile_sums_compiled as kernels
 from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.sums import SumRelease
+from tacit.mechanisms.sums import GramRelease, SumRelease
 
 Floats = NDArray[np.float64]
 LEAST_REST = 1e-9
@@ -153,3 +159,54 @@ def signed(vectors: Floats) -> Floats:
     """The same columns, the largest entry of each positive."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def release(items: int, k: int, noise: float, settings: Settings) -> SumRelease:
+    """The mechanism of sum 3."""
+    norm = settings.item_clip * math.sqrt(k)
+    return SumRelease(noise, items + 1, k, norm, step(norm))
+
+
+def total(
+    people: Profiles, at: Centre, features: Features, matrix: Floats, mechanism: SumRelease,
+    settings: Settings,
+) -> NDArray[Any]:  # fmt: skip
+    """The exact sum over people, before noise: PRIVATE. matrix: (f, k) directions."""
+    summed, onto = mechanism.empty(), map_of(matrix, at, features.targets)
+    kernels.items(
+        people, at, compiled(features.context), onto, settings.mean_row, LEAST_REST,
+        clip_of(mechanism), summed,
+    )  # fmt: skip
+    return summed
+
+
+def item_tastes(
+    people: People, at: Centre, features: Features, counts: Counts, directions: Floats,
+    noise: float, settings: Settings,
+) -> tuple[Floats, float]:  # fmt: skip
+    """(target items, k) B, shrunk, and the deviation of the noise in an entry before that."""
+    mechanism = release(len(counts.targets), directions.shape[1], noise, settings)
+    add = partial(
+        total, at=at, features=features, matrix=directions, mechanism=mechanism, settings=settings
+    )
+    noisy = mechanism.noisy(people.total(add))
+    mean = noisy[-1] / settings.mean_row
+    centred = (noisy[:-1] - counts.targets[:, None] * mean) / counts.people
+    deviation = mechanism.deviation / counts.people
+    if not noise:
+        return centred, 0.0
+    return shrunk(centred, counts.means, features.targets, deviation), deviation
+
+
+def shrunk(found: Floats, means: Floats, features: sparse.csr_array, deviation: float) -> Floats:
+    """Towards what an item's features say, by how far the noise reaches. Post-processing.
+
+    found: (items, k); means: (items,) at least half the noise of counts.
+    """
+    design = np.hstack([features.toarray(), np.ones((len(means), 1))]) * means[:, None]
+    ridge = 10 * deviation**2 * np.eye(design.shape[1])
+    guess = design @ np.linalg.solve(design.T @ design + ridge, design.T @ found)
+    apart = float(((found - guess) ** 2).sum()) / found.shape[1] - len(means) * deviation**2
+    spread = max(apart / float((means**2).sum()), 1e-9) * means**2
+    kept: Floats = guess + (found - guess) * (spread / (spread + deviation**2))[:, None]
+    return kept

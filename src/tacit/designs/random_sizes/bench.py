@@ -33,8 +33,7 @@ from tacit.designs.private.audit.worlds import DELTA, answers
 from tacit.designs.standard_scheme.training.people import Consenting, estimate_privately
 from tacit.designs.xmap.audit.bench import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
 
 _RARE = 3
 """Items with 0, 1 and 2 raters."""

@@ -18,20 +18,17 @@ from numpy.typing import NDArray
 
 from tacit.auditing.bugs import planted
 from tacit.auditing.random_sizes import Found, examine
-from tacit.designs.private import stars, top_items
+from tacit.designs.private import popular, stars
 from tacit.designs.random_sizes.bench import BY_NAME
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import statistics
 from tacit.mechanisms import samplers, topk
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import LaplaceAhead
+from tacit.mechanisms.running import LaplaceAhead, ThresholdGate, TreeCounter, TreeRun
 from tacit.mechanisms.selection import NoisyMax, Selection
-from tacit.mechanisms.sums import SumRelease
-from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.sums import GramRelease, SumRelease
 from tacit.mechanisms.topk import TopSelection
-from tacit.mechanisms.tree import TreeCounter, TreeRun
 
 Kind = Literal["size", "branch", "support", "composition"]
 Step = TypeVar("Step")
@@ -338,13 +335,13 @@ def exact_zeros(values: Any, scale: float) -> NDArray[np.int64]:
     return _but_for(0, values, scale)
 
 
-@_fault("composition", _XMAP, top_items, "GramRelease", "half of the Gram matrix's noise")
+@_fault("composition", _XMAP, popular, "GramRelease", "half of the Gram matrix's noise")
 def half_the_noise(noise: float, *rest: Any, **named: Any) -> GramRelease:
     return GramRelease(noise / 2, *rest, **named)
 
 
 @_fault(
-    "composition", _XMAP, top_items, "SumRelease",
+    "composition", _XMAP, popular, "SumRelease",
     "a tenth of the noise on products across domains",
 )  # fmt: skip
 def a_tenth_of_the_noise(noise: float, *rest: Any, **named: Any) -> SumRelease:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.data.synthetic_blocks import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
 from tacit.evaluation.result import Result, Table
@@ -81,8 +81,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     asked = {name: value for name, value in vars(settings).items() if name not in ("likes", "plot")}
     planned = planner.plan(**asked, blocks=blocks)
     if settings.plot is not None:
+        from tacit.container import write_whole
         from tacit.evaluation.plots import people_needed
-        from tacit.writing import write_whole
 
         write_whole(settings.plot, people_needed(needs(planned, blocks)).encode())
     columns = {

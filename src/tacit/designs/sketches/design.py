@@ -116,7 +116,7 @@ DESIGN = Design(
     cards,
     "tacit device explain  shows what is sent, byte by byte.",
     {
-        "audit": "audit.bench:audit",
+        "audit": "audit:audit",
         "plan": "commands:PLAN",
         "simulate": "experiment.commands:SIMULATE",
         "evaluate": "experiment.commands:EVALUATE",

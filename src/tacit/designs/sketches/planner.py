@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.synthetic_blocks import Blocks, example
+from tacit.data.synthetic_worlds import Blocks, example
 from tacit.designs.sketches import theory
 from tacit.designs.sketches.messages import (
     MICRO,

@@ -86,7 +86,7 @@ DESIGN = Design(
     cards,
     "tacit attack standard-scheme RATINGS  measures the attacks.",
     {
-        "audit": "audit.bench:audit",
+        "audit": "audit:audit",
         "fit": "commands:FIT",
         "evaluate": "experiment.commands:EVALUATE",
         "attack": "experiment.commands:ATTACK",

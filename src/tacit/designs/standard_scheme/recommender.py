@@ -34,14 +34,15 @@ from tacit.designs.standard_scheme.training.profiles import Profile
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
-from tacit.recommenders.files import Titles, titles_of
 from tacit.recommenders.inputs import (
     TAKEN,
+    Titles,
     checked_history,
     checked_ids,
     checked_n,
     checked_ratings,
     taken_for_public,
+    titles_of,
 )
 
 Variant = Literal["sound", "published"]

@@ -18,8 +18,13 @@ from tacit.designs.standard_scheme.training import disclosure
 from tacit.designs.standard_scheme.training.ease import UNIT, Ease
 from tacit.designs.standard_scheme.training.fitting import Fitted, People
 from tacit.privacy import Measurement
-from tacit.recommenders.files import ids_from_header, items_to_header, shaped, titles_from_header
-from tacit.recommenders.inputs import TAKEN
+from tacit.recommenders.inputs import (
+    TAKEN,
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+)
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import StandardScheme

@@ -27,8 +27,7 @@ from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.base import History
-from tacit.recommenders.files import finite, shaped
-from tacit.recommenders.inputs import checked_history
+from tacit.recommenders.inputs import checked_history, finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]

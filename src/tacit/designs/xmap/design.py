@@ -22,7 +22,8 @@ class CardSettings:
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Of the sound variant. The published one counts what a fitted model has drawn: ConfigError."""
-    from tacit.designs.xmap import XMap, sound
+    from tacit.designs.xmap import sound
+    from tacit.designs.xmap.model import XMap
 
     if settings.variant != "sound":
         raise ConfigError(

@@ -26,6 +26,7 @@ from tacit.designs.xmap.settings import (
 from tacit.designs.xmap.sound import ListReason, Private
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
+from tacit.recommenders import inputs
 from tacit.recommenders.base import (
     Floats,
     History,
@@ -35,8 +36,6 @@ from tacit.recommenders.base import (
     top_n,
     without_people,
 )
-from tacit.recommenders.files import ids_from_header, items_to_header, titles_from_header, titles_of
-from tacit.recommenders.inputs import TAKEN, checked_ids, checked_ratings, taken_for_public
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes, Moments
@@ -145,7 +144,7 @@ class XMap(ItemRecommender):
     def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published and constant variants draw from; by
         default the operating system, and `private_` says whether it was. Noise takes no seed."""
-        checked_ratings(known_of(ratings))
+        inputs.checked_ratings(known_of(ratings))
         chosen, domains = catalogue(ratings, self.settings.domain, self.routes)
         known = known_of(chosen)
         self.sound_ = self.boxes_ = None
@@ -160,8 +159,8 @@ class XMap(ItemRecommender):
             self.boxes_ = fitted(chosen, domains, self.settings, self._engine(), source)
         self.private_ = self.boxes_ is None or self.boxes_.private
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
-        self.titles_ = titles_of(known)
-        self.taken_ = taken_for_public(known)
+        self.titles_ = inputs.titles_of(known)
+        self.taken_ = inputs.taken_for_public(known)
         self.settings_, self.item_ids_ = self.settings, known.item_ids
         return self
 
@@ -183,7 +182,7 @@ class XMap(ItemRecommender):
         """
         possible = self._listed(target)
         if candidates is not None:
-            possible &= {*checked_ids(candidates, "candidates")}
+            possible &= {*inputs.checked_ids(candidates, "candidates")}
         if self.sound_ is not None:
             return self.sound_.recommend(
                 user, history=history, n=n, exclude=exclude, candidates=possible
@@ -195,7 +194,7 @@ class XMap(ItemRecommender):
             self.item_ids_,
             n=n,
             user=user,
-            left_out={*own.history, *checked_ids(exclude, "exclude")},
+            left_out={*own.history, *inputs.checked_ids(exclude, "exclude")},
             candidates=possible,
         ).named(self.titles_)
 
@@ -288,7 +287,7 @@ class XMap(ItemRecommender):
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
-            **items_to_header(self.item_ids_, self.titles_),
+            **inputs.items_to_header(self.item_ids_, self.titles_),
         }
         own, arrays = self._boxes().to_file() if self.sound_ is None else sound.to_file(self.sound_)
         container.write(path, header | own, arrays)
@@ -303,11 +302,11 @@ class XMap(ItemRecommender):
         )
         model.settings_ = model.settings
         model.catalogue_ = catalogue_from_header(header, model.routes)
-        model.item_ids_ = ids_from_header(header["items"])
-        model.titles_ = titles_from_header(header)
+        model.item_ids_ = inputs.ids_from_header(header["items"])
+        model.titles_ = inputs.titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
         model.taken_ = tuple(header["taken"])
-        if not set(model.taken_) <= set(TAKEN):
+        if not set(model.taken_) <= set(inputs.TAKEN):
             raise ValueError("it takes something unknown for public")
         if model.settings.variant == "sound":
             model.private_ = True  # it takes no seed
@@ -328,7 +327,7 @@ class XMap(ItemRecommender):
 
     def _engine(self) -> Engine:
         if self.engine is None:
-            from tacit.engine.compiled import CompiledEngine
+            from tacit.engine.local import CompiledEngine
 
             self.engine = CompiledEngine()
         return self.engine

@@ -41,10 +41,9 @@ from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours
 from tacit.designs.xmap.theory import FLOOR, SPREAD, truncation
 from tacit.engine.base import Numbers
 from tacit.errors import ConfigError
-from tacit.mechanisms.laplace import LaplaceRelease, discrete_laplace
-from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.noise import LaplaceRelease, discrete_laplace
+from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.mechanisms.topk import TopSelection
-from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]

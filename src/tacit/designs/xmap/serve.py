@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tacit.container import write_whole
 from tacit.data.domains import cross_domain_split, on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.data.splits import Split
 from tacit.data.synthetic import generate
-from tacit.data.synthetic_domains import generate_domains
-from tacit.designs.private import Private
-from tacit.designs.xmap import XMap
+from tacit.data.synthetic_worlds import generate_domains
+from tacit.designs.private.model import Private
+from tacit.designs.xmap.model import XMap
 from tacit.evaluation.lists import lists_of
 from tacit.evaluation.metrics import ndcg_by_person
 from tacit.evaluation.result import Interval, mean_interval
 from tacit.service.demo import book_titles, film_titles
-from tacit.writing import write_whole
 
 PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12
 LISTS = 3000

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.private import Private, Settings, cost, guarantees, plan
-from tacit.designs.private import Reason as ListReason
+from tacit.designs.private import guarantees
+from tacit.designs.private.guarantees import plan
+from tacit.designs.private.lists import Reason as ListReason
+from tacit.designs.private.model import Private
+from tacit.designs.private.settings import Settings, cost
 from tacit.designs.xmap.settings import Catalogue, Routes
 from tacit.designs.xmap.settings import Settings as XMapSettings
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust

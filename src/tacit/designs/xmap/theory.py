@@ -13,7 +13,7 @@ from itertools import pairwise, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.zcdp import epsilon_of
+from tacit.accounting.concentrated import epsilon_of_rho as epsilon_of
 
 Floats = NDArray[np.float64]
 Edge = tuple[float, float, float]

@@ -2,11 +2,11 @@
 
 from tacit.recommenders.baselines.likes import ALS, EASE, ItemItem, Ridge
 from tacit.recommenders.baselines.neighbours import ItemKNN, RemoteUser
-from tacit.recommenders.baselines.private_popularity import PrivatePopularity
 from tacit.recommenders.baselines.stars import (
     ItemMean,
     MatrixFactorization,
     Popularity,
+    PrivatePopularity,
     UserAverage,
     UserItemMean,
 )

@@ -13,14 +13,14 @@ from scipy import sparse
 from tacit import container
 from tacit.data.ratings import Column, Ratings
 from tacit.recommenders.base import Floats, History, ItemRecommender
-from tacit.recommenders.files import (
+from tacit.recommenders.inputs import (
+    checked_ratings,
     ids_from_header,
     items_to_header,
     shaped,
     titles_from_header,
     titles_of,
 )
-from tacit.recommenders.inputs import checked_ratings
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -29,7 +29,7 @@ class Baseline(ItemRecommender):
     """A subclass names itself and its constructor's settings, and says what its file holds."""
 
     kind: ClassVar[str]
-    """As `tacit.recommenders.files.BASELINES` has it."""
+    """As `tacit.recommenders.inputs.BASELINES` has it."""
     settings: ClassVar[tuple[str, ...]] = ()
     held: ClassVar[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = ()
     """Name in the file, attribute, and the length of each axis: "items", or a setting's name."""

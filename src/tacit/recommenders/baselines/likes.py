@@ -27,8 +27,7 @@ from tacit.recommenders.baselines.baseline import (
     matrix_to_arrays,
     with_values,
 )
-from tacit.recommenders.files import shaped
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.inputs import checked_ratings, shaped
 
 MOST_ITEMS = 30_000
 REST = 0.4

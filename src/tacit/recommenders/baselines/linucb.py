@@ -27,10 +27,10 @@ from tacit.accounting import DiscreteGaussian, Event, NonPrivate, ZCDPAccountant
 from tacit.accounting.events import repeat
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.grid import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.running import Running
-from tacit.recommenders.answers import KEPT, Unanswered
+from tacit.mechanisms.samplers import check_epsilon, check_positive, check_whole
+from tacit.mechanisms.sums import GramRelease
+from tacit.recommenders.base import KEPT, Unanswered
 
 Floats = NDArray[np.float64]
 _NORM = math.sqrt(2)

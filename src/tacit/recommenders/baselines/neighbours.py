@@ -25,8 +25,7 @@ from tacit.recommenders.baselines.baseline import (
     with_values,
 )
 from tacit.recommenders.baselines.stars import ItemMean
-from tacit.recommenders.files import ids_from_header, shaped
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.inputs import checked_ratings, ids_from_header, shaped
 
 Places = NDArray[np.intp]
 

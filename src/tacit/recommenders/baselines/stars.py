@@ -1,17 +1,32 @@
-"""Predictions from counts, means and latent factors."""
+"""Predictions from counts, means and latent factors; and popularity from noisy counts.
+
+`PrivatePopularity`, the same list for everybody, is the floor of private recommendation.
+
+Sees       all ratings.
+Releases   one count of each item, once, with Gaussian noise.
+Clips      a person's likes count for 1 / sqrt(their number) each, so that they have length 1.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.events import Event
+from tacit.data.domains import within
 from tacit.data.ratings import Ratings
 from tacit.engine.ridge import alternating_ridge, solve
 from tacit.errors import ConfigError
-from tacit.recommenders.base import Floats, History
-from tacit.recommenders.baselines.baseline import Baseline, as_row, with_values
+from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.recommenders.base import Floats, History, without_people
+from tacit.recommenders.baselines.baseline import Arrays, Baseline, as_row, with_values
+from tacit.recommenders.inputs import TAKEN, assumed, checked_ratings, condition, taken_for_public
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -170,3 +185,121 @@ def check_damping(damping: float) -> None:
     """ConfigError unless it can be a number of pseudo-ratings."""
     if not 0 <= damping < math.inf:
         raise ConfigError(f"Damping is a number of pseudo-ratings, 0 or more; got {damping}.")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivatePopularity(Baseline):
+    """Scores are noisy counts of likes. The whole fit is one release; fitting again is another.
+
+    epsilon, delta: for one person's whole profile, added or removed; inf: no noise. domain: count
+    and recommend items of this one alone; None: all items.
+    """
+
+    epsilon: float
+    delta: float = 1e-6
+    domain: str | None = None
+
+    kind = "private-popularity"
+    settings = ("delta", "domain")
+    held = (("counts", "counts_", "items"),)
+    __getstate__ = without_people
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon > 0 and 0 < self.delta < 1):
+            raise ConfigError(
+                "epsilon is above 0, or inf for no privacy, and delta lies between 0 and 1; got "
+                f"{self.epsilon} and {self.delta}."
+            )
+
+    def fit(self, ratings: Ratings) -> PrivatePopularity:
+        checked_ratings(ratings)
+        chosen = ratings if self.domain is None else within(ratings, self.domain)
+        self._learn_items(chosen)
+        self.taken_ = taken_for_public(chosen)
+        likes = chosen.where(chosen.likes)
+        own = np.diff(likes.offsets)[likes.users]
+        release = self._release(chosen.n_items)
+        blocks = [Contributions(likes.users, likes.items, 1 / np.sqrt(own)[:, None])]
+        self.counts_: Floats = release(blocks)[:, 0]
+        self.spent_ = self.epsilon, self.delta
+        return self
+
+    def event(self, items: int) -> Event:
+        """What a fit to a catalogue of so many items costs a person."""
+        return self._release(items).event
+
+    def _release(self, items: int) -> SumRelease:
+        if math.isinf(self.epsilon):
+            return SumRelease(0.0, items)
+        noise = smallest_noise(
+            lambda noise: SumRelease(noise, items).event,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            accountant=GDPAccountant,
+        )
+        return SumRelease(noise, items)
+
+    def _score(self, history: History) -> Floats:
+        return self.counts_
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        self._fitted()
+        return (_card(*self.spent_, self.taken_),)
+
+    def _header(self) -> dict[str, Any]:
+        epsilon, delta = self.spent_  # of the fit: parameters may have been set since
+        known = epsilon if math.isfinite(epsilon) else None
+        return {"epsilon": known, "delta": delta, "taken": list(self.taken_)}
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
+        delta = header.get("delta", header["settings"]["delta"])  # files of before have no other
+        settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
+        model = super().from_parts(header | {"settings": settings}, arrays)
+        model.spent_ = model.epsilon, model.delta
+        return model
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        self.taken_ = tuple(header["taken"])
+        if not set(self.taken_) <= set(TAKEN):
+            raise ValueError("the file takes for public what this tacit does not know")
+
+
+def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
+    private = math.isfinite(epsilon)
+    return Guarantee(
+        name="Private popularity: one noisy count of likes",
+        sentence=(
+            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
+            "for each person's whole profile." + condition(taken)
+            if private
+            else "Nobody is protected: the counts have no noise."
+        ),
+        protects="one person's whole profile, present or absent" if private else "nobody",
+        adjacency=Adjacency("user", "add or remove"),
+        against="everybody who has the list or the model file and knows all other ratings",
+        trust=Trust.PLATFORM,
+        basis=(Basis.CONDITIONAL if taken else Basis.PROVED) if private else Basis.NONE,
+        epsilon=epsilon if private else None,
+        delta=delta if private else None,
+        lifetime="per fit: fitting again on the same people spends again",
+        assumptions=(
+            *assumed("the catalogue and the scale of stars", taken),
+            (
+                "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
+                "integers from the operating system's generator, through OpenDP"
+            ),
+        )
+        if private
+        else (),
+        not_covered=(
+            "the platform, which holds everybody's ratings",
+            "that a person's own list leaves out what they have rated",
+        ),
+        sources=(
+            "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the noise",
+            "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+        ),
+    )

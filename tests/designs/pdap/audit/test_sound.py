@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
 from tacit.auditing.empirical import best_known
@@ -87,7 +87,7 @@ def test_asking_only_who_was_chosen_tells_the_cell():
             local.sent_law(joint_agreement(), side, asks_all=asks_all)
             for side in (local.LEFT, local.RIGHT)
         )
-        loss = exact.worst_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
+        loss = bench.worst_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
         assert loss == pytest.approx(claimed, rel=1e-6)
 
 

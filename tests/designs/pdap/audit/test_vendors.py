@@ -10,15 +10,13 @@ import pytest
 from tacit.accounting import ZCDPAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer
-from tacit.designs.pdap.policies.joint import learner as joint_learner
-from tacit.designs.pdap.policies.joint.estimates import PARTS
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import Observation
+from tacit.designs.pdap.policies import joint as joint_learner
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
+from tacit.designs.pdap.policies.joint_sums import PARTS, Observation
 from tacit.designs.pdap.policies.local import Context, ContextSetting
 from tacit.designs.pdap.trust import NEVER, Peer, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
-from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.noise import LaplaceRelease
 from tacit.randomness import secure
 from tacit.recommenders.baselines.linucb import LinUCB
 

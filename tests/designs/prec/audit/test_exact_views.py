@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tacit.auditing.exact import gate
+from tacit.auditing.bench import gate
 from tacit.designs.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
 from tacit.designs.prec.audit.exact import (
     PEERS,

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
-from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
 from tacit.designs.prec.experiment.methods import METHODS, Budget, Raw, per_round
 from tacit.designs.prec.experiment.simulation import Setting, play, points, settings_of, simulate

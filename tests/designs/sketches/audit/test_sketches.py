@@ -9,13 +9,16 @@ import pytest
 
 from tacit.auditing.bench import run
 from tacit.auditing.bugs import examine
-from tacit.designs.sketches.audit import bench as sketches_bench
-from tacit.designs.sketches.audit.bench import BENCH, random_pairs, rated_pair, sensing
-from tacit.designs.sketches.audit.exact import (
+from tacit.designs.sketches import audit as sketches_bench
+from tacit.designs.sketches.audit import (
+    BENCH,
     BUGS,
     WORLDS,
     distribution,
     neighbours,
+    random_pairs,
+    rated_pair,
+    sensing,
     small,
     telling,
     worst,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from tacit.data.synthetic_blocks import Blocks
+from tacit.data.synthetic_worlds import Blocks
 from tacit.designs.sketches.experiment.simulation import compare, fitted_slope, scaling
 from tacit.errors import ConfigError
 

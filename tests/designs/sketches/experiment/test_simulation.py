@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.data.synthetic_blocks import Blocks, draw
+from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.model import answer

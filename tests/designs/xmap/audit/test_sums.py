@@ -11,7 +11,7 @@ from tacit.auditing.replays import compared, recorded, replays
 from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
 from tacit.designs.xmap.audit.bench import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
-from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.noise import GaussianRelease
 
 
 def two_sums(table):

@@ -17,8 +17,7 @@ from tacit.designs.xmap.experiment.judging import (
     mae_difference,
     ndcg_difference,
 )
-from tacit.designs.xmap.experiment.methods import METHODS
-from tacit.designs.xmap.experiment.paper import similarities_found
+from tacit.designs.xmap.experiment.methods import METHODS, similarities_found
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 from tacit.terminal import plain

@@ -25,11 +25,10 @@ from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local, published, rules
 from tacit.designs.pdap.audit.streams import Rows, distinguished, released, without
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
-from tacit.designs.pdap.policies.joint.sums import GRAIN, SumNoise
-from tacit.mechanisms.tree import TreeCounter
-from tacit.recommenders.answers import Unanswered
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
+from tacit.designs.pdap.policies.joint_sums import GRAIN, SumNoise
+from tacit.mechanisms.running import TreeCounter
+from tacit.recommenders.base import Unanswered
 
 Steps = dict[type, dict[str, Any]]
 _shipped_draw = SumNoise.draw

@@ -28,8 +28,7 @@ from tacit.designs.pdap.audit.streams import (
     released,
     without,
 )
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.randomness import Source, secure
 from tacit.recommenders.baselines.linucb import LinUCB
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import choices, law
@@ -27,7 +27,7 @@ from tacit.designs.pdap.policies.partition import Cell
 from tacit.designs.pdap.policies.published.control import Setting
 from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers, Reading
 from tacit.designs.pdap.policies.published.own_users import GPDap, PDap
-from tacit.mechanisms.weights import draw_rows
+from tacit.mechanisms.selection import draw_rows
 from tacit.randomness import secure
 
 PRIME = 0.1
@@ -175,7 +175,7 @@ def _a_thousand(level: int) -> Check:
         name = f"one liked, or all others, of {_MANY:,}, level {level}"
         found = choices(name, partial(drawn, 0), partial(drawn, 1), share=10)(samples, alpha)
         sides: list[dict[Hashable, int]] = [dict(enumerate(row.tolist())) for row in weights]
-        return Checked(**{**vars(found), "exact": exact.loss(*sides)})
+        return Checked(**{**vars(found), "exact": bench.loss(*sides)})
 
     return check
 
@@ -256,7 +256,7 @@ def furthest(level: int, draws: int) -> float:
         if n1 + n2 == draws + 2:
             return 0.0
         p, q = chance(n1, s1 + 1, n2, s2), chance(n1, s1, n2, s2)
-        first, second = sign * exact.log(p / q), sign * exact.log((1 - p) / (1 - q))
+        first, second = sign * bench.log(p / q), sign * bench.log((1 - p) / (1 - q))
         return max(
             first + max(largest(n1 + 1, s1 + r, n2, s2, sign) for r in (0, 1)),
             second + max(largest(n1, s1, n2 + 1, s2 + r, sign) for r in (0, 1)),

@@ -12,7 +12,7 @@ from tacit.auditing.rules import Answered, Branch, Chosen, Noised, Private, Publ
 from tacit.auditing.rules import upper_bound as bound_of
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.policies.joint.sums import GRAIN, SumNoise
+from tacit.designs.pdap.policies.joint_sums import GRAIN, SumNoise
 from tacit.designs.pdap.policies.local import Context
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 

@@ -117,8 +117,8 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
     if path is None:
         return None, {"generated": "clicks of tacit.data.clicks"}
-    from tacit.data import load
     from tacit.data.clicks import log_of
+    from tacit.data.tabular import load
 
     ratings = load(path)
     log = log_of(ratings, videos=world.vendors * world.videos, dimension=world.dimension)

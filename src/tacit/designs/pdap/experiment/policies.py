@@ -23,8 +23,7 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.policies.base import Host, Uniform
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.local import Context, ContextSetting
 from tacit.designs.pdap.policies.published.control import Setting
 from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers

@@ -28,13 +28,12 @@ from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, Pure
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
-from tacit.designs.pdap.policies.joint.estimates import Choices
+from tacit.designs.pdap.policies.joint_sums import Choices
 from tacit.designs.pdap.policies.partition import Grid
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.mechanisms.grid import check_epsilon, check_whole, finite
 from tacit.mechanisms.randomized_response import KaryResponse
-from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.weights import draw_rows
+from tacit.mechanisms.samplers import check_epsilon, check_whole, finite
+from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source, integers_below
 
 Sees = Literal["reports", "contexts"]

@@ -14,8 +14,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
 from tacit.designs.pdap.policies.base import Host
-from tacit.designs.pdap.policies.joint.learner import Joint
-from tacit.designs.pdap.policies.joint.settings import JointSetting
+from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.partition import slices_for
 from tacit.designs.pdap.serve.neighbours import PeerLines
 from tacit.designs.pdap.trust import TrustSettings, release_for

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tacit.designs.pdap.messages import REQUEST_BYTES
 from tacit.designs.pdap.policies.base import Choice
-from tacit.designs.pdap.policies.joint.learner import Joint
+from tacit.designs.pdap.policies.joint import Joint
 from tacit.designs.pdap.trust import NoisyPeer
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError

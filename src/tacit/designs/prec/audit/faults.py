@@ -24,7 +24,7 @@ from tacit.designs.prec.client_batches import Counts
 from tacit.designs.prec.client_session import Gate, Run
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Id, Votes
-from tacit.mechanisms.threshold import ThresholdGate
+from tacit.mechanisms.running import ThresholdGate
 from tacit.randomness import secure
 
 

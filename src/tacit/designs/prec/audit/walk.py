@@ -25,11 +25,11 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.exact import laplace, laplace_at_least
+from tacit.auditing.bench import laplace, laplace_at_least
 from tacit.auditing.sampler_spy import Asked, Bulk, tapped
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.audit.patterns import Pattern
-from tacit.mechanisms.threshold import GateRun
+from tacit.mechanisms.running import GateRun
 from tacit.randomness import Source, secure
 
 Path = tuple[int, ...]

@@ -21,10 +21,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.base import BasicAccountant
-from tacit.accounting.budgets import smallest_noise
+from tacit.accounting.base import BasicAccountant, smallest_noise
+from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Event, Exponential, repeat
-from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.experiment.worlds import Game, Votes
 from tacit.errors import ConfigError

@@ -14,7 +14,7 @@ from tacit.auditing.bugs import Described, Tool, planted
 from tacit.auditing.claims import exceeds
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
-from tacit.designs.private import counts, fitting, items, model, stars, tastes
+from tacit.designs.private import fitting, model, popular, stars, tastes
 from tacit.designs.private.audit.worlds import (
     DELTA,
     EPSILON,
@@ -25,11 +25,10 @@ from tacit.designs.private.audit.worlds import (
     tables,
 )
 from tacit.designs.private.people import profiles, some
+from tacit.designs.private.popular import top_items
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
-from tacit.designs.private.top_items import top_items
 from tacit.engine.profile_sums_compiled import Clip, Profiles
-from tacit.mechanisms.gram import GramRelease
-from tacit.mechanisms.sums import SumRelease
+from tacit.mechanisms.sums import GramRelease, SumRelease
 
 Floats = NDArray[np.float64]
 Steps = dict[Any, dict[str, Any]]
@@ -38,7 +37,7 @@ Steps = dict[Any, dict[str, Any]]
 def _item_sum(made_of: Callable[[list[Floats], SumRelease], NDArray[np.int64]]) -> Steps:
     """Sum 3 with another way from everybody's own tables to the total."""
 
-    unclipped = items.total
+    unclipped = tastes.total
 
     def total(people: Profiles, at: Any, features: Any, matrix: Any, mechanism: SumRelease,
               settings: Settings) -> NDArray[np.int64]:  # fmt: skip
@@ -49,7 +48,7 @@ def _item_sum(made_of: Callable[[list[Floats], SumRelease], NDArray[np.int64]]) 
         ]
         return made_of(each, mechanism)
 
-    return {items: {"total": total}}
+    return {tastes: {"total": total}}
 
 
 def rows_clipped_one_by_one() -> Steps:
@@ -119,7 +118,7 @@ def true_number() -> Steps:
     """Sums are divided by the number of people as it is."""
 
     def count(people: Profiles, *given: Any) -> Any:
-        return replace(counts.count(people, *given), people=float(len(people.offsets) - 1))
+        return replace(popular.count(people, *given), people=float(len(people.offsets) - 1))
 
     return {fitting: {"count": count}}
 
@@ -129,7 +128,7 @@ def narrow_beside() -> Steps:
     return {GramRelease: {"sigma_beside": property(lambda release: release.sigma / 2)}}
 
 
-def _true_counts(people: Profiles, found: counts.Counts) -> counts.Counts:
+def _true_counts(people: Profiles, found: popular.Counts) -> popular.Counts:
     likes = np.bincount(people.likes, minlength=len(found.targets)).astype(float)
     used = likes if people.joint else np.bincount(people.items, minlength=len(found.context))
     return replace(found, context=used / found.people, targets=likes / found.people)
@@ -159,7 +158,7 @@ def _knowing_people(name: str, make: Callable[[Profiles], Callable[..., Any]]) -
 
     def count(people: Profiles, *given: Any) -> Any:
         seen[:] = [people]
-        return counts.count(people, *given)
+        return popular.count(people, *given)
 
     return {fitting: {"count": count, name: lambda *given: make(seen[0])(*given)}}
 
@@ -167,7 +166,7 @@ def _knowing_people(name: str, make: Callable[[Profiles], Callable[..., Any]]) -
 def presence_beside() -> Steps:
     """The entry for being there is added after the clip, to unit vectors of likes."""
 
-    unclipped = counts.total
+    unclipped = popular.total
 
     def total(people: Profiles, context: int, mechanism: SumRelease, settings: Settings) -> Any:
         made, plain = mechanism.empty(), replace(mechanism, noise_multiplier=0.0)
@@ -180,7 +179,7 @@ def presence_beside() -> Steps:
             made += steps
         return made
 
-    return {counts: {"total": total}}
+    return {popular: {"total": total}}
 
 
 def shares_forgotten() -> Steps:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private import Private, Settings
-from tacit.designs.private.settings import Mode, noise_multipliers
+from tacit.designs.private.model import Private
+from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 
 EPSILON, DELTA = 1.0, 1e-6
 ITEMS, GENRES = 20, 5

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tacit.data.synthetic_blocks import Blocks
+from tacit.data.synthetic_worlds import Blocks
 from tacit.design import Command, Run, option
 from tacit.designs.sketches.commands import CLUSTERS, LIKES, UNIT, world
 from tacit.errors import ConfigError
@@ -239,8 +239,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     with run.progress("Evaluating", total) as advance:
         found = evaluate_ratings(ratings, **asked, progress=advance)
     if settings.plot is not None:
+        from tacit.container import write_whole
         from tacit.evaluation.plots import lists_by_population
-        from tacit.writing import write_whole
 
         write_whole(settings.plot, lists_by_population(found["points"]).encode())
     made_with = manifest(ratings, seed=settings.seed, command=run.command, **asked)

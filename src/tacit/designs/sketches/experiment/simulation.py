@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.synthetic_blocks import Blocks, draw, example
+from tacit.data.synthetic_worlds import Blocks, draw, example
 from tacit.design import Tour
 from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.device import Device, new_secret

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tacit.container import refusal, write_whole
 from tacit.designs.standard_scheme.canonical import is_integer
 from tacit.errors import ConfigError
-from tacit.writing import refusal, write_whole
 
 KIND = "tacit digest log"
 

@@ -32,7 +32,7 @@ from tacit.errors import ConfigError, TacitError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Guarantee, Measurement
 from tacit.randomness import Source
-from tacit.recommenders.files import load_model
+from tacit.recommenders.inputs import load_model
 from tacit.service.deployment import Section
 from tacit.service.idempotency import Reply, Step, refusal, reply, salted, state_of, unsalted
 from tacit.service.people import Kept

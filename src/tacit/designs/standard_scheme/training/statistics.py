@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.laplace import discrete_laplace
+from tacit.mechanisms.noise import discrete_laplace
 from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]

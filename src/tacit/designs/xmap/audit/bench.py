@@ -23,12 +23,13 @@ from tacit.data.ratings import Ratings
 from tacit.designs.private.audit import faults, worlds
 from tacit.designs.private.audit.faults import Planted
 from tacit.designs.private.audit.worlds import DELTA, EPSILON
-from tacit.designs.xmap import XMap, model
+from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import membership
 from tacit.designs.xmap.audit.fits import Drawer, Draws, choice_check, fits_check, noise_check
 from tacit.designs.xmap.audit.fits import noise_delta as delta_of_noise
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
 from tacit.designs.xmap.audit.tables import strong_among_mild as strong
+from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.private_neighbours import Plan
 from tacit.designs.xmap.settings import Catalogue, Routes, catalogue
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import exact
+from tacit.auditing import bench
 from tacit.auditing.bench import Chances
 from tacit.auditing.claims import Check, Checked
 from tacit.auditing.empirical import audit, best_known
@@ -127,9 +127,9 @@ def _released(model: XMap) -> Released:
     return to_arrays(list(model.boxes_.bridges.values()))
 
 
-def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, exact.Chance]:
+def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, bench.Chance]:
     """Of everything that may be seen."""
-    summed: dict[Hashable, exact.Chance] = {}
+    summed: dict[Hashable, bench.Chance] = {}
     for way in found:
         choice = way.result.choice
         summed[choice] = summed.get(choice, Fraction(0)) + way.chance
@@ -152,7 +152,7 @@ def choice_check(name: str, drawer: Drawer, tables: Tables, share: int = 1) -> C
         known = best_known((coded(p, code), coded(q, code)), count, alpha)
         seen = audit(release(0), release(1), samples=count, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
-        return Checked(name, exact.loss(p, q), None, seen.lower_bound, ideal, count)
+        return Checked(name, bench.loss(p, q), None, seen.lower_bound, ideal, count)
 
     return check
 
@@ -241,7 +241,7 @@ class _Sides:
         if {*self._drawn[0]} != {*self._drawn[1]}:
             return math.inf
         return max(
-            abs(exact.log(self._chances[0][seen] / self._chances[1][seen]))
+            abs(bench.log(self._chances[0][seen] / self._chances[1][seen]))
             + _noise_loss(self._drawn[0][seen], self._drawn[1][seen])
             for seen in self._drawn[0]
         )
@@ -256,7 +256,7 @@ class _Sides:
             for nearest in (0, 1):
                 for side in (0, 1):
                     steps = np.ceil(away - 0.5) * (side != nearest)
-                    reached = exact.laplace_at_least(steps, drawn[0].asked)[away > 0]
+                    reached = bench.laplace_at_least(steps, drawn[0].asked)[away > 0]
                     chance = float(self._chances[side][seen]) * float(reached.prod())
                     chances[side][2 * place + nearest] = chance
         return chances
@@ -287,7 +287,7 @@ class _Sides:
                 continue
             releases = way.result.noisy(len(here))
             where[here] = self._where(seen, releases)
-            ratios[here] = exact.log(self._chances[0][seen] / self._chances[1][seen])
+            ratios[here] = bench.log(self._chances[0][seen] / self._chances[1][seen])
             for drawn, sign in ((self._drawn[0][seen], 1), (self._drawn[1][seen], -1)):
                 away = np.abs(releases - drawn.centres) / drawn.scales
                 ratios[here] -= sign * (away + np.log(drawn.scales)).sum(axis=1)

@@ -87,7 +87,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         evaluate_cross_domain,
         steps,
     )
-    from tacit.designs.xmap.experiment.paper import similarities_found, speed_up
+    from tacit.designs.xmap.experiment.methods import similarities_found, speed_up
     from tacit.designs.xmap.experiment.verdict import verdict
 
     asked: dict[str, Any] = {
@@ -283,9 +283,9 @@ def contenders(asked: Compared) -> tuple[Entry, ...] | str:
 def tour() -> Tour:
     """Books to films, and the audit's attack on who was in the data."""
     from tacit.auditing.attacks.membership import play
-    from tacit.data.synthetic_domains import generate_domains
-    from tacit.designs.xmap import XMap
+    from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.membership import GAMES
+    from tacit.designs.xmap.model import XMap
     from tacit.evaluation.lists import judge_lists, list_trial
     from tacit.recommenders.baselines import Popularity
 

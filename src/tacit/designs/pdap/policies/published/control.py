@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.policies.partition import thresholds
 from tacit.errors import ConfigError
-from tacit.mechanisms.grid import check_whole
+from tacit.mechanisms.samplers import check_whole
 
 if TYPE_CHECKING:
     from tacit.engine.bandit import CompiledDap

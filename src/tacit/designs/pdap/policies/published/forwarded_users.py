@@ -24,9 +24,9 @@ from tacit.designs.pdap.policies.published.control import (
 )
 from tacit.designs.pdap.policies.published.own_users import Learner, Visits, adaptive, slices
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.grid import check_epsilon
-from tacit.mechanisms.laplace import LaplaceRelease
-from tacit.mechanisms.tree import TreeCounter, TreeRun
+from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.running import TreeCounter, TreeRun
+from tacit.mechanisms.samplers import check_epsilon
 
 Reading = Literal["tree", "theorem 5", "lemma 5", "text", "line 9"]
 """How the paper's noise is read: `theory.noise_scale` has the scale of each."""

@@ -25,9 +25,8 @@ from tacit.designs.pdap.policies.published.control import (
     UniformCells,
 )
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.grid import check_epsilon
-from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.weights import draw_rows
+from tacit.mechanisms.samplers import check_epsilon
+from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source
 
 

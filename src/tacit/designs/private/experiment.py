@@ -1,4 +1,4 @@
-"""One screen about `private`: a list made on the device, and an attack on who was in the data."""
+"""The design in `tacit compare`, with and without noise, and its screen of `tacit demo`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,32 @@ import numpy as np
 from tacit.auditing.attacks import auc
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.design import Tour
-from tacit.designs.private import Private
+from tacit.design import Comparison, Entry, Tour
+from tacit.designs.private.model import Private
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import Popularity
+
+UNIT = "a person's whole profile, added or removed"
+AGAINST = "everybody who has the lists or the model"
+
+
+def contenders(asked: Comparison) -> tuple[Entry, ...]:
+    """Always some."""
+    lists = {"delta": asked.delta, "source": asked.source, "target": asked.target}
+    popular = {"delta": asked.delta, "domain": asked.target}
+    kinds = (
+        ("private", "tacit.designs.private:Private", lists),
+        ("private-popularity", "tacit.recommenders.baselines:PrivatePopularity", popular),
+    )
+    return tuple(
+        Entry(
+            name, "sound" if math.isfinite(epsilon) else "non-private", epsilon, UNIT, AGAINST,
+            maker, settings | {"epsilon": epsilon},
+        )
+        for name, maker, settings in kinds
+        for epsilon in asked.epsilons
+    )  # fmt: skip
+
 
 PEOPLE, ITEMS, RATINGS, SEED = 1500, 150, 40_000, 1
 FEW = 60

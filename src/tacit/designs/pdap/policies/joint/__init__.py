@@ -1,1 +1,0 @@
-"""Joint privacy: what is learned of a visit leaves in noisy sums only."""

@@ -1,1 +1,0 @@
-"""The design `private` tried on generated data."""

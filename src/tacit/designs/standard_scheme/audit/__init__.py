@@ -1,1 +1,0 @@
-"""Audits of the standard scheme: what its disclosure reveals about training people."""
