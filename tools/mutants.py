@@ -1,44 +1,49 @@
 """Change one thing in the formulas at a time and see whether a test notices: mutation testing.
 
-    python tools/mutants.py                      every mutant (hours)
-    python tools/mutants.py --sample 10 --seed 1 ten of each file
+    python tools/mutants.py                        every mutant (hours)
+    python tools/mutants.py --sample 300 --seed 1  so many of all, drawn at random
 
-A mutant is one file with one number, comparison, operator or function replaced. The tests that hold
-the file's formulas run on a copy of the package. A mutant that no test fails on has survived: a
-test is missing, or the mutant is equivalent and stands in EQUIVALENT with the reason. It is a small
-tool of our own, since which tests hold a file is known here, and the whole suite takes minutes.
+A mutant is one file with one number, comparison, operator or function replaced. The tests near the
+file that import it run on each mutant, in a process forked from one in which all other packages are
+imported; the quickest test first, up to the first failure. A mutant that no test fails on has
+survived: a test is missing, or the mutant is equivalent and stands in EQUIVALENT with the reason.
+It is a small tool of our own, since which tests hold a file is known here, and the whole suite
+takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import json
 import os
 import random
-import shutil
-import subprocess
+import select
+import signal
 import sys
-import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/tacit")
-TARGETS: dict[str, tuple[str, ...]] = {
-    "designs/*/theory.py": ("tests/designs/{design}/test_theory.py",),
-    "designs/*/device.py": ("tests/designs/{design}/test_device.py",),
-    "designs/xmap/private_neighbours.py": (
-        "tests/designs/xmap/test_private_neighbours.py",
-        "tests/designs/xmap/test_theory.py",
-    ),
-    "mechanisms/*.py": ("tests/mechanisms/test_{name}.py", "tests/mechanisms/test_conformance.py"),
-    "accounting/*.py": ("tests/accounting",),
+TARGETS: dict[str, str] = {
+    "designs/*/theory.py": "tests/designs/{design}",
+    "designs/*/device.py": "tests/designs/{design}",
+    "designs/xmap/private_neighbours.py": "tests/designs/xmap",
+    "mechanisms/*.py": "tests/mechanisms",
+    "accounting/*.py": "tests/accounting",
 }
-"""Files, and the tests that hold them; those that do not exist are left out."""
+"""Files, and where the tests lie that hold them."""
 EQUIVALENT = {
     "mechanisms/guarantees.py:37: 10 -> 11": "an example's length, which its card states as well",
     "mechanisms/guarantees.py:210: 1000 -> 1001": "the card's epsilon is the same to the last bit",
@@ -52,7 +57,9 @@ EQUIVALENT = {
     ),
 }
 """`file:line: change` of mutants that change nothing, and why."""
-_WITHIN = 240
+_SLOW = 2.0
+"""Seconds of processor: tests that take longer on the unchanged file are left out."""
+_WITHIN, _FAULT = 240, 99
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
 _REPLACED = {
     ast.Add: ast.Sub,
@@ -119,72 +126,204 @@ def _set(node: ast.AST, field: str, value: object) -> str:
 
 
 def tests_of(pattern: str, file: Path) -> list[str]:
-    """Tests that hold this file."""
-    named = {"design": file.parent.name, "name": file.stem}
-    found = [test.format(**named) for test in TARGETS[pattern]]
-    return [test for test in found if (ROOT / test).exists()]
+    """Test files near this file that import it, or what it defines."""
+    near = ROOT / TARGETS[pattern].format(design=file.parent.name)
+    return [str(test.relative_to(ROOT)) for test in near.rglob("test_*.py") if _holds(test, file)]
 
 
-def killed(one: Mutant, tests: list[str], folder: Path) -> bool:
-    """Whether a test fails on the mutant, or does not end."""
-    place = folder / one.file
-    shipped = place.read_text()
-    place.write_text(one.text)
+def _holds(test: Path, file: Path) -> bool:
+    module = name_of(file)
+    tree = ast.parse((ROOT / file).read_text())
+    defined = {getattr(node, "name", "") for node in tree.body} | {
+        getattr(target, "id", "")
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in getattr(node, "targets", [getattr(node, "target", None)])
+    }
+    for node in ast.walk(ast.parse(test.read_text())):
+        if isinstance(node, ast.Import) and any(alias.name == module for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named = {alias.name for alias in node.names}
+            if node.module == module or module in {f"{node.module}.{name}" for name in named}:
+                return True
+            if module.startswith(f"{node.module}.") and named & defined:
+                return True
+    return False
+
+
+def name_of(file: Path) -> str:
+    """Of the module."""
+    return ".".join(file.relative_to("src").with_suffix("").parts)
+
+
+class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the mutant in the place of its module."""
+
+    def __init__(self, one: Mutant) -> None:
+        self._one, self._name = one, name_of(one.file)
+
+    def find_spec(
+        self, name: str, path: object, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != self._name:
+            return None
+        return importlib.util.spec_from_file_location(name, ROOT / self._one.file, loader=self)
+
+    def exec_module(self, module: Any) -> None:
+        exec(compile(self._one.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
+
+
+class _Quickest:
+    """Notes what each test costs; where that is known, quick ones first and no slow ones."""
+
+    def __init__(self, known: dict[str, float]) -> None:
+        self._known, self.seconds, self.failed = known, dict[str, float](), list[str]()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self._known:
+            quick = [one for one in items if self._known.get(one.nodeid, _SLOW) < _SLOW]
+            items[:] = sorted(quick, key=lambda one: self._known[one.nodeid])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        began = time.process_time()
+        found = yield
+        self.seconds[item.nodeid] = time.process_time() - began
+        return found
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+def _tested(tests: list[str], known: dict[str, float], one: Mutant | None) -> dict[str, Any]:
+    """Runs in a process of its own: what pytest says, what tests cost, what was imported."""
+    sys.path.insert(0, str(ROOT / "src"))
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    if one is not None:
+        sys.meta_path.insert(0, _Changed(one))
+    plugin = _Quickest(known)
+    asked = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0", *tests]
+    asked.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
+    code = int(pytest.main(["-x", *asked] if known else asked, plugins=[plugin]))
+    others = [
+        name
+        for name, module in sys.modules.items()
+        if not (getattr(module, "__file__", None) or str(ROOT)).startswith(str(ROOT / "src"))
+        and not (getattr(module, "__file__", None) or "").startswith(str(ROOT / "tests"))
+        and name.split(".")[0] not in ("tacit", "tests", "__main__")
+    ]
+    return {"code": code, "seconds": plugin.seconds, "failed": plugin.failed, "others": others}
+
+
+def forked(work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    """What `work` returns in a process of its own; None if it dies or does not end in time."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            with os.fdopen(writing, "w") as out:
+                json.dump(_or_fault(work), out)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    ends, found = time.monotonic() + _WITHIN, b""
+    while (left := ends - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
+        if not (part := os.read(reading, 1 << 16)):
+            break
+        found += part
+    os.close(reading)
+    if left <= 0:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            timeout=_WITHIN,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        place.write_text(shipped)
-    return done.returncode == 1 or done.returncode == 2
+        return dict(json.loads(found)) if left > 0 else None
+    except ValueError:
+        return None
+
+
+def _or_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return work()
+    except Exception as error:  # of this tool or of pytest: no mutant is killed by it
+        return {"code": _FAULT, "failed": repr(error)}
+
+
+def held(tests: list[str]) -> dict[str, float]:
+    """What each test costs on the shipped file; other packages are imported here, once for all."""
+    found = forked(partial(_tested, tests, {}, None))
+    if found is None or found["code"] not in (0, 5):
+        raise SystemExit(f"{' '.join(tests)}: {(found or {}).get('failed', 'no end')} unchanged")
+    for name in found["others"]:
+        try:
+            importlib.import_module(name)
+        except Exception:  # then each process imports it for itself
+            continue
+    return dict(found["seconds"])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Mutation testing of the formulas.")
-    parser.add_argument("--sample", type=int, help="mutants of each file; by default all")
+    parser.add_argument("--sample", type=int, help="mutants of all files; by default all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="files whose path holds this")
+    parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
     given = parser.parse_args()
-    counts, began = dict.fromkeys(("killed", "equivalent", "survived"), 0), time.perf_counter()
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        skipped = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "src", folder / "src", ignore=skipped)
-        for one, tests in _chosen(given.sample, given.seed, given.only):
-            verdict = _verdict(one, tests, folder)
-            counts[verdict] += 1
-            print(f"{verdict:10} {one.place}", flush=True)
-    score = round(counts["killed"] / max(1, counts["killed"] + counts["survived"]), 4)
-    seconds = round(time.perf_counter() - began)
-    print(json.dumps({**counts, "score": score, "seconds": seconds}))
+    os.chdir(ROOT)
+    counts, began = Counter[str](), time.perf_counter()
+    known: dict[Path, dict[str, float]] = {}
+    for one, tests in _chosen(given.sample, given.seed, given.only):
+        if time.perf_counter() - began > 60 * given.minutes:
+            break
+        if one.file not in known and one.place not in EQUIVALENT:
+            known[one.file] = held(tests)
+        verdict = _verdict(one, tests, known.get(one.file, {}))
+        counts[verdict] += 1
+        print(f"{verdict:10} {one.place}", flush=True)
+    print(json.dumps(_summary(counts) | {"seconds": round(time.perf_counter() - began)}))
     return 1 if counts["survived"] else 0
 
 
-def _chosen(sample: int | None, seed: int, only: str) -> Iterator[tuple[Mutant, list[str]]]:
-    """Mutants with the tests that hold them."""
-    draw = random.Random(seed)  # noqa: S311  # which mutants are run is no secret
+def _summary(counts: Counter[str]) -> dict[str, Any]:
+    """Counts, and the share of mutants killed with its interval of 95 % (Clopper and Pearson)."""
+    from scipy import stats
+
+    killed, survived = counts["killed"], counts["survived"]
+    found: dict[str, Any] = {name: counts[name] for name in ("killed", "equivalent", "survived")}
+    if killed + survived == 0:
+        return found
+    share = stats.binomtest(killed, killed + survived)
+    low, high = share.proportion_ci(0.95)
+    return found | {"score": round(share.statistic, 4), "95 %": [round(low, 4), round(high, 4)]}
+
+
+def _chosen(sample: int | None, seed: int, only: str) -> list[tuple[Mutant, list[str]]]:
+    """Mutants with the tests that hold them, in an order drawn at random where they are a sample,
+    so that any first part of it is a sample, too."""
+    every = []
     for pattern in TARGETS:
         for path in sorted((ROOT / PACKAGE).glob(pattern)):
             file = path.relative_to(ROOT)
-            tests, every = tests_of(pattern, file), places(file)
-            if only not in str(file) or not tests:
-                continue
-            some = every if sample is None else draw.sample(every, min(sample, len(every)))
-            for number, change in some:
-                yield mutant(file, number, change), tests
+            if only in str(file) and (tests := tests_of(pattern, file)):
+                every += [(file, place, tests) for place in places(file)]
+    if sample is not None:
+        draw = random.Random(seed)  # noqa: S311  # which mutants are run is no secret
+        every = draw.sample(every, min(sample, len(every)))
+    return [(mutant(file, *place), tests) for file, place, tests in every]
 
 
-def _verdict(one: Mutant, tests: list[str], folder: Path) -> str:
+def _verdict(one: Mutant, tests: list[str], known: dict[str, float]) -> str:
     if one.place in EQUIVALENT:
         return "equivalent"
-    return "killed" if killed(one, tests, folder) else "survived"
+    found = forked(partial(_tested, tests, known, one))
+    if found is not None and found["code"] not in (0, 1, 2):
+        raise SystemExit(f"{one.place}: {found}")
+    return "survived" if found is not None and found["code"] == 0 else "killed"
 
 
 if __name__ == "__main__":
