@@ -675,3 +675,34 @@ def test_without_the_log_emptied_it_lingers(tmp_path, monkeypatch):
         time.sleep(2)
         found = subprocess.run(["grep", "-q", "an older state", tmp_path / "b.db-wal"])
         assert found.returncode == 0
+
+
+@pytest.mark.parametrize("busy", ["emptying its log", "reading"])
+def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
+    """Closed while a thread empties the log, or reads: that comes to its end first, and then the
+    file is the next one's at once."""
+    began, goes_on, empty = threading.Event(), threading.Event(), sqlite.empty
+
+    def slowly(engine):
+        began.set()
+        goes_on.wait()
+        empty(engine)
+
+    if busy == "emptying its log":
+        monkeypatch.setattr(sqlite, "LINGERS", 0.01)
+        monkeypatch.setattr(sqlite, "empty", slowly)
+    ledger = open_ledger(tmp_path / "b.db")
+    count(ledger, "a")
+    taken = ledger._engine.raw_connection() if busy == "reading" else None
+    assert taken is not None or began.wait(300)
+    closing = threading.Thread(target=ledger.close)
+    closing.start()
+    closing.join(0.5)
+    waits = closing.is_alive()
+    goes_on.set()
+    if taken is not None:
+        taken.close()
+    closing.join()
+    with open_ledger(tmp_path / "b.db") as next_one:
+        count(next_one, "b")
+    assert waits

@@ -22,15 +22,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from tacit.errors import OutputError, TacitError
 from tacit.ledger.chain import sync_folder
 from tacit.ledger.refusals import FAILED, LedgerFailed, LedgerHeld, LedgerRefused, LedgerUnavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy.pool import QueuePool
 
 OLDEST = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
@@ -38,6 +41,8 @@ OLDEST = (3, 37, 0)
 LINGERS = 1.0
 """Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
 later commits of that second replaced."""
+_ENDS_WITHIN = 30.0
+"""Seconds that a disk may take for what has begun when the ledger is closed."""
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
@@ -241,6 +246,14 @@ def empty(engine: Engine) -> None:
         taken.close()
 
 
+def returned(engine: Engine) -> None:
+    """Wait for the connection, which another thread may use still: it is closed when it is back,
+    and the file is held until then."""
+    if cast("QueuePool", engine.pool).checkedout():
+        with suppress(SQLAlchemyError):  # nobody gave it back in time
+            engine.raw_connection().close()
+
+
 def copy(engine: Engine, target: Path) -> None:
     """The store as it is at one moment, in a new file of the plain kind. Commits wait meanwhile.
 
@@ -282,7 +295,7 @@ class Emptying:
     def __init__(self, empty: Callable[[], None]) -> None:
         """empty: does it; LedgerUnavailable where it is to be tried again."""
         self._empty = empty
-        self._lock = threading.Lock()
+        self._lock, self._working = threading.Lock(), threading.Lock()
         self._timer: threading.Timer | None = None
         self._ended = False
 
@@ -296,20 +309,24 @@ class Emptying:
                     self._timer.start()
 
     def end(self) -> None:
-        """Closing the file does it once more."""
+        """Closing the file does it once more. What has begun comes to its end first: it would hold
+        the file, or take it again, when its next owner comes."""
         with self._lock:
             self._ended, timer = True, self._timer
-        if timer is not None and timer.is_alive():
+        if timer is not None:
             timer.cancel()
-            timer.join(LINGERS)
+        if self._working.acquire(timeout=_ENDS_WITHIN):
+            self._working.release()
 
     def _due(self) -> None:
         with self._lock:
             self._timer = None  # who commits from now on begins the next second
-        try:
-            self._empty()
-        except LedgerUnavailable as error:
-            if not isinstance(error, LedgerFailed):
-                self.grown()
-        except TacitError:
-            pass  # the ledger has stopped, and says why
+        with self._working:
+            try:
+                if not self._ended:
+                    self._empty()
+            except LedgerUnavailable as error:
+                if not isinstance(error, LedgerFailed):
+                    self.grown()
+            except TacitError:
+                pass  # the ledger has stopped, and says why

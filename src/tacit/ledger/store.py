@@ -187,12 +187,14 @@ class Ledger:
 
     def close(self) -> None:
         """Write a checkpoint if much was added, and give the store's connections back."""
-        if os.getpid() == self._process:
-            if self._stopped is None:
-                self._keeping.end()
-            if self._emptying is not None:
-                self._emptying.end()
+        mine = os.getpid() == self._process
+        if mine and self._stopped is None:
+            self._keeping.end()
+        if mine and self._emptying is not None:
+            self._emptying.end()
         self._stopped = LedgerRefused("This ledger was closed. Open it again.")
+        if mine and self._emptying is not None:
+            sqlite.returned(self._engine)
         give_back(self._engine, self._heads)
 
     def __enter__(self) -> Self:
