@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from tacit.cli.app import main
+from tacit.data import generate
 from tacit.design import design, names
+from tacit.designs.private.experiment.tour import ITEMS, PEOPLE, RATINGS, SEED, _attacked
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +30,14 @@ def test_every_number_of_a_sentence_is_a_figure(tours, name):
 
 
 def test_attackers_learn_less(tours):
-    """From the private release than without it, by more than half of what there is to learn."""
+    """From the private release than without it, by a third of what there is to learn or more.
+
+    One fit of 60 people has an AUC with a standard deviation of .06: five of them have a mean
+    beyond the limit by chance less than once in ten million runs."""
     private, scheme = tours["private"].figures["auc"], tours["standard-scheme"].figures
-    assert private["1"] - 0.5 < (private["none"] - 0.5) / 1.5
+    world = generate(users=PEOPLE, items=ITEMS, ratings=RATINGS, seed=SEED)
+    read = np.mean([private["1"], *(_attacked(world, 1.0) for _ in range(4))])
+    assert read - 0.5 < (private["none"] - 0.5) / 1.5
     assert abs(scheme["auc_after"] - 0.5) < (scheme["auc_before"] - 0.5) / 2
     across, hunted = tours["xmap"].figures["auc"], tours["prec"].figures["votes_learned"]
     assert across["nx-map"] > 0.8 > across["x-map-sound"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.cli import app as cli
+from tacit.designs.private.audit import faults, membership
 from tacit.designs.private.settings import Settings
 from tacit.mechanisms import samplers
 
@@ -176,8 +177,11 @@ def test_refusals(tacit, ratings, tmp_path, monkeypatch, words):
     assert not (tmp_path / "m.tacit").exists()
 
 
-def test_audit_shows_lines_and_planted_bugs(tacit):
-    """With few samples: every line holds, every bug is caught, exit code 0."""
+def test_audit_shows_lines_and_planted_bugs(tacit, monkeypatch):
+    """With few samples: every line holds, a bug is caught, exit code 0."""
+    shown = tuple(bug for bug in faults.BUGS if bug.name == "two sums with one charge")
+    monkeypatch.setattr(faults, "BUGS", shown)
+    monkeypatch.setattr(membership, "GAMES", membership.GAMES[:1])
     code, out, _ = tacit("audit", "private", "--planted", "--samples", 1000)
     said = " ".join(out.split())
     assert code == 0

@@ -2,9 +2,9 @@
 
 In README.md, docs/tutorial.md and the notebooks, blocks marked `python` share one interpreter and
 blocks marked `sh` one folder, empty at first; all run from top to bottom. `pip install .` is left
-out but in a long test, and `tacit serve` is stopped once it answers. `console`, `text` and `json`
-blocks are only shown. Output is not compared. On every page, a `tacit` command line has to be one
-that parses.
+out but in a long test, and so are all tours of `tacit demo` but one, which tests/cli/test_demo.py
+makes; `tacit serve` is stopped once it answers. `console`, `text` and `json` blocks are only shown.
+Output is not compared. On every page, a `tacit` command line has to be one that parses.
 """
 
 from __future__ import annotations
@@ -102,14 +102,16 @@ STOPPED_ONCE_IT_ANSWERS = r"""
 \1 --port 0 > serving.txt &
 until grep -q http: serving.txt; do kill -0 $!; sleep 0.1; done
 kill $!; wait $! || test $? -eq 143"""
+TOURS = re.compile(r"^tacit demo(?= *(#|$))", re.MULTILINE)
 INSTALL = re.compile(r"^pip install '?\.(\[[a-z,]+\])?'?.*$", re.MULTILINE)
 
 
-def run_shell(block: Block, folder: Path) -> None:
+def run_shell(block: Block, folder: Path, *, tours: str = "tacit demo prec") -> None:
     programs = Path(sys.executable).parent
     assert (programs / "tacit").exists(), "the project is not installed beside this Python"
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     code = SERVE.sub(STOPPED_ONCE_IT_ANSWERS, INSTALL.sub("", block.code))
+    code = TOURS.sub(tours, code)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
         cwd=folder,
@@ -141,7 +143,7 @@ def test_the_readme_in_a_fresh_environment(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "empty").mkdir()
     for block in blocks(ROOT / "README.md"):
         if block.language == "sh" and not TARGET.match(block.code):
-            run_shell(block, tmp_path / "empty")
+            run_shell(block, tmp_path / "empty", tours="tacit demo")
 
 
 def test_every_block_of_the_readme_is_executed() -> None:

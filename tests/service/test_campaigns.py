@@ -40,7 +40,7 @@ LIKES = {1: 5.0, 7: 4.0, 50: 2.0}
 @pytest.fixture
 def shop(demo, folder, shops):
     """An application that does not mind how long a busy machine takes."""
-    with shops(demo, folder, answer_within=60) as opened:
+    with shops(demo, folder) as opened:
         yield opened
 
 
@@ -284,7 +284,7 @@ def test_the_log_cannot_be_tried_against_reports(shops, demo, folder, tmp_path, 
     states = set()
     for number in range(2):
         ledger = str(tmp_path / f"{number}.db")
-        with shops(demo, folder, answer_within=60, database=ledger) as one:
+        with shops(demo, folder, database=ledger) as one:
             assert send(one, "ann", report).status_code == 200
             states.add(one.service.ledger.state(f"demo/{served.state}"))
     assert len(states) == 2

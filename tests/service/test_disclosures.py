@@ -294,7 +294,7 @@ def test_an_unknown_name(shared_shop, letter):
 
 def test_several_at_once(demo, folder, shops):
     """Sixteen people at once all get the same scores."""
-    with shops(demo, folder, answer_within=60) as shop:
+    with shops(demo, folder) as shop:
         letter = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 0)
         found: list[bytes] = []
         threads = [

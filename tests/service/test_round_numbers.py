@@ -120,7 +120,7 @@ def test_one_voter_more_over_http(demo, folder, shops):
     toml = folder / "tacit.toml"
     toml.write_text(toml.read_text().replace("clients = 20\n", "clients = 64\n"))
     Service.open(Settings(folder)).close()
-    with shops(demo, folder, answer_within=60) as shop:
+    with shops(demo, folder) as shop:
         served = shop.service.deployment.all(ServedRounds)["films"]
         served.begin(shop.service)
     copy = folder.parent / "copy"
@@ -129,7 +129,7 @@ def test_one_voter_more_over_http(demo, folder, shops):
     votes = {f"v{number:02}": 1 for number in range(30)}
     told = []
     for place, more in ((folder, {}), (copy, {"a": 2})):
-        with shops(demo, place, answer_within=60) as shop:
+        with shops(demo, place) as shop:
 
             def post(role, what, shop=shop, **body):
                 headers = {}

@@ -13,7 +13,7 @@ FILMS = "/api/rounds/films"
 @pytest.fixture
 def begun(demo, folder, shops):
     """A folder whose run of p-REC began, and was closed again."""
-    with shops(demo, folder, answer_within=60) as shop:
+    with shops(demo, folder) as shop:
         assert shop.post("operator", f"{FILMS}/open", json={}).status_code == 200
     return folder
 
