@@ -11,7 +11,8 @@ added to is hashed: `equal_sums` says whether every exact sum is that of the fir
 published X-Map every array of the model. `equal_lists`: the same of the lists of 200 people.
 `exponent` is that of cpu_s over events.
 pyspark is a server of two workers (local-cluster) made from the package of this environment.
-`shuffle_bytes`: what Spark reports, or what is written to disk.
+`start_cpu_s`: of that, of the server before it was asked anything. `worker_mib`: the most that one
+Python process of the server held. `shuffle_bytes`: what Spark reports, or what is written to disk.
 """
 
 from __future__ import annotations
@@ -189,7 +190,8 @@ def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]
     """A fit in a process of its own, measured with its server."""
     port, watch = free_port(), Watch()
     server = serve(engine, port)
-    start = time.monotonic()
+    watch.look()
+    started, start = watch.cpu, time.monotonic()
     words = [
         sys.executable,
         __file__,
@@ -215,8 +217,10 @@ def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]
         "engine": engine,
         "model": model,
         "cpu_s": round(watch.cpu, 1),
+        "start_cpu_s": round(started, 1),
         "wall_s": round(wall, 1),
         "peak_mib": round(watch.peak / 2**20),
+        "worker_mib": round(watch.worker / 2**20),
         "shuffle_bytes": shuffled,
         "digest": found["digest"],
         "lists": found["lists"],
@@ -289,11 +293,20 @@ def spark_shuffle() -> int | None:
         return None
 
 
+def works(pid: int) -> bool:
+    """A Python process of the cluster."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"pyspark.daemon" in words or b"SparkConnectServer(" in words
+
+
 class Watch:
     """Processor seconds of all descendants, and the most memory that they had together."""
 
     def __init__(self) -> None:
-        self.peak, self._seen = 0, {}
+        self.peak, self.worker, self._seen = 0, 0, {}
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -329,7 +342,10 @@ class Watch:
         memory = 0
         for pid in found:
             self._seen[pid] = rows[pid][1]
-            memory += rows[pid][2] * os.sysconf("SC_PAGE_SIZE")
+            own_memory = rows[pid][2] * os.sysconf("SC_PAGE_SIZE")
+            memory += own_memory
+            if works(pid):
+                self.worker = max(self.worker, own_memory)
         self.peak = max(self.peak, memory)
 
 

@@ -26,6 +26,8 @@ from tacit.errors import ClusterError
 
 PART = 4_000_000
 """Ratings of a part, but for an item that has more; a tile takes some 0.15 GB for each million."""
+MOST = 1 << 14
+"""Items of a part: with 200 neighbours each their lists are 66 MB, and a message takes 128 MB."""
 NOT_ONCE = "tacit: a person or an answer was not there once. Nothing was released."
 Make = Callable[[sparse.csr_array, Floats], Table]
 _FIELDS = (("items", np.int32), ("similarities", np.float64), ("co_counts", np.int32),
@@ -111,13 +113,13 @@ class TiledTable(StoredTable):
         return parts, member[:, firsts]
 
 
-def cut_up(items: Numbers, raters: NDArray[np.int64]) -> list[Numbers]:
-    """Runs of items of about PART ratings."""
+def cut_up(items: Numbers, raters: NDArray[np.int64], most: int = MOST) -> list[Numbers]:
+    """Runs of items of about PART ratings, and of `most` items at most."""
     if not items.size:
         return []
     size = raters[items]
-    places = (np.cumsum(size) - size) // PART
-    return np.split(items, np.flatnonzero(np.diff(places)) + 1)
+    places = np.stack([(np.cumsum(size) - size) // PART, np.arange(len(items)) // most])
+    return np.split(items, np.flatnonzero(np.diff(places).any(axis=0)) + 1)
 
 
 def best(raws: list[bytes], *, k: int) -> bytes:

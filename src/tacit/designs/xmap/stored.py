@@ -28,6 +28,7 @@ from tacit.errors import DataError
 from tacit.randomness import Source
 
 _HELD = 1 << 25  # candidates held at once, 24 bytes each
+_SENT = 1 << 21  # candidates of a message
 _BLOCK = 256
 _NAMES = ("number", "similar", "sensitive")
 _LIST = np.dtype([("item", "<i4"), *zip(_NAMES, ("<i4", "<f8", "<f8"), strict=True)])
@@ -132,7 +133,8 @@ def _candidates(table: TiledTable, significance: int) -> Iterator[Candidates]:
     for start in range(0, width, at_once):
         asked = (every >= start) & (every < start + at_once)
         rated = table.raters > 0
-        mine, rest = (cut_up(every[mask & rated], table.raters) for mask in (asked, ~asked))
+        mine = cut_up(every[asked & rated], table.raters, max(1, _SENT // width))
+        rest = cut_up(every[~asked & rated], table.raters)
         parts = [*mine, *rest]
         joins = [(0, x, y) for x in range(len(mine)) for y in range(len(parts))]
         work = partial(_listed, parts=parts, mine=len(mine), significance=significance)
