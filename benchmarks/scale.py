@@ -6,9 +6,9 @@ Generated ratings of 18 genres, 145 events a person and at most 27,000 items; pr
 domain, and across two, as the sound X-Map makes them; the published X-Map without noise; and as
 many reports of sketches. Each fit is a process of its own, with its server where it has one;
 `cpu_s` and `peak_mib` are of all of them together, from /proc. Noise is replaced by numbers that
-hang on the shape alone, and what it is
-added to is hashed: `equal_sums` says whether every exact sum is that of the first engine, for the
-published X-Map every array of the model. `equal_lists`: the same of the lists of 200 people.
+hang on the shape alone, and what it is added to is hashed: `equal_sums` says whether every exact
+sum is that of the first engine, for the published X-Map every array of the model. `equal_lists`:
+the same of the lists of 200 people.
 `exponent` is that of cpu_s over events.
 pyspark is a server of two workers (local-cluster) made from the package of this environment.
 `start_cpu_s`: of that, of the server before it was asked anything. `worker_mib`: the most that one
@@ -115,7 +115,7 @@ def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
         from tacit.engine.spark import fold_reports
 
         work = partial(counts_of, campaign=known.encode(), now=0)
-        counts = fold_reports(str(place), remote, "report", TICKET, work)
+        counts = fold_reports(str(place), remote, "report", TICKET, work, tasks=tasks_of(folder))
         server = server_of(known.encode(), counts)
     parts = (server.totals.tobytes(), server.ones.tobytes())
     return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "lists": None, "written": 0}
@@ -153,7 +153,8 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
     else:
         from tacit.engine.spark import open_spark
 
-        with open_spark(str(folder / "ratings"), remote, {}, public, events=False) as ratings:
+        place, tasks = str(folder / "ratings"), tasks_of(folder)
+        with open_spark(place, remote, {}, public, events=False, tasks=tasks) as ratings:
             fitted.fit(ratings)
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     if model == "published":
@@ -172,6 +173,11 @@ def lists_of(fitted: object, folder: Path) -> list[list[int]]:
         history = dict(zip(own["item"].to_list(), own["rating"].to_list(), strict=True))
         found.append([row.item_id for row in fitted.recommend(history=history, n=10)])
     return found
+
+
+def tasks_of(folder: Path) -> int:
+    """In how many the people, or reports, are parted on a cluster."""
+    return max(4, -(-int(folder.name) // int(float(os.environ.get("TASK_ROWS", "2e6")))))
 
 
 def in_memory(folder: Path, public: object) -> object:
@@ -372,7 +378,9 @@ def main() -> None:
     parser.add_argument("--memory", type=float, default=4, help="GiB that streaming may use")
     parser.add_argument("--folder", type=Path, help="keep the generated files here")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--task-rows", default="2e6", help="rows of a task on a cluster")
     asked = parser.parse_args()
+    os.environ["TASK_ROWS"] = asked.task_rows
     home = asked.folder or Path(tempfile.mkdtemp(prefix="tacit-scale-"))
     rows: list[dict[str, object]] = []
     try:
