@@ -7,8 +7,7 @@ import pytest
 
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
-from tacit.designs.xmap.audit import bench
-from tacit.designs.xmap.audit import membership as xmap_membership
+from tacit.designs.xmap.audit import bench, tables
 from tacit.designs.xmap.audit.bench import constant_noise, published_selection
 
 
@@ -16,7 +15,7 @@ from tacit.designs.xmap.audit.bench import constant_noise, published_selection
 def small(monkeypatch):
     """One published line, one that holds, the control alone, one bug."""
     monkeypatch.setattr(bench, "BENCH", (published_selection, constant_noise))
-    monkeypatch.setattr(xmap_membership, "GAMES", xmap_membership.GAMES[:1])
+    monkeypatch.setattr(tables, "GAMES", tables.GAMES[:1])
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[:1])
 
 
@@ -47,7 +46,7 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
     lines = (lambda: replace(published_selection(), epsilon=100.0),)
     monkeypatch.setattr(bench, "BENCH", lines)
-    monkeypatch.setattr(xmap_membership, "GAMES", ())
+    monkeypatch.setattr(tables, "GAMES", ())
     assert main(["audit", "xmap", "--samples", "1000"]) == 1
     assert "pnsa-published: weak audit" in capsys.readouterr().out
 
@@ -55,7 +54,7 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
 def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
     """A line that is not the paper's must hold."""
     monkeypatch.setattr(bench, "BENCH", (lambda: replace(constant_noise(), epsilon=0.01),))
-    monkeypatch.setattr(xmap_membership, "GAMES", ())
+    monkeypatch.setattr(tables, "GAMES", ())
     assert main(["audit", "xmap", "--samples", "1000"]) == 1
     assert "pncf-constant: violation" in capsys.readouterr().out
 

@@ -105,14 +105,9 @@ def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
     def plain(name: str, kind: str, stars: bool = False, **settings: Any) -> Entry:
         return Entry(name, "baseline", None, NOBODY, "–", f"{_HOME}:{kind}", settings, stars)
 
-    best = (
-        [plain("ease", "EASE", penalty=each) for each in PENALTIES]
-        if source is None
-        else [
-            plain("ridge", "Ridge", penalty=each, source=source, target=target)
-            for each in PENALTIES
-        ]
-    )
+    names = ("ease", "EASE") if source is None else ("ridge", "Ridge")
+    routes: dict[str, Any] = {} if source is None else {"source": source, "target": target}
+    best = [plain(*names, penalty=each, **routes) for each in PENALTIES]
     found = [plain("popularity", "Popularity", likes=True), *best, plain("item-item", "ItemItem")]
     found += [
         plain("item-mean", "ItemMean", True),

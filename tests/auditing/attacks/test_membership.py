@@ -17,7 +17,7 @@ from tacit.auditing.attacks.membership import (
     study,
 )
 from tacit.auditing.empirical import clopper_pearson
-from tacit.designs.xmap.audit.membership import DELTA, GAMES, once
+from tacit.designs.xmap.audit.tables import DELTA, GAMES, once
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Recommendation, Recommendations
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.ratings import Column, RatingScale
 from tacit.data.stored import Given
 from tacit.designs.private import guarantees, lists, releases, storing
-from tacit.designs.private.fitting import Prepared, in_words, prepared, release, sides_of
+from tacit.designs.private.fitting import Prepared, in_words, prepared, release
 from tacit.designs.private.lists import Reason
 from tacit.designs.private.people import (
     People,
@@ -22,7 +22,6 @@ from tacit.designs.private.people import (
     everybody,
     like_threshold,
     of_history,
-    profiles,
     read_history,
 )  # fmt: skip
 from tacit.designs.private.releases import Account
@@ -199,16 +198,6 @@ class Private(ItemRecommender):
         """A list for each history, in their order; `user_id` is its place."""
         owns = [self._own(None, history) for history in histories]
         return [self.recommend(place, history=own, n=n) for place, own in enumerate(owns)]
-
-    def score_people(self, ratings: Ratings) -> Floats:
-        """(n_users, items) of everybody in `ratings` of the catalogue that was fitted to."""
-        self._fitted()
-        sides = sides_of(ratings, self.source, self.target, self.domain)
-        same = np.array_equal(ratings.item_ids[sides.targets], self.item_ids_)
-        if not (same and np.array_equal(ratings.item_ids[sides.context], self.context_ids_)):
-            raise DataError("the ratings have another catalogue than the model")
-        people = profiles(ratings, sides, self.threshold_, self.settings_.other_weight)
-        return self._scores(people)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None

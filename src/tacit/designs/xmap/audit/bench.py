@@ -24,7 +24,7 @@ from tacit.designs.private.audit import faults, worlds
 from tacit.designs.private.audit.faults import Planted
 from tacit.designs.private.audit.worlds import DELTA, EPSILON
 from tacit.designs.xmap import model
-from tacit.designs.xmap.audit import membership
+from tacit.designs.xmap.audit import tables
 from tacit.designs.xmap.audit.fits import Drawer, Draws, choice_check, fits_check, noise_check
 from tacit.designs.xmap.audit.fits import noise_delta as delta_of_noise
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
@@ -259,7 +259,7 @@ def audit() -> Bench:
     return Bench(
         {"": BENCH},
         BUGS,
-        studies=(membership.STUDY,),
+        studies=(tables.STUDY,),
         conclusion="The paper's claims are refuted. No violation of the library's was found, and "
         "that is no proof.",
         after="tacit guarantee xmap --epsilon 1  reads what each variant promises.",

@@ -284,7 +284,7 @@ def tour() -> Tour:
     """Books to films, and the audit's attack on who was in the data."""
     from tacit.auditing.attacks.membership import play
     from tacit.data.synthetic_worlds import generate_domains
-    from tacit.designs.xmap.audit.membership import GAMES
+    from tacit.designs.xmap.audit.tables import GAMES
     from tacit.designs.xmap.model import XMap
     from tacit.evaluation.lists import judge_lists, list_trial
     from tacit.recommenders.baselines import Popularity
