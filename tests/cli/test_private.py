@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.cli import app as cli
-from tacit.designs.private.audit import faults, membership
+from tacit.designs.private.audit import bench, faults
 from tacit.designs.private.settings import Settings
 from tacit.mechanisms import samplers
 
@@ -181,7 +181,7 @@ def test_audit_shows_lines_and_planted_bugs(tacit, monkeypatch):
     """With few samples: every line holds, a bug is caught, exit code 0."""
     shown = tuple(bug for bug in faults.BUGS if bug.name == "two sums with one charge")
     monkeypatch.setattr(faults, "BUGS", shown)
-    monkeypatch.setattr(membership, "GAMES", membership.GAMES[:1])
+    monkeypatch.setattr(bench, "GAMES", bench.GAMES[:1])
     code, out, _ = tacit("audit", "private", "--planted", "--samples", 1000)
     said = " ".join(out.split())
     assert code == 0
