@@ -19,9 +19,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from tacit.designs.private.counts import clip_of
 from turns import show
 
+from tacit.designs.private.popular import clip_of
 from tacit.designs.private.settings import step
 from tacit.engine.profile_sums_compiled import clip_person
 from tacit.engine.stars_compiled import StarRows, StarTable, stars
