@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ _FORMAT = 1
 """Of that state's text. What was hashed once never changes: another text gets another number."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Budget:
     """A budget as the log tells it."""
 
@@ -45,6 +45,60 @@ class Budget:
         return forward and within and (self.epoch_cap is None or self.epoch_spent <= self.epoch_cap)
 
 
+class Budgets(Mapping[int, Budget]):
+    """By number. One that rests is kept as its line of the state's text: a process that spends for
+    long has many, and of most the next checkpoint tells the same."""
+
+    def __init__(self, opened: Mapping[int, Budget] | None = None) -> None:
+        self._opened = dict(opened or {})
+        self._lines: dict[int, str] = {}
+
+    @classmethod
+    def of_lines(cls, lines: list[str]) -> Budgets:
+        """Of a state's text; ValueError or TypeError for what `lines` does not give."""
+        made = cls()
+        for line in lines:
+            number, *rest = json.loads(line)
+            if type(number) is not int or _line(number, Budget(*rest)) != line:
+                raise ValueError
+            made._lines[number] = line
+        return made
+
+    def lines(self) -> Iterator[str]:
+        """In the order of their numbers. Again it takes little time."""
+        for number in sorted(self):
+            if number in self._opened:
+                self._lines[number] = _line(number, self._opened.pop(number))
+            yield self._lines[number]
+
+    @property
+    def resting(self) -> int:
+        """How many have their line."""
+        return len(self._lines)
+
+    def __getitem__(self, number: int) -> Budget:
+        if number not in self._opened:
+            self._opened[number] = Budget(*json.loads(self._lines.pop(number))[1:])
+        return self._opened[number]
+
+    def __setitem__(self, number: int, budget: Budget) -> None:
+        self._lines.pop(number, None)
+        self._opened[number] = budget
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._opened or number in self._lines
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([*self._opened, *self._lines])
+
+    def __len__(self) -> int:
+        return len(self._opened) + len(self._lines)
+
+
+def _line(number: int, budget: Budget) -> str:
+    return json.dumps([number, *(getattr(budget, name) for name in Budget.__slots__)])
+
+
 @dataclass
 class LogState:
     """The state after the entries seen so far.
@@ -61,14 +115,13 @@ class LogState:
     sequence: int = 0
     epoch: int = 0
     releases: int = 0
-    budgets: dict[int, Budget] = field(default_factory=dict)
+    budgets: Budgets = field(default_factory=Budgets)
     states: dict[str, tuple[int, str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     last: int = -(2**62)  # an entry with a number below 1 was inserted by an attacker
     begun: int = 0
     seen: int = 0
     checkpoint: int = 0
-    _said: dict[int, tuple[tuple[Any, ...], str]] = field(default_factory=dict)  # lines, of what
 
     def entry(self, row: Any) -> None:
         """One row of the log, beside the request and the answer of the same number."""
@@ -141,20 +194,13 @@ class LogState:
         return "" if right else "is a checkpoint of another state"
 
     def text(self, before: str | None = None) -> str:
-        """All that the next entries are judged by. before: the hash so far, if not `hash`.
-
-        Again it takes little time: of budgets that did not pay meanwhile it is known.
-        """
+        """All that the next entries are judged by. before: the hash so far, if not `hash`."""
         return "\n".join(self._lines(self.hash if before is None else before))
 
     def _lines(self, digest: str) -> Iterator[str]:
         stands = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
         yield json.dumps([*stands, self.releases, len(self.budgets)])
-        for number in sorted(self.budgets):
-            now = tuple(vars(self.budgets[number]).values())
-            if number not in self._said or self._said[number][0] != now:
-                self._said[number] = now, json.dumps([number, *now])
-            yield self._said[number][1]
+        yield from self.budgets.lines()
         for name in sorted(self.states):
             yield json.dumps([name, *self.states[name]])
 
@@ -162,8 +208,8 @@ class LogState:
     def from_text(cls, text: str) -> LogState | None:
         """None for what no ledger wrote."""
         try:
-            first, *rest = [json.loads(line) for line in text.split("\n")]
-            form, ledger, operator, sequence, digest, epoch, releases, budgets = first
+            first, *rest = text.split("\n")
+            form, ledger, operator, sequence, digest, epoch, releases, budgets = json.loads(first)
             made = cls(
                 ledger=ledger,
                 operator=operator,
@@ -171,15 +217,15 @@ class LogState:
                 sequence=sequence,
                 epoch=epoch,
                 releases=releases,
-                budgets={row[0]: Budget(*row[1:]) for row in rest[:budgets]},
-                states={name: (at, kept) for name, at, kept in rest[budgets:]},
+                budgets=Budgets.of_lines(rest[:budgets]),
+                states={name: (at, kept) for name, at, kept in map(json.loads, rest[budgets:])},
                 last=sequence,
                 begun=sequence,
             )
             whole = form == _FORMAT and made.text() == text
         except (LookupError, TypeError, ValueError, RecursionError):
             return None
-        numbers = all(type(number) is int for number in (sequence, releases, epoch, *made.budgets))
+        numbers = all(type(number) is int for number in (sequence, releases, epoch))
         return made if whole and numbers else None
 
 

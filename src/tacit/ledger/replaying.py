@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -178,7 +178,7 @@ def _compare_budgets(connection: Connection, replayed: LogState) -> None:
     for number in sorted(found.keys() | replayed.budgets.keys()):
         said = replayed.budgets.get(number)
         kept = found.get(number)
-        if said is None or kept is None or kept != {"id": number, **vars(said)}:
+        if said is None or kept is None or kept != {"id": number, **asdict(said)}:
             replayed.problems.append(f"Budget {number} does not hold what the log says.")
 
 

@@ -13,6 +13,8 @@ from tacit.service.problems import Problem
 
 MOST_BUCKETS = 100_000
 """Remembered at a time; the one that rested longest is forgotten: it comes back as a full one."""
+_AT_ONCE = 2
+"""Buckets that are looked at when one is counted."""
 HOUR, DAY = 3600, 86_400
 _ADDRESS = "address/"
 _NETWORK = 64
@@ -50,8 +52,7 @@ class Limits:
         with self._lock:
             left = self._left(name, now)
             self._buckets[name] = (left - 1 if left >= 1 else left, now)
-            if len(self._buckets) > MOST_BUCKETS:
-                self._buckets.popitem(last=False)
+            self._forget(now)
         if left < 1:
             wait = math.ceil((1 - left) / self._per_second)
             raise Problem(429, self._said, retry_after=max(wait, 1))
@@ -61,6 +62,16 @@ class Limits:
         now = self._clock()
         with self._lock:
             self._buckets[name] = (min(self._burst, self._left(name, now) + 1), now)
+
+    def _forget(self, now: float) -> None:
+        """Inside the lock. Those at the front that are full again are as good as unknown; a few at
+        a time, and more than come."""
+        for _ in range(_AT_ONCE):
+            left, since = next(iter(self._buckets.values()))
+            full = left + (now - since) * self._per_second >= self._burst
+            if not full and len(self._buckets) <= MOST_BUCKETS:
+                return
+            self._buckets.popitem(last=False)
 
     def _left(self, name: str, now: float) -> float:
         """Inside the lock; the bucket is out of its place, and is put back as the newest."""
