@@ -140,6 +140,10 @@ class Ledger:
         self._check_usable()
         return self._remembered.state(name, self._reading)
 
+    def remembers(self, name: str) -> bool:
+        """Whether `state` gives it from memory, so that it waits for no commit."""
+        return self._remembered.known(name) is not None
+
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
         with self._reading() as connection:

@@ -83,6 +83,7 @@ class Operation(APIRoute):
         self._does = endpoint
         self._waits = inspect.iscoroutinefunction(endpoint)
         self.at_once: bool = getattr(endpoint, "at_once", False)
+        self.quick: Callable[..., bool] | None = getattr(endpoint, "quick", None)
         super().__init__(path, _described(endpoint, self._takes), **options)
         asked, parts = self.dependant, [("body", self.body_field)] if self.body_field else []
         parts = [
@@ -101,7 +102,7 @@ class Operation(APIRoute):
                 raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
             raise Problem(403, "The role of this key does not do this.")
 
-    def prepare(self, request: Request) -> Callable[[], Any]:
+    def prepare(self, request: Request) -> partial[Any]:
         """The call, with all that it takes; Invalid or Problem for what is refused."""
         given = self._given(request)
         taken = {name: take(request) for name, take in self._takes.items()}
@@ -167,6 +168,17 @@ def at_once(endpoint: E) -> E:
     no thread is woken for it."""
     endpoint.at_once = True  # type: ignore[attr-defined]
     return endpoint
+
+
+def at_once_if(quick: Callable[..., bool]) -> Callable[[E], E]:
+    """The same for some requests. quick: says of the endpoint's own arguments whether it neither
+    asks the ledger's store nor computes for long."""
+
+    def mark(endpoint: E) -> E:
+        endpoint.quick = quick  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
 
 
 def _queries(text: bytes, known: set[str]) -> dict[str, str]:

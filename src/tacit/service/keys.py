@@ -70,7 +70,8 @@ class KeyRing:
         if len(secret) < 32:
             raise ConfigError("The service's secret has at least 32 bytes.")
         self._path = path
-        self._secret = secret
+        # Copies of one: `hmac.digest` would let another thread run meanwhile.
+        self._secret = hmac.new(secret, digestmod="sha256")
         self._tenant = tenant
         self._entries: Mapping[str, Entry] = {}
         self._stamp: tuple[int, int, int] | None = None
@@ -105,7 +106,9 @@ class KeyRing:
 
     def digest(self, purpose: str, payload: bytes) -> bytes:
         """A keyed hash: what may lie in a log without letting anybody guess what it was made of."""
-        return hmac.digest(self._secret, purpose.encode() + b"\x00" + payload, "sha256")
+        begun = self._secret.copy()
+        begun.update(purpose.encode() + b"\x00" + payload)
+        return begun.digest()
 
     def _seal(self, name: str) -> str:
         return self.digest(f"person {self._tenant}", name.encode()).hex()

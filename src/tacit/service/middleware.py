@@ -145,6 +145,9 @@ class Middleware:
         if operation.at_once:
             return operation.response(call())
         hand = self._hand if self._hand is not None and self._hand.takes(operation) else None
+        quick = operation.quick
+        if hand is None and quick is not None and quick(**call.keywords):
+            return operation.response(call())
         room = self._room if hand is None else self._away
         if room.locked():
             await self._place(room, end)

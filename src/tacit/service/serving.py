@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -69,6 +70,7 @@ def create_app(
             part="worker" if service.store is None else part,
             process=os.getpid(),
         )
+        _begin_all(threads, settings.threads)
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         if owner is not None:
@@ -119,6 +121,12 @@ class Application(FastAPI):
             return
         scope["app"] = self
         await self.answers(scope, receive, send)
+
+
+def _begin_all(threads: ThreadPoolExecutor, count: int) -> None:
+    """All of them now: how much memory the service takes is not left to its busiest moment."""
+    together = threading.Barrier(count)
+    list(threads.map(lambda _: together.wait(), range(count)))
 
 
 def _routers() -> Iterator[APIRouter]:
