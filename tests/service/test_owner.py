@@ -64,15 +64,14 @@ def test_a_thousand_kills(tmp_path):
 
 
 def read(octets):
-    """What a reader makes of these bytes and an end."""
-
-    async def fed():
-        reader = asyncio.StreamReader()
-        reader.feed_data(octets)
-        reader.feed_eof()
-        return await frames.read(reader)
-
-    return asyncio.run(fed())
+    """What a reader makes of these bytes and an end: the same in one piece and byte by byte."""
+    found = []
+    for pieces in ([octets], (octets[at : at + 1] for at in range(len(octets)))):
+        reader = frames.Reader()
+        found.append([frame for piece in pieces for frame in reader.feed(piece)])
+        reader.end()
+    assert found[0] == found[1]
+    return found[0][0] if found[0] else None
 
 
 WHOLE = Frame(Kind.ASK, 7, HEAD, b"body")
@@ -165,8 +164,8 @@ def test_a_request_too_large_for_a_frame_ends_alone(demo, folder, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(frames, "LARGEST_HEAD", 1)
             assert worker.get("anonymous", "/readyz").status_code not in (200, 503)
-        writer, asked = worker.app.answers._hand._opened
-        assert not writer.is_closing()
+        line, asked = worker.app.answers._hand._opened
+        assert line.open
         assert not asked
 
 
@@ -186,22 +185,22 @@ def test_an_owner_that_ends_answers_what_it_has(tmp_path):
         owner = Owner(store, SimpleNamespace(failed=False), Logger(io.StringIO()))
         await owner.open(SimpleNamespace(answers=SimpleNamespace(handed=handed)))
         connection = await asyncio.to_thread(frames.connect, store, 60)
-        reader, writer = await asyncio.open_unix_connection(sock=connection)
-        writer.write(Frame(Kind.ASK, 1, HEAD).encode())
+        connection.sendall(Frame(Kind.ASK, 1, HEAD).encode())
         await begun.wait()
         ending = asyncio.ensure_future(owner.close(60))
         await asyncio.sleep(0)
-        writer.write(Frame(Kind.ASK, 2, HEAD).encode())
-        found = [await asyncio.wait_for(frames.read(reader), 60)]
+        connection.sendall(Frame(Kind.ASK, 2, HEAD).encode())
+        found = [await asyncio.to_thread(frames.receive, connection)]
         over.set()
-        found += [await frames.read(reader), await frames.read(reader)]
+        found.append(await asyncio.to_thread(frames.receive, connection))
         await ending
-        writer.close()
+        with connection, pytest.raises(DataError):
+            await asyncio.to_thread(frames.receive, connection)
         return found
 
-    later, now, end = asyncio.run(told())
+    later, now = asyncio.run(told())
     assert (later.number, later.head["status"]) == (2, 503)
-    assert (now.number, now.body, end) == (1, b"done", None)
+    assert (now.number, now.body) == (1, b"done")
 
 
 def test_a_passed_deadline_begins_nothing(tmp_path):
@@ -221,14 +220,14 @@ def test_a_passed_deadline_begins_nothing(tmp_path):
         late = await owner._executed(frame, owner._app)
         link, request = Link(store), requested()
         with pytest.raises(Problem):
-            await link._ask(request, loop.time() - 1)
+            await link.hand(request, loop.time() - 1)
         assert link._opened is None
         with pytest.raises(Problem):
-            await asyncio.wait_for(link._ask(request, loop.time() + 0.2), 60)
-        writer, asked = link._opened
+            await asyncio.wait_for(link.hand(request, loop.time() + 0.2), 60)
+        line, asked = link._opened
         assert not asked
-        assert not writer.is_closing()
-        writer.close()
+        assert line.open
+        line.close()
         await owner.close(0)
         return late
 

@@ -10,6 +10,7 @@ When checkpoints are written: after a replay at the start, now and then, and at 
 
 from __future__ import annotations
 
+import ctypes
 import json
 import secrets
 import threading
@@ -145,6 +146,8 @@ class Keeping:
             self._catch_up(OFTEN, until=None)
         except TacitError:
             self._due = self._known().sequence + OFTEN
+        with suppress(OSError, AttributeError):  # glibc keeps what was freed, for this thread
+            ctypes.CDLL(None).malloc_trim(0)
 
     def _catch_up(self, least: int, until: float | None) -> None:
         """From the newest checkpoint on. until: without rests, and given up at that time."""

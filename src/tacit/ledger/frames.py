@@ -8,13 +8,13 @@ read or set aside for them.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import socket
 import struct
-from asyncio import IncompleteReadError, StreamReader
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -24,6 +24,7 @@ from typing import Any
 from tacit.errors import ConfigError, DataError
 
 _SIZES = struct.Struct(">6sBQII")
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _MARK = b"tacit1"
 """With the version of this format."""
 LARGEST_HEAD = 128 * 2**10
@@ -48,6 +49,9 @@ class Kind(IntEnum):
     """There is no copy; the owner's log says why."""
 
 
+_KINDS = set(Kind)
+
+
 @dataclass(frozen=True)
 class Frame:
     """number: of the question; its answer has the same."""
@@ -59,7 +63,7 @@ class Frame:
 
     def encode(self) -> bytes:
         """DataError where it is larger than a frame may be."""
-        head = json.dumps(self.head, separators=(",", ":"), ensure_ascii=False).encode()
+        head = _JSON.encode(self.head).encode()
         if len(head) > LARGEST_HEAD or len(self.body) > LARGEST_BODY:
             raise DataError("This is larger than a frame may be.")
         return (
@@ -69,37 +73,103 @@ class Frame:
         )
 
 
-async def read(reader: StreamReader) -> Frame | None:
-    """The next frame; None where the other side has ended. DataError for anything else."""
-    try:
-        first = await reader.readexactly(_SIZES.size)
-    except IncompleteReadError as error:
-        if not error.partial:
-            return None
-        raise DataError("A frame was cut off.") from None
-    kind, number, head, body = _sizes(first)
-    try:
-        return _frame(kind, number, await reader.readexactly(head), await reader.readexactly(body))
-    except IncompleteReadError:
-        raise DataError("A frame was cut off.") from None
+class Reader:
+    """Puts together the frames of one connection from the pieces in which they come."""
+
+    def __init__(self) -> None:
+        self._left = bytearray()
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Those that are whole now. DataError for anything else, as soon as it shows."""
+        left, at, found = self._left, 0, []
+        left += data
+        while len(left) >= at + _SIZES.size:
+            kind, number, head, body = _sizes(left, at)
+            first = at + _SIZES.size
+            end = first + head + body
+            if len(left) < end:
+                break
+            found.append(
+                _frame(
+                    kind, number, bytes(left[first : first + head]), bytes(left[end - body : end])
+                )
+            )
+            at = end
+        del left[:at]
+        return found
+
+    def end(self) -> None:
+        """Nothing more comes. DataError in the middle of a frame."""
+        if self._left:
+            raise DataError("A frame was cut off.")
+
+
+class Line(asyncio.Protocol):
+    """A connection of frames. What is sent in one turn of the loop leaves together."""
+
+    def __init__(self, took: Callable[[Frame], None], ended: Callable[[Exception | None], None]):
+        """took: is given each frame. ended: is called once, with what was wrong, if anything."""
+        self._took, self._ended = took, ended
+        self._reader = Reader()
+        self._parts: list[bytes] = []
+        self._wrong: Exception | None = None
+        self._transport: asyncio.Transport | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether something can be sent."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for frame in self._reader.feed(data):
+                self._took(frame)
+        except DataError as error:
+            self.close(error)
+
+    def eof_received(self) -> None:
+        try:
+            self._reader.end()
+        except DataError as error:
+            self._wrong = error
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended(self._wrong or exc)
+
+    def send(self, octets: bytes) -> None:
+        """Soon."""
+        if not self._parts:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._parts.append(octets)
+
+    def close(self, wrong: Exception | None = None) -> None:
+        """After what was sent."""
+        self._flush()
+        self._wrong = self._wrong or wrong
+        if self._transport is not None:
+            self._transport.close()
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        if parts and self._transport is not None and self.open:
+            self._transport.writelines(parts)
 
 
 def receive(connection: socket.socket) -> Frame:
-    """The same without a loop; an end is a DataError too."""
-    with connection.makefile("rb") as file:
-        first = file.read(_SIZES.size)
-        if len(first) < _SIZES.size:
-            raise DataError("A frame was cut off.")
-        kind, number, head, body = _sizes(first)
-        parts = file.read(head), file.read(body)
-    if (len(parts[0]), len(parts[1])) != (head, body):
-        raise DataError("A frame was cut off.")
-    return _frame(kind, number, *parts)
+    """The next frame, without a loop; an end is a DataError too."""
+    reader = Reader()
+    while data := connection.recv(2**16):
+        if found := reader.feed(data):
+            return found[0]
+    raise DataError("A frame was cut off.")
 
 
-def _sizes(first: bytes) -> tuple[Kind, int, int, int]:
-    mark, kind, number, head, body = _SIZES.unpack(first)
-    if mark != _MARK or kind not in set(Kind) or head > LARGEST_HEAD or body > LARGEST_BODY:
+def _sizes(data: bytearray, at: int) -> tuple[Kind, int, int, int]:
+    mark, kind, number, head, body = _SIZES.unpack_from(data, at)
+    if mark != _MARK or kind not in _KINDS or head > LARGEST_HEAD or body > LARGEST_BODY:
         raise DataError("This is no frame, or one of another version.")
     return Kind(kind), number, head, body
 

@@ -16,13 +16,7 @@ from __future__ import annotations
 import inspect
 import json
 from asyncio import Future, Semaphore, create_task, get_running_loop
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Mapping,
-    MutableMapping,
-)
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps

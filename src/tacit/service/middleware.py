@@ -7,7 +7,8 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import Protocol
 
 from starlette.datastructures import Headers
@@ -141,19 +142,22 @@ class Middleware:
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + within
-        call = operation.prepare(request)
-        if operation.at_once:
-            return operation.response(call())
-        hand = self._hand if self._hand is not None and self._hand.takes(operation) else None
-        quick = operation.quick
-        if hand is None and quick is not None and quick(**call.keywords):
-            return operation.response(call())
-        room = self._room if hand is None else self._away
+        hand = self._hand
+        if operation.at_once or (hand is not None and not hand.takes(operation)):
+            hand = None
+        begin: Callable[[], asyncio.Future[Response]]
+        if hand is None:
+            call = operation.prepare(request)
+            if operation.at_once or (operation.quick and operation.quick(**call.keywords)):
+                return operation.response(call())
+            room, begin = self._room, partial(operation.begin, request, call)
+        else:  # the owner of the ledger checks what it executes
+            room, begin = self._away, partial(hand.hand, request, end)
         if room.locked():
             await self._place(room, end)
         else:
             await room.acquire()
-        work = operation.begin(request, call) if hand is None else hand.hand(request, end)
+        work = begin()
         self._in_hand.add(work)  # the loop itself forgets what nobody waits for
         work.add_done_callback(lambda work: self._left(work, room))
         done, _ = await asyncio.wait({work}, timeout=end - loop.time())

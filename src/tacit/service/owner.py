@@ -15,6 +15,8 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +27,7 @@ from starlette.types import Receive, Scope
 
 from tacit.errors import DataError, TacitError
 from tacit.ledger import Ledger, frames
-from tacit.ledger.frames import Frame, Kind
+from tacit.ledger.frames import Frame, Kind, Line
 from tacit.service import problems
 from tacit.service.access import Operation
 from tacit.service.keys import Caller, Role
@@ -45,6 +47,37 @@ class Executes(Protocol):
     answers: Middleware
 
 
+class _Asker(Line):
+    """At the owner. Who does not read their answers is not read either: nothing piles up."""
+
+    def __init__(self, owner: Owner) -> None:
+        super().__init__(self._asked, self._lost)
+        self._owner = owner
+        self.copies: list[Path] = []
+        """What this connection got, for as long as it lasts."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._owner.askers.add(self)
+
+    def pause_writing(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._transport is not None and self.open:
+            self._transport.resume_reading()
+
+    def _asked(self, frame: Frame) -> None:
+        self._owner.answer(frame, self)
+
+    def _lost(self, error: Exception | None) -> None:
+        self._owner.askers.discard(self)
+        _remove(self.copies)
+        if error is not None:
+            self._owner.fault(error)
+
+
 class Owner:
     """Listens at the store's own address while the service runs: for who wants a copy of the store,
     and for the workers, if there are any."""
@@ -55,7 +88,7 @@ class Owner:
         """failed: called when the disk failed under the ledger."""
         self._store, self._ledger, self._log, self._failed = store, ledger, log, failed
         self._in_hand: set[asyncio.Task[None]] = set()
-        self._connections: set[asyncio.StreamWriter] = set()
+        self.askers: set[_Asker] = set()
         self._ending = False
         self._server: asyncio.Server | None = None
         self._app: Executes | None = None
@@ -63,8 +96,8 @@ class Owner:
     async def open(self, app: Executes | None) -> None:
         """app: executes what workers ask; None where there are none."""
         self._app = app
-        self._server = await asyncio.start_unix_server(
-            self._connected, sock=frames.listen(self._store)
+        self._server = await asyncio.get_running_loop().create_unix_server(
+            lambda: _Asker(self), sock=frames.listen(self._store)
         )
 
     async def close(self, within: float) -> None:
@@ -74,43 +107,34 @@ class Owner:
             self._server.close()
         if self._in_hand:
             await asyncio.wait(self._in_hand, timeout=within)
-        for writer in self._connections:  # nothing comes to threads that are gone
-            writer.close()
+        for asker in list(self.askers):  # nothing comes to threads that are gone
+            asker.close()
         frames.left(self._store)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections.add(writer)
-        copies: list[Path] = []
-        try:
-            while (frame := await frames.read(reader)) is not None:
-                task = asyncio.ensure_future(self._answer(frame, writer, copies))
-                self._in_hand.add(task)
-                task.add_done_callback(self._in_hand.discard)
-        except (DataError, OSError) as error:
-            self._log.fault("frame", error)
-        finally:
-            self._connections.discard(writer)
-            writer.close()
-            _remove(copies)
+    def answer(self, frame: Frame, asker: _Asker) -> None:
+        """In a while, to who asked."""
+        task = asyncio.ensure_future(self._answer(frame, asker))
+        self._in_hand.add(task)
+        task.add_done_callback(self._in_hand.discard)
 
-    async def _answer(self, frame: Frame, writer: asyncio.StreamWriter, copies: list[Path]) -> None:
-        """copies: what this connection got, for as long as it lasts."""
+    def fault(self, error: Exception) -> None:
+        """What was wrong with a connection."""
+        self._log.fault("frame", error)
+
+    async def _answer(self, frame: Frame, asker: _Asker) -> None:
         try:
             if frame.kind is Kind.COPY:
-                answer = await self._copied(frame, copies)
+                answer = await self._copied(frame, asker.copies)
             elif frame.kind is Kind.ASK and self._app is not None:
                 answer = await self._executed(frame, self._app)
             else:
                 raise DataError("This is nothing to ask an owner.")
-            octets = answer.encode()
-            if writer.is_closing():
-                _remove(copies)
-                return
-            writer.write(octets)
-            await writer.drain()
+            if asker.open:
+                asker.send(answer.encode())
+            else:
+                _remove(asker.copies)
         except (DataError, OSError) as error:  # what was answered stands in the ledger
-            self._log.fault("frame", error)
-            writer.close()
+            asker.close(error)
 
     async def _copied(self, frame: Frame, copies: list[Path]) -> Frame:
         name = f"copy-{secrets.token_hex(8)}"
@@ -141,8 +165,16 @@ def _remove(files: list[Path]) -> None:
         one.unlink(missing_ok=True)
 
 
-Asked = dict[int, asyncio.Future[Frame | None]]
-"""What a connection was asked and has not answered, by number; None when it ends before."""
+@dataclass
+class _Asked:
+    """What the owner has not answered. timer: of giving it up."""
+
+    answer: asyncio.Future[Response]
+    timer: asyncio.TimerHandle
+
+
+Questions = dict[int, _Asked]
+"""Of one connection, by number."""
 
 
 class Link:
@@ -151,8 +183,7 @@ class Link:
     def __init__(self, store: Path) -> None:
         self._store = store
         self._numbers = count(1)
-        self._opened: tuple[asyncio.StreamWriter, Asked] | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self._opened: tuple[Line, Questions] | None = None
         self._opening = asyncio.Lock()
 
     def takes(self, operation: Operation) -> bool:
@@ -160,61 +191,67 @@ class Link:
         return operation.path not in _HERE and not operation.path.startswith(_BELOW)
 
     def hand(self, request: Request, end: float) -> asyncio.Future[Response]:
-        """Begin it there. end: of the wait for it, in the loop's time."""
-        return asyncio.ensure_future(self._ask(request, end))
+        """Begin it there. end: of the wait for it, in the loop's time. It becomes what the owner
+        answers; Problem 503 if it cannot be reached, goes meanwhile, or does not answer in time."""
+        if self._opened is not None and self._opened[0].open:
+            return self._ask(*self._opened, request, end)
+        return asyncio.ensure_future(self._begun(request, end))
 
-    async def _ask(self, request: Request, end: float) -> Response:
-        """What the owner answers; Problem 503 if it cannot be reached, goes meanwhile, or does not
-        answer in time."""
-        loop = asyncio.get_running_loop()
+    async def _begun(self, request: Request, end: float) -> Response:
         async with self._opening:
-            if loop.time() >= end:
+            if asyncio.get_running_loop().time() >= end:
                 raise problems.late()
-            if self._opened is None or self._opened[0].is_closing():
+            if self._opened is None or not self._opened[0].open:
                 self._opened = await self._open()
-        writer, asked = self._opened
-        number = next(self._numbers)
-        head, body = _head(request.scope, end - loop.time()), request.state.body.octets
-        octets = Frame(Kind.ASK, number, head, body).encode()  # refused, it ends itself alone
-        asked[number] = loop.create_future()
-        try:
-            async with asyncio.timeout_at(end):
-                writer.write(octets)
-                await writer.drain()
-                found = await asked[number]
-            if found is not None:
-                return _response(found)
-        except TimeoutError:
-            pass  # the others' connection stays: its answer is passed over
-        except (DataError, OSError):
-            writer.close()
-        finally:
-            del asked[number]
-        raise problems.late()
+        return await self._ask(*self._opened, request, end)
 
-    async def _open(self) -> tuple[asyncio.StreamWriter, Asked]:
+    def _ask(
+        self, line: Line, asked: Questions, request: Request, end: float
+    ) -> asyncio.Future[Response]:
+        loop = asyncio.get_running_loop()
+        number, answer = next(self._numbers), loop.create_future()
+        head, body = _head(request.scope, end - loop.time()), request.state.body.octets
+        try:
+            line.send(Frame(Kind.ASK, number, head, body).encode())
+        except DataError as error:  # it ends alone
+            answer.set_exception(error)
+            return answer
+        # The others' connection stays.
+        asked[number] = _Asked(answer, loop.call_at(end, _give_up, asked, number))
+        return answer
+
+    async def _open(self) -> tuple[Line, Questions]:
+        asked: Questions = {}
         try:
             connection = await asyncio.to_thread(frames.connect, self._store, _CONNECTS_WITHIN)
-            reader, writer = await asyncio.open_unix_connection(sock=connection)
+            _, line = await asyncio.get_running_loop().create_unix_connection(
+                lambda: Line(partial(_told, asked), partial(_ended, asked)), sock=connection
+            )
         except OSError:
             raise problems.unavailable() from None
-        asked: Asked = {}
-        self._reading = asyncio.ensure_future(_read(reader, writer, asked))
-        return writer, asked
+        return line, asked
 
 
-async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: Asked) -> None:
-    try:
-        while (frame := await frames.read(reader)) is not None:
-            answer = asked.get(frame.number)
-            if answer is not None and not answer.done():
-                answer.set_result(frame)
-    except (DataError, OSError):
-        pass  # as at its end
-    writer.close()
-    for answer in asked.values():
-        if not answer.done():
-            answer.set_result(None)
+def _told(asked: Questions, frame: Frame) -> None:
+    if frame.number not in asked:
+        return  # it took too long
+    found = _response(frame)
+    given = asked.pop(frame.number)
+    given.timer.cancel()
+    if not given.answer.done():
+        given.answer.set_result(found)
+
+
+def _give_up(asked: Questions, number: int) -> None:
+    given = asked.pop(number)
+    given.timer.cancel()
+    if not given.answer.done():
+        given.answer.set_exception(problems.late())
+
+
+def _ended(asked: Questions, _: Exception | None) -> None:
+    for number in list(asked):
+        _give_up(asked, number)
 
 
 _KEY = b"authorization"

@@ -159,6 +159,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
     ConfigError where the address cannot be taken, or what is served cannot be read.
     """
+    workers.spare_memory()
     with _listening(settings) as bound, _stopping_quietly() as stopped:
         host, port = bound.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -175,6 +176,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
 def from_environment() -> FastAPI:
     """The application of one worker: its settings stand in the environment."""
+    workers.spare_memory()
     settings = workers.settings_of_worker()
     workers.end_with_the_one_above()
     log = Logger()
