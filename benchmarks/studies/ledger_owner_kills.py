@@ -1,12 +1,15 @@
-"""The owner of a ledger killed at random moments while two workers ask it: what was acknowledged.
+"""The owner of a ledger and its workers killed at random moments while requests run.
 
-    python benchmarks/studies/ledger_owner_kills.py [--kills 10000] [--json]
+    python benchmarks/studies/ledger_owner_kills.py [--kills 10000] [--done FILE] [--json]
 
-Each round forks an owner as a service has it (`tacit.service.owner`: the socket, the frames, shared
-commits, the log emptied by its clock) on one ledger, lets it live for up to a tenth of a second
-after it can be asked, and kills it (SIGKILL). A process beside has two connections, as two workers
-have, with eight people each: everybody asks with one key until it is answered. After every
-thousand kills all that was acknowledged is asked once more, and the log is replayed.
+An owner is forked as a service has it (`tacit.service.owner`: the socket, the frames, shared
+commits, the log emptied by its clock) on one ledger, and two workers, each with its connection and
+eight people: everybody asks with one key until it is answered, and what is answered is written down
+before the next is asked. Every tenth of a second or less one of them is killed (SIGKILL): the owner
+half of the times, or one of the workers. Another one takes its place; a worker's people go on with
+the key that was not answered. After some hundred kills all that was acknowledged is asked once
+more, and the log is replayed. With --done a line is added to that file for each part, and a later
+run leaves out the parts that stand there.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -37,22 +42,26 @@ from tacit.service.monitoring import Logger
 from tacit.service.owner import Executes, Link, Owner
 from tacit.service.problems import Problem
 
-BATCH = 1000
+BATCH = 250
 """Kills on one ledger."""
 LIVES = 0.1
-PEOPLE = 8
-"""Of each worker."""
+WORKERS, PEOPLE = 2, 8
+"""PEOPLE: of each worker."""
+_VAIN = "-"
+"""In a worker's file: a request that was not answered. The other lines are a key and its answer."""
 
 
 @dataclass(frozen=True)
 class OwnerKills:
-    """told: acknowledged answers. lost, changed, miscounted and problems have to be nothing.
+    """owners: how many of the kills were of owners. told: acknowledged answers. lost, changed,
+    miscounted and problems have to be nothing.
 
     miscounted: steps between what the budget says and the releases that the log has.
     unanswered: requests that were on their way, or in vain, when an owner was killed.
     """
 
     kills: int
+    owners: int
     told: int
     unanswered: int
     lost: int
@@ -69,27 +78,51 @@ class OwnerKills:
 
 def kill_owners(folder: Path, kills: int, seed: int, fault: Fault | None = None) -> OwnerKills:
     """On a new ledger in that folder. fault: planted in each owner."""
-    chance = random.Random(seed)  # noqa: S311  # how long each lives
+    chance = random.Random(seed)  # noqa: S311  # who is killed, and when
     path = folder / "budgets.db"
     with open_ledger(path) as ledger:
         ledger.open_budget(FILMS, Cap.pure("1000"))
-    workers = _beside(lambda: asyncio.run(_workers(path, folder / "told.json")))
+    owner, owners = _owner(path, fault), 0
+    told = [folder / f"told-{at}" for at in range(WORKERS)]
+    workers = [_worker(path, one) for one in told]
     for _ in range(kills):
-        reader, writer = os.pipe()
-        owner = _beside(lambda out=writer: asyncio.run(_own(path, out, fault)))  # type: ignore[misc]
-        os.close(writer)
-        os.read(reader, 1)  # it can be asked, or has ended
-        os.close(reader)
         time.sleep(LIVES * chance.random())
-        os.kill(owner, signal.SIGKILL)
-        os.waitpid(owner, 0)
-    os.kill(workers, signal.SIGTERM)
-    os.waitpid(workers, 0)
-    told = json.loads((folder / "told.json").read_text())
-    return _looked_at(path, kills, told["answers"], told["unanswered"])
+        if chance.random() < 0.5:
+            _kill(owner)
+            owner, owners = _owner(path, fault), owners + 1
+        else:
+            at = chance.randrange(WORKERS)
+            _kill(workers[at])
+            workers[at] = _worker(path, told[at])
+    for one in (*workers, owner):
+        _kill(one)
+    lines = [line for one in told for line in one.read_text().splitlines()]
+    answers = dict(line.split() for line in lines if line != _VAIN)
+    return _looked_at(path, kills, owners, answers, lines.count(_VAIN))
 
 
-def _looked_at(path: Path, kills: int, told: dict[str, str], unanswered: int) -> OwnerKills:
+def _owner(path: Path, fault: Fault | None) -> int:
+    """Its number, when it can be asked or has ended."""
+    reader, writer = os.pipe()
+    number = _beside(lambda: asyncio.run(_own(path, writer, fault)))
+    os.close(writer)
+    os.read(reader, 1)
+    os.close(reader)
+    return number
+
+
+def _worker(path: Path, told: Path) -> int:
+    return _beside(lambda: asyncio.run(_work(path, told)))
+
+
+def _kill(process: int) -> None:
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+def _looked_at(
+    path: Path, kills: int, owners: int, told: dict[str, str], unanswered: int
+) -> OwnerKills:
     lost = changed = miscounted = 0
     try:
         with open_ledger(path) as ledger:
@@ -102,7 +135,8 @@ def _looked_at(path: Path, kills: int, told: dict[str, str], unanswered: int) ->
             problems = found.problems
     except TacitError as refused:
         problems = (str(refused),)
-    return OwnerKills(kills, len(told), unanswered, lost, changed, miscounted, problems)
+    counts = (kills, owners, len(told), unanswered, lost, changed, miscounted)
+    return OwnerKills(*counts, problems)
 
 
 def _beside(work: Callable[[], Any]) -> int:
@@ -138,35 +172,27 @@ class _Answers:
         return Response(made.answer)
 
 
-async def _workers(path: Path, to: Path) -> None:
-    answers: dict[str, str] = {}
-    vain = [0]
-    over = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+async def _work(path: Path, to: Path) -> None:
+    """What is told is written with one call of the system, which a kill does not cut in two."""
+    told = os.open(to, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    known = [line.split()[0] for line in to.read_text().splitlines() if line != _VAIN]
+    last = Counter(key.rpartition("-")[0] for key in known)  # each has the numbers from 0 on
+    link = Link(path)
 
-    async def person(link: Link, name: str) -> None:
-        for number in range(10**9):
+    async def person(name: str) -> None:
+        for number in count(last[name]):
             key = f"{name}-{number}"
-            while not over.is_set():
+            while True:
                 try:
-                    made = await link._ask(_request(key), asyncio.get_running_loop().time() + 2)
+                    made = await link.hand(_request(key), asyncio.get_running_loop().time() + 2)
                 except Problem:
-                    vain[0] += 1
+                    os.write(told, f"{_VAIN}\n".encode())
                     await asyncio.sleep(0.005)
                 else:
-                    answers[key] = bytes(made.body).hex()
+                    os.write(told, f"{key} {bytes(made.body).hex()}\n".encode())
                     break
 
-    links = [Link(path) for _ in range(2)]
-    people = [
-        asyncio.ensure_future(person(link, f"{at}-{n}"))
-        for at, link in enumerate(links)
-        for n in range(PEOPLE)
-    ]
-    await over.wait()
-    for one in people:
-        one.cancel()
-    to.write_text(json.dumps({"answers": answers, "unanswered": vain[0]}))
+    await asyncio.gather(*(person(f"{to.name}-{n}") for n in range(PEOPLE)))
 
 
 def _request(key: str) -> Any:
@@ -182,19 +208,34 @@ def _request(key: str) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=10_000)
+    parser.add_argument("--done", type=Path, help="a file that keeps what was done")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     arguments = parser.parse_args()
     found = []
     for batch, begun in enumerate(range(0, arguments.kills, BATCH)):
-        with tempfile.TemporaryDirectory(prefix="owner-kills-") as folder:
-            found.append(kill_owners(Path(folder), min(BATCH, arguments.kills - begun), batch))
+        part = f"{batch} {min(BATCH, arguments.kills - begun)}"
+        if (known := _done(arguments.done, part)) is None:
+            with tempfile.TemporaryDirectory(prefix="owner-kills-") as folder:
+                known = kill_owners(Path(folder), min(BATCH, arguments.kills - begun), batch)
+            if arguments.done is not None:
+                with arguments.done.open("a") as file:
+                    file.write(json.dumps({"part": part, **asdict(known)}) + "\n")
+        found.append(known)
         if not arguments.json:
-            print(found[-1], flush=True)
-    names = ("kills", "told", "unanswered", "lost", "changed", "miscounted")
+            print(known, flush=True)
+    names = ("kills", "owners", "told", "unanswered", "lost", "changed", "miscounted")
     total = {name: sum(getattr(one, name) for one in found) for name in names}
     total["problems"] = [one for each in found for one in asdict(each)["problems"]]
     print(json.dumps(total, sort_keys=True) if arguments.json else total)
     sys.exit(0 if all(one.sound for one in found) else 1)
+
+
+def _done(file: Path | None, part: str) -> OwnerKills | None:
+    lines = file.read_text().splitlines() if file is not None and file.exists() else []
+    for row in map(json.loads, lines):
+        if row.pop("part") == part:
+            return OwnerKills(**{**row, "problems": tuple(row["problems"])})
+    return None
 
 
 if __name__ == "__main__":
