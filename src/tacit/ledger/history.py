@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from tacit.ledger.chain import START, Head, fingerprint, follows, link
 
@@ -46,57 +48,79 @@ class Budget:
 
 
 class Budgets(Mapping[int, Budget]):
-    """By number. One that rests is kept as its line of the state's text: a process that spends for
-    long has many, and of most the next checkpoint tells the same."""
+    """By number. Those that rest are kept as they stand in the state's text, in one piece: a
+    process that spends for long has many, and what it takes to look at all of them it gives back.
+    """
 
     def __init__(self, opened: Mapping[int, Budget] | None = None) -> None:
         self._opened = dict(opened or {})
-        self._lines: dict[int, str] = {}
+        self._text, self._numbers, self._ends = b"", array("q"), array("q")
 
     @classmethod
-    def of_lines(cls, lines: list[str]) -> Budgets:
-        """Of a state's text; ValueError or TypeError for what `lines` does not give."""
-        made = cls()
-        for line in lines:
-            number, *rest = json.loads(line)
-            if type(number) is not int or _line(number, Budget(*rest)) != line:
+    def of_text(cls, text: str, at: int, count: int) -> tuple[Budgets, int]:
+        """Of so many lines of a state's text, each after its line feed at that place; and where
+        they end. ValueError or TypeError for what no ledger wrote."""
+        made, end = cls(), at
+        for _ in range(count):
+            begun, end = end, text.find("\n", end + 1) % (len(text) + 1)
+            number, *rest = json.loads(text[begun:end])
+            if type(number) is not int or _line(number, Budget(*rest)) != text[begun:end]:
                 raise ValueError
-            made._lines[number] = line
-        return made
+            if made._numbers and number <= made._numbers[-1]:
+                raise ValueError
+            made._numbers.append(number)
+            made._ends.append(end - at)
+        made._text = text[at:end].encode("ascii")
+        return made, end
 
-    def lines(self) -> Iterator[str]:
-        """In the order of their numbers. Again it takes little time."""
-        for number in sorted(self):
-            if number in self._opened:
-                self._lines[number] = _line(number, self._opened.pop(number))
-            yield self._lines[number]
+    def text(self) -> bytes:
+        """All lines in the order of their numbers. Again it takes little time."""
+        if self._opened:
+            made, numbers, ends = bytearray(), array("q"), array("q")
+            for number in sorted(self):
+                one = self._opened.get(number)
+                made += self._resting(number) if one is None else _line(number, one).encode()
+                numbers.append(number)
+                ends.append(len(made))
+            self._text, self._numbers, self._ends = bytes(made), numbers, ends
+            self._opened.clear()
+        return self._text
 
     @property
     def resting(self) -> int:
         """How many have their line."""
-        return len(self._lines)
+        return len(self._numbers)
+
+    def _resting(self, number: int) -> bytes:
+        at = bisect_left(self._numbers, number)
+        if at == len(self._numbers) or self._numbers[at] != number:
+            raise KeyError(number)
+        return self._text[self._ends[at - 1] if at else 0 : self._ends[at]]
 
     def __getitem__(self, number: int) -> Budget:
         if number not in self._opened:
-            self._opened[number] = Budget(*json.loads(self._lines.pop(number))[1:])
+            self._opened[number] = Budget(*json.loads(self._resting(number))[1:])
         return self._opened[number]
 
     def __setitem__(self, number: int, budget: Budget) -> None:
-        self._lines.pop(number, None)
         self._opened[number] = budget
 
-    def __contains__(self, number: object) -> bool:
-        return number in self._opened or number in self._lines
-
     def __iter__(self) -> Iterator[int]:
-        return iter([*self._opened, *self._lines])
+        return iter({*self._opened, *self._numbers})
+
+    def __contains__(self, number: object) -> bool:
+        at = bisect_left(self._numbers, cast("int", number))
+        return number in self._opened or number in self._numbers[at : at + 1]
 
     def __len__(self) -> int:
-        return len(self._opened) + len(self._lines)
+        return len(self._numbers) + sum(
+            number not in self._numbers[(at := bisect_left(self._numbers, number)) : at + 1]
+            for number in self._opened
+        )
 
 
 def _line(number: int, budget: Budget) -> str:
-    return json.dumps([number, *(getattr(budget, name) for name in Budget.__slots__)])
+    return "\n" + json.dumps([number, *(getattr(budget, name) for name in Budget.__slots__)])
 
 
 @dataclass
@@ -195,21 +219,23 @@ class LogState:
 
     def text(self, before: str | None = None) -> str:
         """All that the next entries are judged by. before: the hash so far, if not `hash`."""
-        return "\n".join(self._lines(self.hash if before is None else before))
-
-    def _lines(self, digest: str) -> Iterator[str]:
+        digest = self.hash if before is None else before
         stands = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
-        yield json.dumps([*stands, self.releases, len(self.budgets)])
-        yield from self.budgets.lines()
+        made = bytearray(json.dumps([*stands, self.releases, len(self.budgets)]).encode())
+        made += self.budgets.text()
         for name in sorted(self.states):
-            yield json.dumps([name, *self.states[name]])
+            made += f"\n{json.dumps([name, *self.states[name]])}".encode()
+        return made.decode()
 
     @classmethod
     def from_text(cls, text: str) -> LogState | None:
         """None for what no ledger wrote."""
         try:
-            first, *rest = text.split("\n")
-            form, ledger, operator, sequence, digest, epoch, releases, budgets = json.loads(first)
+            first = text.find("\n") % (len(text) + 1)
+            stands = json.loads(text[:first])
+            form, ledger, operator, sequence, digest, epoch, releases, count = stands
+            budgets, end = Budgets.of_text(text, first, count)
+            rest = map(json.loads, text[end + 1 :].split("\n") if text[end:] else ())
             made = cls(
                 ledger=ledger,
                 operator=operator,
@@ -217,13 +243,13 @@ class LogState:
                 sequence=sequence,
                 epoch=epoch,
                 releases=releases,
-                budgets=Budgets.of_lines(rest[:budgets]),
-                states={name: (at, kept) for name, at, kept in map(json.loads, rest[budgets:])},
+                budgets=budgets,
+                states={name: (at, kept) for name, at, kept in rest},
                 last=sequence,
                 begun=sequence,
             )
             whole = form == _FORMAT and made.text() == text
-        except (LookupError, TypeError, ValueError, RecursionError):
+        except (LookupError, TypeError, ValueError, RecursionError, OverflowError):
             return None
         numbers = all(type(number) is int for number in (sequence, releases, epoch))
         return made if whole and numbers else None
