@@ -11,7 +11,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import ledger_requests
@@ -33,7 +35,7 @@ from tacit.ledger import (
 )
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
-from tacit.ledger.replaying import reading
+from tacit.ledger.replaying import reading, replay
 from tacit.ledger.schema import steps
 
 EDITS = {
@@ -557,3 +559,21 @@ def test_a_closed_ledger_is_closed(spent, ledger_at):
     for call in (lambda: ask(ledger, "c", FILMS), lambda: ledger.balance(FILMS), ledger.verify):
         with pytest.raises(LedgerRefused, match="closed"):
             call()
+
+
+def test_commits_go_on_while_a_copy_is_made(tmp_path, monkeypatch):
+    """What is committed between two steps of the copy is in it, and the copy is sound."""
+    monkeypatch.setattr(sqlite_store, "COPIED_AT_ONCE", 1)
+    with open_ledger(tmp_path / "budgets.db") as ledger, ThreadPoolExecutor(1) as other:
+        ledger.open_budget(FILMS, Cap.pure("1"))
+        ask(ledger, "first", FILMS)
+        copying, asked = other.submit(ledger.copy, tmp_path / "copy.db"), 0
+        while not copying.done():
+            asked += 1
+            ask(ledger, f"k{asked}", FILMS)
+        copying.result()
+    engine = sqlite_store.engine(tmp_path / "copy.db", patience=0, owns=False)
+    found = replay(partial(reading, engine))
+    engine.dispose()
+    assert found.sound
+    assert 1 < found.releases <= 1 + asked

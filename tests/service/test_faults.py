@@ -204,10 +204,11 @@ def test_an_owner_that_stands_still(started, valid, count, wait_until):
     assert "Traceback" not in running.log()
 
 
-def test_an_owner_that_is_killed(started, valid, wait_until):
+def test_an_owner_that_is_killed(started, folder, valid, wait_until):
     """Twice, while people report: what was answered stays, nobody is charged twice, and the
-    others are answered when another owner is there."""
+    others are answered when another owner is there. It reads tacit.toml as it was at the start."""
     running = started("--workers", "2", **SOON)
+    (folder / "tacit.toml").write_text("edited since")
     killed = set()
 
     def kill():

@@ -125,7 +125,7 @@ def test_a_signal_during_the_start(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_a_signal_during_the_start_of_many(monkeypatch, stopped):
+def test_a_signal_during_the_start_of_many(folder, monkeypatch, stopped):
     """Then no worker begins."""
     from tacit.service import workers
 
@@ -136,7 +136,7 @@ def test_a_signal_during_the_start_of_many(monkeypatch, stopped):
     monkeypatch.setattr(workers, "Service", service)
     monkeypatch.setattr(workers, "Workers", lambda *_: several)
     monkeypatch.setattr(workers, "_when_up", lambda *_: None)
-    settings = SimpleNamespace(environment=dict, store=None, workers=2)
+    settings = SimpleNamespace(environment=dict, folder=folder, store=None, workers=2)
     workers.serve_by_many(settings, None, None, lambda: None, lambda: stopped)
     assert ran == [1] * (not stopped)
 

@@ -103,9 +103,9 @@ _SERVER = (
 def backup(where: str | Path, to: Path) -> None:
     """Copy a ledger, as it is at one moment, to a new file that its owner alone may read.
 
-    A service that runs on it makes the copy itself; its commits wait meanwhile. ConfigError without
-    a ledger there; OutputError if the copy cannot be written: then no file is left. LedgerHeld
-    where something else than a service has it.
+    A service that runs on it makes the copy itself, and its commits go on. ConfigError without a
+    ledger there; OutputError if the copy cannot be written: then no file is left. LedgerHeld where
+    something else than a service has it.
     """
     path = _path(where)
     if not path.is_file():

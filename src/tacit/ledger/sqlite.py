@@ -19,6 +19,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -43,6 +44,10 @@ LINGERS = 1.0
 later commits of that second replaced."""
 _ENDS_WITHIN = 30.0
 """Seconds that a disk may take for what has begun when the ledger is closed."""
+COPIED_AT_ONCE = 256
+"""Pages of 4 KiB: a commit waits for so many."""
+_RESTS = 0.001
+"""Seconds between them."""
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
@@ -255,14 +260,23 @@ def returned(engine: Engine) -> None:
 
 
 def copy(engine: Engine, target: Path) -> None:
-    """The store as it is at one moment, in a new file of the plain kind. Commits wait meanwhile.
+    """The store as it is when the copy ends, in a new file of the plain kind. Commits go on between
+    its steps: SQLite writes what the copied connection changes into the copy as well.
 
     OutputError if it cannot be written: then no file is left.
     """
     taken = engine.raw_connection()
+    source = cast("sqlite3.Connection", taken.driver_connection)
+
+    def give_way(*_: int) -> None:
+        nonlocal taken
+        taken.close()
+        time.sleep(_RESTS)  # those who wait take it first
+        taken = engine.raw_connection()
+
     try:
         with new_file(target) as part, closing(sqlite3.connect(part)) as new:
-            cast("sqlite3.Connection", taken.driver_connection).backup(new)
+            source.backup(new, pages=COPIED_AT_ONCE, progress=give_way)
             new.execute("PRAGMA journal_mode = DELETE").fetchone()
     finally:
         taken.close()

@@ -181,7 +181,7 @@ class Ledger:
         return replay(self._in_turn)
 
     def copy(self, to: Path) -> None:
-        """Copy a ledger in a file, as it is at one moment, to a new file; commits wait meanwhile.
+        """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
 
         OutputError if it cannot be written: then no file is left.
         """

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -26,7 +27,7 @@ from tacit.errors import TacitError
 from tacit.ledger import LedgerUnavailable
 from tacit.service.deployment import Service
 from tacit.service.monitoring import Logger, adopt
-from tacit.service.settings import PREFIX, Settings
+from tacit.service.settings import FILE, PINNED, PREFIX, Settings
 
 STOPS_WITHIN = 2
 """Seconds that requests in hand get when the service has to stop."""
@@ -96,6 +97,8 @@ def serve_by_many(
         workers = Workers(config, [bound])  # from now on it notes the signals
         if stopped():
             return
+        os.environ[PINNED] = folder
+        shutil.copy(settings.folder / FILE, folder)
         if owner is not None:
             owner.start()
         up = threading.Thread(
@@ -106,6 +109,7 @@ def serve_by_many(
             if not workers.stopped():
                 workers.run()
         finally:
+            del os.environ[PINNED]
             if owner is not None:
                 owner.stop()
 
