@@ -30,7 +30,7 @@ _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 class _Joined:
     """A transport that sends in one call of the system what is written in one turn of the loop: an
-    answer comes as a head and a body, and to send wakes whoever waits for it."""
+    answer comes as a head and a body, and each call wakes its reader."""
 
     def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._soon = transport, loop.call_soon

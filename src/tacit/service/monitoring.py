@@ -17,6 +17,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.multiprocess import MultiProcessCollector
 
 
+_JSON = json.JSONEncoder(sort_keys=True)
+
+
 class Logger:
     """Writes to a stream, by default standard error: whole lines, whichever thread writes."""
 
@@ -25,9 +28,7 @@ class Logger:
 
     def _write(self, event: str, **facts: Any) -> None:
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        self._stream.write(
-            json.dumps({**facts, "event": event, "time": now}, sort_keys=True) + "\n"
-        )
+        self._stream.write(_JSON.encode({**facts, "event": event, "time": now}) + "\n")
         self._stream.flush()
 
     def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:

@@ -1,10 +1,10 @@
 """The owner of a ledger in a file, and how the workers of a service reach it.
 
 A file has one owner (`ledger/sqlite.py`). With one worker that is the worker itself. Of several,
-each does what needs no ledger: HTTP, keys, limits, the check of a request, deadlines, the page and
-the models. What passed that door goes to the owner's process as one frame, with who asks and how
-long they still wait; there it is checked again and executed as in a service of one process, and
-shares its commit with what came from the other workers. The charge, the draw and the answer stay
+each does what needs no ledger: HTTP, keys, roles, limits, deadlines, the page and the models. What
+passed that door goes to the owner's process as one frame, with who asks and how long they still
+wait; there it is checked and executed as in a service of one process, and shares its commit with
+what came from the other workers. The charge, the draw and the answer stay
 one transaction: nothing of it crosses a process.
 """
 
