@@ -16,7 +16,6 @@ from typing import Any, TextIO
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-
 _JSON = json.JSONEncoder(sort_keys=True)
 
 

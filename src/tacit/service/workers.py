@@ -39,8 +39,8 @@ _ASKS = 1.0
 """Seconds after which the owner is asked again whether it goes on."""
 _RESTS = 0.1, 5.0
 """Seconds before an owner that ended is replaced, if it lived long, and at most."""
-_ARENAS = -8
-"""M_ARENA_MAX of malloc.h."""
+_ARENAS, _LARGE = -8, -3
+"""M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _UP = ".up"
 
@@ -52,9 +52,12 @@ def settings_of_worker() -> Settings:
 
 def spare_memory() -> None:
     """glibc gives threads eight arenas for each core, and what one freed the others do not use: as
-    many threads as a service has fill all of them in the end. Call it before there are threads."""
+    many threads as a service has fill all of them in the end. And it learns to keep ever larger
+    pieces, such as a checkpoint's, among the small ones. Call it before there are threads."""
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_ARENAS, 2)
+        glibc = ctypes.CDLL(None)
+        glibc.mallopt(_ARENAS, 2)
+        glibc.mallopt(_LARGE, 2**18)
 
 
 def note_up() -> None:
