@@ -3,7 +3,7 @@
 python benchmarks/served_designs.py [--requests N] [--threads N] [--json]
 
 Sixteen threads call the resources of one process over one SQLite ledger: charge, draw, state,
-answer, on disk. HTTP is left out. `bytes` is what the ledger's files grew by for each request.
+answer, on disk. HTTP is left out. `bytes` is what the ledger's file grew by for each request.
 Exit code 1 if a request was refused or a report was lost.
 """
 
@@ -112,8 +112,10 @@ def timed(ask: Ask, requests: int, threads: int) -> dict[str, Any]:
 
 
 def stored(folder: Path) -> int:
-    """Bytes of the ledger's files."""
-    return sum(file.stat().st_size for file in folder.glob("budgets.db*"))
+    """Bytes of the ledger's file, when its write-ahead log was brought into it."""
+    while (folder / "budgets.db-wal").stat().st_size:
+        time.sleep(0.05)
+    return (folder / "budgets.db").stat().st_size
 
 
 def counted(running: Service) -> int:
