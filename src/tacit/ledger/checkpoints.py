@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from tacit.errors import TacitError
 from tacit.ledger.chain import Head, link
@@ -79,7 +79,18 @@ def store(place: Place, replayed: LogState) -> None:
     append(place, CHECKPOINT, {"replayed": digest_of(text)})
     kept = replayed.begun + 1 if replayed.begun else 0
     place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != kept))
-    place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
+    place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=""))
+    # SQLite keeps what a statement was given last: a second time, for no row, it is given nothing.
+    given = [{"of": place.sequence, "text": text}, {"of": 0, "text": ""}]
+    for one in given:
+        place.connection.execute(_STATE, one)
+
+
+_STATE = (
+    update(checkpoints)
+    .where(checkpoints.c.sequence == bindparam("of"))
+    .values(state=bindparam("text"))
+)
 
 
 LEAST = 1_000
