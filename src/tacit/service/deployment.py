@@ -101,7 +101,9 @@ class Deployment:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """The folder's tacit.toml; ConfigError in a sentence for whatever is wrong in it."""
-        return cls(tenant_of(folder), tuple(_read(folder, tenant_of(folder))))
+        made = cls(tenant_of(folder), tuple(_read(folder, tenant_of(folder))))
+        _ = made._cards  # made now, not on the loop while others wait
+        return made
 
     def all(self, kind: type[S]) -> dict[str, S]:
         """What is served of one noun, by name."""

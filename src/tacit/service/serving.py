@@ -71,7 +71,6 @@ def create_app(
             process=os.getpid(),
         )
         _begin_all(threads, settings.threads)
-        service.deployment.guarantees()  # made now, not on the loop while others wait
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         if owner is not None:
