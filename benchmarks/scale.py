@@ -314,7 +314,7 @@ class Watch:
     def __init__(self) -> None:
         self.peak, self.worker, self._seen = 0, 0, {}
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     @property
