@@ -45,16 +45,27 @@ HEAD = {
 }
 
 
+def until(enough, folder, fault=None):
+    """Owners killed twelve at a time until that is true: on a busy machine they may live too short
+    to answer. The hundredth time ends a test that hangs."""
+    for seed in range(1, 100):
+        place = folder / str(seed)
+        place.mkdir()
+        found = kill_owners(place, kills=12, seed=seed, fault=fault)
+        if enough(found):
+            break
+    return found
+
+
 def test_killed_owners_lose_nothing(tmp_path):
     """Owners killed under two workers: what was acknowledged is there, once, and unchanged."""
-    found = kill_owners(tmp_path, kills=12, seed=1)
+    found = until(lambda one: one.told or one.problems or one.miscounted, tmp_path)
     assert found.sound, found
 
 
 def test_the_kills_notice_an_early_answer(tmp_path):
     """An owner that answers before its commit is found out."""
-    found = kill_owners(tmp_path, kills=12, seed=1, fault=acknowledged_before_commit)
-    assert found.lost > 0
+    assert until(lambda found: found.lost > 0, tmp_path, acknowledged_before_commit).lost > 0
 
 
 @pytest.mark.long
