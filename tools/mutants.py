@@ -45,8 +45,21 @@ TARGETS: dict[str, str] = {
 }
 """Files, and where the tests lie that hold them."""
 EQUIVALENT = {
-    "mechanisms/guarantees.py:37: 10 -> 11": "an example's length, which its card states as well",
-    "mechanisms/guarantees.py:210: 1000 -> 1001": "the card's epsilon is the same to the last bit",
+    "accounting/base.py:111: 2000.0 -> 2001.0": "a larger slack, to the safe side",
+    "accounting/concentrated.py:185: 700.0 -> 701.0": "e^701 is a float, too; beyond, less is taken",
+    "accounting/concentrated.py:141: 1 -> 2": (
+        "the slack of a rounding to the safe side: the answer is larger by less than 2^-48 rho"
+    ),
+    "accounting/concentrated.py:162: 0.0 -> 1.0": "the result is cut at 1 in the same line",
+    "accounting/concentrated.py:182: 1e-300 -> 2.5e-301": (
+        "a tail below it counts as nothing or as it; both sides are safe with any so small number"
+    ),
+    "accounting/concentrated.py:300: 2 -> 0.5": (
+        "a margin of 8 steps of rounding; that of exp and of two products needs 3"
+    ),
+    "accounting/concentrated.py:300: 2 -> 3": "a larger margin, to the safe side",
+    "mechanisms/guarantees.py:27: 10 -> 11": "an example's length, which its card states as well",
+    "mechanisms/guarantees.py:190: 1000 -> 1001": "the card's epsilon is the same to the last bit",
     "designs/sketches/device.py:306: 30 -> 31": "a report that names two items ends at byte 30",
     "designs/prec/theory.py:181: 1 -> 0.25": (
         "how far out pieces are laid: those beyond are below e^-38 and never the largest"

@@ -125,6 +125,14 @@ def test_never_above_the_others(event):
         assert made.epsilon() == PureAccountant().add(event, 30).epsilon()
 
 
+def test_the_distribution_counts_from_the_least_delta_on():
+    """At 1e-10 itself it is tighter than zCDP and the pure accountant; at less they answer."""
+    made = PLDAccountant().add(Laplace(20.0), 30)
+    others = [kind().add(Laplace(20.0), 30) for kind in (ZCDPAccountant, PureAccountant)]
+    for delta, tighter in ((1e-10, True), (math.nextafter(1e-10, 0), False)):
+        assert (made.epsilon(delta) < min(other.epsilon(delta) for other in others)) is tighter
+
+
 def test_tree_is_its_levels():
     """A tree with Gaussian noise costs as much as one release a level."""
     tree = PLDAccountant().add(Tree(5, 10.0, gaussian=True))

@@ -194,7 +194,7 @@ def _sentences(
     if found["false_alarm"]:
         yield (
             "Samples call correct code wrong, or weak, with a probability of at most "
-            f"{found['false_alarm']:.1g}."
+            f"{found['false_alarm']:.2g}."
         )
 
 
