@@ -128,6 +128,6 @@ def test_noise_is_never_below_what_is_charged():
     """Each sigma is at least multiplier times squared norm in exact numbers, and hardly more: what
     rounding takes off is put on first."""
     for number in range(1, 200):
-        release = GramRelease(number / 7, items=2, norm=1 + number / 11)
+        release = GramRelease(number / 7, items=2, norm=1 + number / 20)
         exact = Fraction(number / 7) * release.squared_norm
         assert exact < Fraction(release.sigma) < exact * (1 + Fraction(1, 1 << 39))

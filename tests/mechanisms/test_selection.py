@@ -230,3 +230,10 @@ def test_noise_without_a_finite_scale_is_refused():
     """A sensitivity so large that no float holds the scale, before a sampler sees it."""
     with pytest.raises(ConfigError, match="finite scale"):
         NoisyMax(1e-9, 5, 1e308, 0.0, 4.0, 1.0)
+
+
+@pytest.mark.parametrize("candidates", [1, 2, 3, 4, 5, 9, 17])
+def test_weights_leave_room_for_their_sum(candidates):
+    """All candidates at the top weigh at most 2^62 together, and more than a quarter of that."""
+    weights = Selection(1.0, candidates, 1, 0, 1, 1).weights([1.0] * candidates)
+    assert 1 << 60 < sum(weights.tolist()) <= 1 << 62
