@@ -164,7 +164,7 @@ def test_nothing_that_crossed_tells_who_or_where(two):
     until_asked(two.home, user="ann-with-a-long-name")
     everything = b"".join(two.tap.crossed)
     key = two.home.person("ann-with-a-long-name").encode()
-    for secret in (b"0.12345", b"0.98765", b"ann-with", b"ann", key, key.rpartition(b".")[2]):
+    for secret in (b"0.12345", b"0.98765", b"ann-with", key, key.rpartition(b".")[2]):
         assert secret not in everything
     found = contents(two)
     assert found

@@ -75,6 +75,6 @@ def test_a_catalogue_read_off_the_ratings_has_such_a_support():
 
 
 def test_the_same_fit_twice_has_other_noise(world):
-    """Two fits of the same rows share no released number of noise."""
+    """Two fits of the same rows differ: the noise is drawn anew."""
     one, other = (Private(1.0).fit(world).released_.means for _ in range(2))
     assert not np.isclose(one, other, rtol=1e-9, atol=0).all()
