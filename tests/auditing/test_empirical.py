@@ -13,10 +13,9 @@ from tacit.auditing.empirical import (
     best_event,
     best_known,
     bound,
-    clopper_pearson,
-    ideal_bound,
 )
 from tacit.auditing.gaussian import audit_gaussian, delta_of, epsilon_of, masses
+from tacit.auditing.limits import clopper_pearson, ideal_bound
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import secure

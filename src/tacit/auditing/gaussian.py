@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, signal, special
 
-from tacit.auditing.empirical import ALPHA, Release, assured
+from tacit.auditing.empirical import ALPHA, Release
+from tacit.auditing.limits import assured
 from tacit.errors import ConfigError
 
 LEAST_STEPS = 32
@@ -131,7 +132,7 @@ def _mu(
 
 
 def _at_most(times: NDArray[np.int64], trials: int, level: float) -> NDArray[np.float64]:
-    """Upper Clopper-Pearson limits, as in `empirical.clopper_pearson`, entry by entry."""
+    """Upper Clopper-Pearson limits, as in `limits.clopper_pearson`, entry by entry."""
     limits = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
     return np.where(times < trials, limits, 1.0)
 
