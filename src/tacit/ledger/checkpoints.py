@@ -172,7 +172,8 @@ class Keeping:
             self._keep(replayed, known.sequence, least)
 
     def _heard(self, known: Head, next_ones: Entries, until: float | None) -> LogState | None:
-        """Up to the end of the log, or to a problem; None if there was no time."""
+        """Nearly up to the end of the log, or to a problem; None if there was no time. Spenders at
+        full speed always add a few entries: the last are read in the writer's place."""
         with self._read() as connection:
             replayed = newest(connection, known) or LogState(passes=known)
         while True:
@@ -181,7 +182,7 @@ class Keeping:
                 rows = next_ones(connection, replayed.last, PORTION)
             for row in rows:
                 replayed.entry(row)
-            if not rows or replayed.problems:
+            if len(rows) < PORTION or replayed.problems:
                 return replayed
             if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
                 return None

@@ -41,14 +41,14 @@ class _Joined:
 
     def write(self, data: bytes) -> None:
         if not self._parts:
-            self._soon(self._send)
+            self._soon(self.send)
         self._parts.append(data)
 
     def close(self) -> None:
-        self._send()
+        self.send()
         self._transport.close()
 
-    def _send(self) -> None:
+    def send(self) -> None:
         parts, self._parts = self._parts, []
         if parts and not self._transport.is_closing():
             self._transport.writelines(parts)
@@ -76,6 +76,14 @@ class Wire(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """A client that closes its half after a whole request still gets the answer."""
+        if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
+            self.transport.close()
+            return False
+        self.cycle.keep_alive = False
+        return True
 
     def data_received(self, data: bytes) -> None:
         self._wait()  # also for what begins no request: it ends the rest of the connection
