@@ -4,6 +4,8 @@ Equal bit for bit to a readable function of the tests: each number is made by th
 the same order. What is saved does not round: a regression is solved in place, products with zeros
 are left out, a person's own tastes are computed once, and rows have a fixed width, so that several
 numbers of a row are in work at once.
+
+Runs at   the platform, on raw ratings. Each table is clipped here; noise is drawn by the caller.
 """
 
 from __future__ import annotations

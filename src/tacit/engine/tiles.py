@@ -3,6 +3,8 @@
 Items are cut into parts, and a tile has the columns of two parts, with everybody who rated one of
 their items. An item's list is the best of its lists towards each part. A kernel adds over people in
 their order, and a column is never cut, so a tile gives what one machine gives, to the last bit.
+
+Runs at   the workers of a cluster, which see raw ratings and are trusted; nothing is drawn here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
 """The published variant learned where ratings are stored: the boxes of `bridge`, by joins of items.
 
 Equal to a fit in memory to the last bit, but where item means are sums of stars that floats round:
-those are added in another order. Draws and noise are made here, once, from what comes back.
+those are added in another order.
+
+Source     as of `bridge`, `extender`, `generator` and `private_neighbours`, whose code it uses.
+Runs at    the platform: here at the driver, tiles and paths at the workers, which are trusted too.
+Releases   what a fit in memory releases. Draws and noise are made here, once, from what comes back.
 """
 
 from __future__ import annotations
