@@ -25,7 +25,7 @@ def forwarder(epsilon=1.0, features=2, slices=2, **options):
 def test_the_exact_loss_of_a_forward_is_at_most_epsilon():
     """Chances of every answer for every two cells are within e^epsilon, and one pair reaches it."""
     made = forwarder(0.7)
-    truth = made._response.truth
+    truth = made.event.truth
     lie = (1 - truth) / 3
     chances = [[truth if cell == told else lie for told in range(4)] for cell in range(4)]
     losses = [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.designs.pdap.policies import joint as joint_module
 from tacit.designs.pdap.policies.base import Host, answer_range
 from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.joint_sums import GRAIN, Choices, Estimates, Observation, posterior
@@ -59,6 +60,17 @@ def served(policy, contexts, rewards):
     return choices
 
 
+def exact(policy):
+    """(cells, arms, 2) of likes and dislikes that wait for the next release."""
+    return policy.kept()[1]["exact"]
+
+
+def released(policy):
+    """(releases, cells, arms) of likes, and of visits."""
+    likes, visits, _ = policy.kept()[1]["seen"]
+    return likes, visits
+
+
 def test_without_noise_the_sums_are_exact(monkeypatch):
     """At epsilon = inf no noise is drawn, and what is released is what was counted."""
     monkeypatch.setattr(samplers, "discrete_laplace", None)
@@ -70,9 +82,9 @@ def test_without_noise_the_sums_are_exact(monkeypatch):
     for choice, reward in zip(choices, rewards, strict=True):
         likes[policy.grid.number(choice.cell), choice.arm] += reward
         visits[policy.grid.number(choice.cell), choice.arm] += 1
-    released = [one for one, _ in policy._seen]
-    assert np.array_equal(sum(one.likes for one in released), likes)
-    assert np.array_equal(sum(one.visits for one in released), visits)
+    liked, visited = released(policy)
+    assert np.array_equal(liked.sum(axis=0), likes)
+    assert np.array_equal(visited.sum(axis=0), visits)
 
 
 def test_immense_epsilon_is_the_twin():
@@ -110,9 +122,9 @@ def test_choices_are_post_processing(private):
     contexts, rewards = stream(30)
     kept = []
     for others, felt in ((contexts, rewards), (np.array(private), [r for r, _ in private])):
-        with simulation():
+        with simulation(), pytest.MonkeyPatch.context() as patched:
+            patched.setattr(joint_module, "EpochSums", lambda *_: Fixed())
             policy = joint(epsilon=1.0)
-        policy._sums = Fixed()
         shown = []
         for n in range(30):
             mine = n % 3 == 2  # every third visitor is the same in both worlds
@@ -145,9 +157,9 @@ def test_only_what_is_allowed_is_chosen(allowed):
         choices = [policy.select(np.array([0.9, 0.1]), sorted(allowed)) for _ in range(40)]
     assert {choice.arm for choice in choices} <= allowed
     number = policy.grid.number(choices[0].cell)
-    parts = policy._parts[number, sorted(allowed)]
+    parts = policy.kept()[1]["parts"][number]
     stated = {c.arm: c.chance for c in choices}
-    assert all(stated[a] == policy._parts[number, a] / parts.sum() for a in stated)
+    assert all(stated[a] == parts[a] / parts[sorted(allowed)].sum() for a in stated)
 
 
 def test_many_at_once_are_one_by_one():
@@ -159,7 +171,7 @@ def test_many_at_once_are_one_by_one():
     other = joint()
     for context, arm, reward in zip(contexts, choices.arms, rewards, strict=True):
         other.update(replace(other.select(context), arm=int(arm)), reward)
-    assert np.array_equal(policy._sums._exact, other._sums._exact)
+    assert np.array_equal(exact(policy), exact(other))
     assert np.array_equal(
         choices.cells, [policy.grid.number(policy.grid.cell(c)) for c in contexts]
     )
@@ -189,10 +201,12 @@ def test_after_the_horizon_nothing_is_learned():
     contexts, rewards = stream(60)
     served(policy, contexts[:25], rewards[:25])
     assert policy.stopped
-    before = [one.likes.copy() for one, _ in policy._seen]
+    before, _ = released(policy)
     served(policy, contexts[25:], rewards[25:])
-    assert len(policy._seen) == len(before) == 2
-    assert not policy._sums._exact.any()
+    after, _ = released(policy)
+    assert len(before) == 2
+    assert np.array_equal(after, before)
+    assert not exact(policy).any()
     assert policy.until_release() == KEPT
 
 
@@ -201,13 +215,13 @@ def test_a_new_period_has_new_sums():
     was released before is kept."""
     policy = joint(horizon=20, at_horizon="renew")
     contexts, rewards = stream(50)
-    first = policy._sums
     served(policy, contexts[:21], rewards[:21])
-    assert policy._sums is not first
-    assert policy._sums._exact.sum() == 16  # one visit, in grains
+    numbers, _ = policy.kept()
+    assert (numbers["began"], numbers["released"]) == (20, 0)
+    assert exact(policy).sum() == 16  # one visit, in grains
     served(policy, contexts[21:], rewards[21:])
     assert not policy.stopped
-    assert sum(one.visits.sum() for one, _ in policy._seen) == 40
+    assert released(policy)[1].sum() == 40
 
 
 def test_a_visit_is_answered_once():
@@ -216,13 +230,13 @@ def test_a_visit_is_answered_once():
     policy = joint()
     choice, _ = policy.select(np.array([0.5, 0.5])), policy.select(np.array([0.5, 0.5]))
     policy.update(choice, 1.0)
-    once = policy._sums._exact.copy()
+    once = exact(policy)
     with pytest.raises(PrivacyError, match="twice"):
         policy.update(choice, 1.0)
     for visit in (None, -1, 2):
         with pytest.raises(PrivacyError, match="none of a visit"):
             policy.update(replace(choice, visit=visit), 1.0)
-    assert np.array_equal(policy._sums._exact, once)
+    assert np.array_equal(exact(policy), once)
 
 
 def test_many_visits_are_answered_once():
@@ -235,7 +249,7 @@ def test_many_visits_are_answered_once():
         rows = np.array(places)
         some = Choices(many.cells[rows], many.arms[rows], many.chances[rows], many.visits[rows])
         policy.update_many(some, np.ones(len(rows)))
-        return policy._sums._exact.sum()
+        return exact(policy).sum()
 
     assert part(4, 1) == 2 * GRAIN
     for again in ((0, 1), (2, 2)):
@@ -254,7 +268,7 @@ def test_an_answer_may_come_too_late():
     policy.update_many(many, np.ones(KEPT - 1))
     policy.update(first, 1.0)
     policy.update(second, 1.0)
-    assert policy._sums._exact.sum() == KEPT * GRAIN
+    assert exact(policy).sum() == KEPT * GRAIN
 
 
 def test_a_choice_in_the_place_of_another_is_the_same_visit():
@@ -280,9 +294,9 @@ def test_the_last_visit_of_the_horizon_is_learned(ending):
     late = policy.select(contexts[19])
     policy.update(late, 1.0)
     after = policy.select(contexts[0])
-    assert sum(one.visits.sum() for one, _ in policy._seen) == 20
+    assert released(policy)[1].sum() == 20
     policy.update(after, 1.0)
-    assert policy._sums._exact.sum() == GRAIN * (ending == "renew")
+    assert exact(policy).sum() == GRAIN * (ending == "renew")
     assert policy.stopped == (ending == "stop")
 
 
@@ -358,11 +372,11 @@ def test_guests_see_what_was_released_and_leave_nothing():
     policy = joint(horizon=1000)
     served(policy, *stream(100))
     guests = Host(policy, epsilon=1.0, randomness=replay(5))
-    before, arrivals = policy._sums._exact.copy(), policy.arrivals
+    before, arrivals = exact(policy), policy.arrivals
     choice = guests.select(np.array([0.2, 0.7]))
     answers = [guests.answer(choice, 1) for _ in range(2000)]
     assert choice.arm in range(3)
-    assert (policy._sums._exact == before).all()
+    assert (exact(policy) == before).all()
     assert policy.arrivals == arrivals
     assert set(answers) == set(answer_range(1.0))
     assert abs(np.mean(answers) - 1) < 5 * np.std(answers) / math.sqrt(2000)
@@ -417,4 +431,4 @@ def test_numbers_that_are_none_are_refused(odd):
         policy.update(choice, odd)
     with pytest.raises(DataError):
         policy.update_many(many, np.array([1.0, odd]))
-    assert not policy._sums._exact.any()
+    assert not exact(policy).any()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.policies.joint_sums import GRAIN, EpochSums, SumNoise
 from tacit.errors import PrivacyError
+from tacit.mechanisms import samplers
 
 NOTHING = SumNoise(math.inf)
 visits = st.tuples(st.integers(0, 1), st.integers(0, 1), st.floats(0, 1))
@@ -63,10 +64,13 @@ def test_a_visit_has_one_size(share):
     assert added.min() >= 0
 
 
-def test_a_visit_is_charged_what_it_loses():
-    """L1 distance / scale, in fractions, is at most the event's price, and that epsilon."""
-    noise = SumNoise(0.7)
-    loss = Fraction(GRAIN) / Fraction(noise._laplace.scale)
+def test_a_visit_is_charged_what_it_loses(monkeypatch):
+    """L1 distance / scale of the draw, in fractions, is at most the event's price, and that
+    epsilon."""
+    noise, scales = SumNoise(0.7), []
+    monkeypatch.setattr(samplers, "discrete_laplace", lambda _, scale: scales.append(scale))
+    noise.draw((1,))
+    loss = Fraction(GRAIN) / Fraction(scales[0])
     assert loss <= Fraction(PureAccountant().add(noise.event).epsilon()) <= Fraction(0.7)
 
 

@@ -73,8 +73,9 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
             peer = shop.known("b")
 
             def over(peer=peer, moved=moved):
-                moved.append(np.abs(peer._sums).sum())
-                peer._sums[:] = 0
+                kept = peer.kept()
+                moved.append(np.abs(kept["sums"]).sum())
+                peer.resume({**kept, "sums": [0] * len(kept["sums"])})
 
             if order.count("offer") > 1 and silent:
                 continue  # refused: the visit waits for nobody any more
@@ -179,7 +180,7 @@ def test_noise_alone_raises_no_more_alarms_than_stated():
         peer = NoisyPeer(caution, epsilon=0.1)
         for epoch in range(1, 4):
             peer.ended(epoch * caution.epoch)
-        raised += (not peer.believed, peer.proved, peer._pauses > 0)
+        raised += (not peer.believed, peer.proved, peer.kept()["pauses"] > 0)
     assert (raised <= 0.05 * 500).all()
 
 
@@ -232,7 +233,7 @@ def test_without_noise_sums_are_exact():
     peer.noticed()
     peer.compared(1.0, click=False)
     peer.ended(1000)
-    assert peer._known.tolist() == [-1, 1, 1, 0, 1, 0]
+    assert peer.kept()["released"] == [-1, 1, 1, 0, 1, 0]
 
 
 def test_a_twin_without_noise_has_exact_sums(monkeypatch):
@@ -249,20 +250,20 @@ def test_a_found_liars_arm_starts_anew():
     for _ in range(500):
         visit(shop, ("offer", "click", "word"), click=0.0, word=1.0)
     assert not shop.known("b").believed
-    assert min(shop._peers) > 1
+    assert min(shop.arms[1]) > 1
 
 
-def test_words_are_waited_for_by_age():
+@pytest.mark.parametrize(("later", "waited"), [(4, True), (5, False)])
+def test_words_are_waited_for_by_age(later, waited):
     """A visit's word is waited for until so many visits later; not until so many others wait, for
     then one visit would decide whether another's word counts."""
     shop = vendor(TrustSettings(share=1.0), keeps=5)
     first = shop.choose(HERE)
+    shop.offered(first, Offer(first.request, "theirs").encode())
     word = Reward.of(first.request, 1.0).encode()
-    for _ in range(4):
+    for _ in range(later):
         shop.choose(HERE, videos=["own"])
-    assert len(shop._waiting) == 5
-    shop.choose(HERE)
-    assert not shop.rewarded("b", word)
+    assert shop.rewarded("b", word) == waited
 
 
 def test_one_release_per_epoch_and_neighbour(monkeypatch):

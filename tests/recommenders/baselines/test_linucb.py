@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.accounting import ZCDPAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
-from tacit.recommenders.baselines.linucb import LinUCB, _GramTrees
+from tacit.recommenders.baselines.linucb import GramTrees, LinUCB
 
 
 def linucb(**changes) -> LinUCB:
@@ -56,7 +56,7 @@ def test_without_privacy_it_is_ridge_regression():
     for arm, (rows, rewards) in seen.items():
         x, y = np.array(rows).reshape(-1, 2), np.array(rewards)
         expected = np.linalg.solve(x.T @ x + np.eye(2), x.T @ y)
-        assert np.allclose(policy._weights[arm], expected)
+        assert np.allclose(policy.weights[arm], expected)
 
 
 def test_it_learns_and_with_an_immense_epsilon_as_well():
@@ -82,7 +82,7 @@ def test_one_visit_changes_each_block_by_two(stream, data):
     gone = data.draw(st.integers(0, len(stream) - 1))
     totals = []
     for left_out in (None, gone):
-        trees = _GramTrees(2, 3, 4, math.inf, 0.0)
+        trees = GramTrees(2, 3, 4, math.inf, 0.0)
         after = [np.zeros((2, 3, 3))]
         for t, (arm, feature, reward) in enumerate(stream):
             row = np.array([[math.sqrt(1 - feature**2), feature, reward]])
@@ -104,11 +104,12 @@ def test_one_visit_changes_each_block_by_two(stream, data):
 def test_a_visit_is_charged_for_every_level():
     """256 batches: 9 levels, within (epsilon, delta), and hardly anything is left over."""
     policy = linucb(epsilon=1.0, horizon=2560)
-    assert policy._sums.levels == 9
+    assert policy.levels == 9
     charged = ZCDPAccountant().add(policy.event).epsilon(1e-6)
     assert 0.999 < charged <= 1.0
-    gram = policy._sums._gram
-    assert gram.sigma >= policy._sums._multiplier * 2 / gram.resolution**2 * (1 - 1e-6)
+    ((block, levels),) = policy.event.events
+    assert levels == 9
+    assert policy.sums.deviation / 3 >= block.noise_multiplier * 2 * (1 - 1e-6)
 
 
 def test_trees_step_on_public_time(monkeypatch):
@@ -120,7 +121,7 @@ def test_trees_step_on_public_time(monkeypatch):
         return values + len(drawn)
 
     monkeypatch.setattr(samplers, "discrete_gaussian", count)
-    trees = _GramTrees(2, 3, 3, 1.0, 1e-6)
+    trees = GramTrees(2, 3, 3, 1.0, 1e-6)
     trees.release(4)
     first, so_far = trees.released().copy(), len(drawn)
     trees.release(5)
@@ -133,12 +134,13 @@ def test_trees_step_on_public_time(monkeypatch):
 
 def test_noise_is_symmetric_and_as_large_as_the_release_of_a_gram_matrix():
     """sigma on the diagonal and sigma / sqrt 2 off it, within six standard errors."""
-    trees = _GramTrees(1, 3, 1, 1.0, 1e-6)
-    noise = trees._drawn(4000) / trees._gram.resolution**2
+    trees = GramTrees(4000, 3, 1, 1.0, 1e-6)
+    trees.release(1)
+    noise = trees.released()
     assert np.array_equal(noise, noise.transpose(0, 2, 1))
     for drawn, sigma in (
-        (noise[:, 0, 0], trees._gram.sigma),
-        (noise[:, 0, 1], trees._gram.sigma / math.sqrt(2)),
+        (noise[:, 0, 0], trees.deviation),
+        (noise[:, 0, 1], trees.deviation / math.sqrt(2)),
     ):
         assert abs(drawn.std() / sigma - 1) < 6 / math.sqrt(2 * 4000)
 
@@ -147,11 +149,11 @@ def test_after_the_horizon_nothing_is_learned():
     """Choices go on by what is known."""
     policy = linucb(horizon=50)
     played(policy, 50)
-    before = policy._sums._exact.copy()
+    before = policy.sums.exact.copy()
     played(policy, 30)
-    assert np.array_equal(policy._sums._exact, before)
+    assert np.array_equal(policy.sums.exact, before)
     with pytest.raises(PrivacyError, match="all its steps"):
-        policy._sums.release(1 << policy._sums.levels)
+        policy.sums.release(1 << policy.levels)
 
 
 def test_arms_join_and_leave():
@@ -175,11 +177,11 @@ def test_more_answers_than_visits_are_refused():
     here = np.array([0.5])
     choice, _ = policy.select(here), policy.select(here)
     policy.update(policy.settle(here, [0], instead=choice), 1.0)
-    before = policy._sums._exact.copy()
+    before = policy.sums.exact.copy()
     for answered in (choice, policy.settle(here, [1])):
         with pytest.raises(PrivacyError):
             policy.update(answered, 1.0)
-    assert np.array_equal(policy._sums._exact, before)
+    assert np.array_equal(policy.sums.exact, before)
 
 
 def test_the_last_visit_of_the_horizon_is_learned():
@@ -187,8 +189,8 @@ def test_the_last_visit_of_the_horizon_is_learned():
     policy = linucb(horizon=4, batch=2)
     for _ in range(5):
         policy.update(policy.select(np.array([0.5])), 1.0)
-    assert policy._sums.released()[:, 0, 0].sum() == pytest.approx(4 / 2)
-    assert np.array_equal(policy._sums.released(), policy._sums._exact)
+    assert policy.sums.released()[:, 0, 0].sum() == pytest.approx(4 / 2)
+    assert np.array_equal(policy.sums.released(), policy.sums.exact)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ class LinUCB:
     videos, neighbours: arms 0 to videos - 1, then neighbours. horizon: visits after which nothing
     is learned. batch: visits between two releases; None: a 256th of the horizon. width: of the
     confidence bound, in its standard deviations. neighbour_range: rewards a neighbour may send.
+    sums: PRIVATE but for what it has released; weights: (arms, d + 1), of that alone.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class LinUCB:
         self.ridge, self.width, self.neighbour_range = ridge, width, neighbour_range
         self._sides = [False] * videos + [True] * neighbours
         self._left: set[int] = set()
-        self._sums = _GramTrees(len(self._sides), dimension + 2, self.levels, epsilon, self.delta)
+        self.sums = GramTrees(len(self._sides), dimension + 2, self.levels, epsilon, self.delta)
         self.arrivals = 0
         self._unanswered = Unanswered()
         self._read(0)
@@ -120,7 +121,7 @@ class LinUCB:
     @property
     def event(self) -> Event:
         """What one visit costs."""
-        return self._sums.event
+        return self.sums.event
 
     def select(self, context: ArrayLike, arms: Sequence[int] | None = None) -> LinearChoice:
         self.until_release()
@@ -180,7 +181,7 @@ class LinUCB:
         theirs = np.array(self._sides)[choices.arms]
         shares = np.where(theirs, (rewards - low) / (high - low), rewards)
         rows = np.column_stack([choices.features, np.clip(shares, 0.0, 1.0)])
-        self._sums.add(choices.arms[kept], rows[kept])
+        self.sums.add(choices.arms[kept], rows[kept])
 
     def until_release(self) -> int:
         """How many visits can be answered together; what is due is released first."""
@@ -198,7 +199,7 @@ class LinUCB:
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         self._sides.append(neighbour)
-        self._sums.widen()
+        self.sums.widen()
         self._solve()
         return len(self._sides) - 1
 
@@ -225,36 +226,39 @@ class LinUCB:
         return np.column_stack([ones, contexts]) / math.sqrt(1 + self.dimension)
 
     def _read(self, batches: int) -> None:
-        self._sums.release(batches)
+        self.sums.release(batches)
         self._next = self.arrivals + self.batch
         self._solve()
 
     def _solve(self) -> None:
-        noisy = self._sums.released()
-        shift = self.ridge + 2 * self._sums.deviation * math.sqrt(self.dimension + 2)
+        noisy = self.sums.released()
+        shift = self.ridge + 2 * self.sums.deviation * math.sqrt(self.dimension + 2)
         values, vectors = np.linalg.eigh(noisy[:, :-1, :-1])
         values = np.maximum(values + shift, self.ridge)
         self._inverse = np.einsum("aij,aj,akj->aik", vectors, 1 / values, vectors)
-        self._weights = np.einsum("aij,aj->ai", self._inverse, noisy[:, :-1, -1])
+        self.weights = np.einsum("aij,aj->ai", self._inverse, noisy[:, :-1, -1])
 
     def _scores(self, features: Floats, arms: list[int]) -> tuple[Floats, Floats]:
         """Means, and upper bounds, of rewards (n, arms)."""
         low, high = self.neighbour_range
         theirs = np.array(self._sides)[arms]
-        means = features @ self._weights[arms].T
+        means = features @ self.weights[arms].T
         spread = np.sqrt(np.einsum("ni,aij,nj->na", features, self._inverse[arms], features))
         bounds = means + self.width * spread
         slope, start = np.where(theirs, high - low, 1.0), np.where(theirs, low, 0.0)
         return start + slope * means, start + slope * bounds
 
 
-class _GramTrees(Running):
-    """One binary tree of matrices per arm, on public time; blocks are drawn when first read."""
+class GramTrees(Running):
+    """One binary tree of matrices per arm, on public time; blocks are drawn when first read.
+
+    exact: (arms, size, size), the sums so far: PRIVATE.
+    """
 
     def __init__(self, arms: int, size: int, levels: int, epsilon: float, delta: float) -> None:
         super().__init__()
         self.levels = levels
-        self._exact: Floats = np.zeros((arms, size, size), dtype=np.float64)
+        self.exact: Floats = np.zeros((arms, size, size), dtype=np.float64)
         self._multiplier = 0.0
         if not math.isinf(epsilon):
             self._multiplier = smallest_noise(
@@ -266,7 +270,7 @@ class _GramTrees(Running):
         self._gram = GramRelease(self._multiplier, size, norm=_NORM)
         self._blocks: dict[int, tuple[int, Floats]] = {}
         self._batches = 0
-        self._noisy: Floats = self._exact.copy()
+        self._noisy: Floats = self.exact.copy()
 
     @property
     def event(self) -> Event:
@@ -285,7 +289,7 @@ class _GramTrees(Running):
             steps = self._gram.clipped(rows)
             rows = np.asarray(steps * self._gram.resolution, dtype=np.float64)
         with self._lock:
-            np.add.at(self._exact, arms, rows[:, :, None] * rows[:, None, :])
+            np.add.at(self.exact, arms, rows[:, :, None] * rows[:, None, :])
 
     def release(self, batches: int) -> None:
         """After so many batches."""
@@ -294,7 +298,7 @@ class _GramTrees(Running):
             if batches >= 1 << self.levels or batches < self._batches:
                 raise PrivacyError("This tree has made all its steps, or time went back.")
             self._batches = batches
-            self._noisy = self._exact.copy()
+            self._noisy = self.exact.copy()
             for level in range(self.levels):
                 if batches >> level & 1:
                     self._noisy += self._block(level, batches >> level)
@@ -305,8 +309,8 @@ class _GramTrees(Running):
 
     def widen(self) -> None:
         with self._lock:
-            size = self._exact.shape[1]
-            self._exact = np.concatenate([self._exact, np.zeros((1, size, size))])
+            size = self.exact.shape[1]
+            self.exact = np.concatenate([self.exact, np.zeros((1, size, size))])
             for level, (number, drawn) in self._blocks.items():
                 self._blocks[level] = number, np.concatenate([drawn, self._drawn(1)])
             # Nothing was seen of the new one, whatever noise its blocks will have.
@@ -315,12 +319,12 @@ class _GramTrees(Running):
     def _block(self, level: int, number: int) -> Floats:
         known = self._blocks.get(level)
         if known is None or known[0] != number:
-            known = self._blocks[level] = number, self._drawn(len(self._exact))
+            known = self._blocks[level] = number, self._drawn(len(self.exact))
         return known[1]
 
     def _drawn(self, arms: int) -> Floats:
         """Noise of `GramRelease` for so many matrices: symmetric, sigma on the diagonal."""
-        size, sigma = self._exact.shape[1], self._gram.sigma
+        size, sigma = self.exact.shape[1], self._gram.sigma
         noise = np.zeros((arms, size, size))
         if sigma > 0:
             place = np.arange(size)

@@ -21,7 +21,6 @@ from tacit.designs.pdap.audit import joint, local
 from tacit.designs.pdap.audit.bench import BUGS
 from tacit.designs.pdap.audit.bench import SAMPLES as BENCH_SAMPLES
 from tacit.designs.pdap.audit.streams import distinguished, instead, released, without
-from tacit.randomness import secure
 
 SAMPLES = 1_000
 
@@ -45,10 +44,9 @@ def test_draw_loses_what_the_closed_form_says(arms, explore):
     make = partial(local.Told, told, local.worst(arms))
     p, q = (local.shown_law(make, side) for side in (local.LEFT, local.RIGHT))
     assert sum(p.values()) == sum(q.values()) == Fraction(1)
-    policy = make(secure())
-    exponent, explored = policy._exponent(arms), policy._explore / (1 << 20)
+    exponent = theory.exponent_for(told.draw_epsilon, arms, explore)
     found = math.log(p[0] / q[0])
-    assert found == pytest.approx(theory.mixed_loss(exponent, arms, explored))
+    assert found == pytest.approx(theory.mixed_loss(exponent, arms, explore))
     assert found <= local.EPSILON * (1 + 1e-9)
     if explore == 0:
         assert found == pytest.approx(theory.selection_loss(exponent, arms))

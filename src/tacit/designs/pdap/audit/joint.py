@@ -75,7 +75,7 @@ def linear(**changes: Any) -> Learner:
 
 
 def _of_linear(policy: LinUCB) -> tuple[object, NDArray[np.float64]] | None:
-    noisy = policy._sums.released()
+    noisy = policy.sums.released()
     upper = np.triu_indices(noisy.shape[1])
     return noisy, noisy[:, upper[0], upper[1]].ravel()
 

@@ -82,7 +82,7 @@ def swapped(level: int, kind: type[PDap] = PDap, epsilon: float = PRIME) -> PDap
 
 def own_draws() -> Line:
     """Theorem 4's draw: epsilon' whatever the context."""
-    checks = (*map(_two, _LEVELS), *map(_a_thousand, _LEVELS))
+    checks = (*map(_two, _LEVELS), *map(a_thousand, _LEVELS))
     return _line("exp-dap, draw", PRIME, "context", checks)
 
 
@@ -160,7 +160,7 @@ def _two(level: int) -> Check:
     return _pair_of_contexts(name, partial(swapped, level), rules.draw(PRIME, level), share)
 
 
-def _a_thousand(level: int) -> Check:
+def a_thousand(level: int) -> Check:
     """The policy's own mechanism at means that swap: exploring so many takes too long."""
 
     def check(samples: int, alpha: float) -> Checked:

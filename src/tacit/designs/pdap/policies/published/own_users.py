@@ -77,7 +77,7 @@ class Learner(Armed):
 
     def __init__(self, arms: Arms, partition: AdaptivePartition[Any], controls: Controls) -> None:
         self._arms = arms
-        self._controls = controls
+        self.controls = controls
         self.partition = partition
         self.arrivals = 0
         """Contexts answered so far."""
@@ -93,14 +93,14 @@ class Learner(Armed):
         level, t = cell.level, self.arrivals + 1
         if own:
             arm = min(own, key=visits.counts.__getitem__)
-            if visits.counts[arm] < self._controls.own(level, t):
+            if visits.counts[arm] < self.controls.own(level, t):
                 return Choice(arm, "explore", cell)
         if neighbours:
             arm = min(neighbours, key=visits.trained.__getitem__)
-            if visits.trained[arm] < self._controls.trained(level, t):
+            if visits.trained[arm] < self.controls.trained(level, t):
                 return Choice(arm, "train", cell)
             arm = min(neighbours, key=visits.counts.__getitem__)
-            if visits.counts[arm] < self._controls.neighbour(level, t):
+            if visits.counts[arm] < self.controls.neighbour(level, t):
                 return Choice(arm, "explore", cell)
         arm, chance = self._exploit(level, visits, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
