@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
+from tacit.designs.prec.client_batches import ClientBatches
 from tacit.designs.prec.client_session import Gate
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import SecureSource, secure
@@ -200,9 +202,8 @@ def test_an_abstainers_vote_is_her_own(others: set[int], voter: int, size: int) 
         server.join_voters(sorted(crowd))
         server.open_round(THREE[:size], {})
         server.join("ann")
-        everybody = server._votes[[*server._voters.ids].index(voter)]
-        found.append(int(everybody))
-    assert found[0] == found[1] < size
+        found.append(server.votes()[voter])
+    assert found[0] == found[1] in THREE[:size]
 
 
 def test_abstainers_votes_spread() -> None:
@@ -214,7 +215,8 @@ def test_abstainers_votes_spread() -> None:
     drawn = np.zeros(3)
     for _ in range(30):
         server.open_round(THREE, {})
-        drawn += np.bincount(server._votes, minlength=3)
+        cast = Counter(server.votes().values())
+        drawn += [cast[candidate] for candidate in THREE]
     assert (((drawn - 10_000) ** 2) / 10_000).sum() < 27.6
 
 
@@ -244,7 +246,7 @@ def test_an_abstainers_vote_changes_with_the_round_and_the_run() -> None:
         server.join_voters(range(1000))
         for _ in range(6):
             server.open_round(("a", "b"), {})
-            patterns.append(server._votes.copy())
+            patterns.append(np.array([*server.votes().values()]))
     agreeing = [(one == two).mean() for one, two in combinations(patterns, 2)]
     assert 0.4 < min(agreeing) <= max(agreeing) < 0.6
 
@@ -279,20 +281,17 @@ def test_the_gate_speaks_before_votes_are_used(monkeypatch: pytest.MonkeyPatch) 
     def never(*_: object) -> int:
         raise AssertionError("the law was asked")
 
-    monkeypatch.setattr(type(server._law), "draw", never)
+    monkeypatch.setattr(OutputDistribution, "draw", never)
     server.recommend("ann")
     assert server.stopped("ann")
 
 
-def test_gates_count_credit_in_whole_voters() -> None:
+def test_gates_count_credit_in_whole_voters(monkeypatch: pytest.MonkeyPatch) -> None:
     """With D, R > 0 the gate is asked about total credit over 2D + 2R + 1."""
     server = gated(epsilon=60.0, diversity=1, radius=1)
     asked: list[int] = []
+    monkeypatch.setattr(Gate, "stops_at", lambda _, count: bool(asked.append(count)))
     server.open_round([0, 1], columns(np.arange(1000) % 2))
-    server.join("ann")
-    gate = server._runs["ann"].gate
-    assert gate is not None
-    gate.stops_at = lambda count: bool(asked.append(count))  # type: ignore[method-assign]
     server.recommend("ann")
     server.feedback("ann", False)
     server.open_round([0, 1], columns(np.arange(1000) % 2))
@@ -385,13 +384,14 @@ def test_no_more_clients_than_are_priced() -> None:
         server.join("ann")
 
 
-def test_a_run_is_not_copied_or_forked() -> None:
+def test_a_run_is_not_copied_or_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of them would answer one round twice."""
     server = twin()
     server.open_round(["a"], {1: "a"})
     with pytest.raises(PrivacyError, match="cannot be copied"):
         pickle.dumps(server)
-    server._process = os.getpid() + 1
+    another = os.getpid() + 1
+    monkeypatch.setattr(os, "getpid", lambda: another)
     with pytest.raises(PrivacyError, match="another process"):
         server.recommend("ann")
 
@@ -417,11 +417,10 @@ def test_both_variants_have_one_twin() -> None:
 @pytest.mark.parametrize(("diversity", "radius", "bits"), [(0, 0, 1), (1, 0, 3), (1, 1, 6)])
 def test_a_client_takes_a_few_bits_per_voter(diversity: int, radius: int, bits: int) -> None:
     """64 clients and 1,000 voters: so many words for each voter, one bit for each client."""
-    server = twin(voters=1000, diversity=diversity, radius=radius)
-    server.open_round(["a", "b"], dict.fromkeys(range(1000), "a"))
-    for client in range(64):
-        server.recommend(client)
-    (block,) = server._seats.blocks
+    batches = ClientBatches(diversity=diversity, radius=radius)
+    for _ in range(64):
+        batches.take(1000)
+    (block,) = batches.blocks
     credit = block.credit
     assert credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes == 8 * bits * 1000
 

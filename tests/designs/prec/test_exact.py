@@ -309,9 +309,9 @@ def test_many_voters_add_little(monkeypatch):
     whole, basis = planner.floor_epsilon(**setting)
     assert basis == "exact"
     monkeypatch.setattr(planner, "EXACT_VOTERS", {2: 400, 3: 100})
-    planner._epsilon.cache_clear()
+    planner.cached_epsilon.cache_clear()
     part, basis = planner.floor_epsilon(**setting)
-    planner._epsilon.cache_clear()
+    planner.cached_epsilon.cache_clear()
     assert basis == "bound"
     assert whole < part < whole + theory.eps_gated(2, 1000, 0, 0, 400)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tacit.designs.prec.output_distribution import OutputDistribution, _clearly
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.randomness import replay, simulation
 
 Counts = NDArray[np.int64]
@@ -115,16 +117,30 @@ def test_draws_follow_the_chances() -> None:
     assert (((drawn - wrong) ** 2) / wrong).sum() > 18.42
 
 
+def in_decimals(votes: list[int], rounds: int, most: int) -> dict[int, Fraction]:
+    """Of each object above rho, where its part of [0, 1] ends, in a hundred digits."""
+    with localcontext(prec=100):
+        log, parts = Decimal(rounds).ln(), {}
+        for place, count in enumerate(votes):
+            if (excess := 2 * most * count - sum(votes)) > 0:
+                parts[place] = (log * excess / sum(votes)).exp() - 1
+        ends = accumulate(parts.values())
+        whole = sum(parts.values())
+        return dict(zip(parts, (Fraction(end / whole) for end in ends), strict=True))
+
+
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.integers(0, 2**64 - 1))
-def test_decimals_and_floats_decide_alike(votes: list[int], word: int) -> None:
-    """Where floats are sure of an object, exact arithmetic finds the same one."""
-    law, given_votes = OutputDistribution(50, 5), counts(*votes)
-    leading = law._leading(given_votes)
-    borders = law._weights(given_votes, leading).cumsum()
-    place = _clearly(word / 2**64, borders[:-1] / borders[-1])
-    assume(place is not None)
-    assert law._exactly(given_votes, leading, word, Scripted(0, 0, 0)) == place
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.integers(0, 2**128 - 1))
+def test_every_object_has_exactly_its_part(votes: list[int], word: int) -> None:
+    """Which one 128 bits name, anywhere and on both sides of each border, as decimals of a hundred
+    digits say: where floats are sure, and where they are not."""
+    law, ends = OutputDistribution(50, 5), in_decimals(votes, 50, 5)
+    never_uniform = 2**64 - 1 - 2**64 % law.gamma.denominator
+    borders = [int(end * 2**128) for end in [*ends.values()][:-1]]
+    for bits in (word, *(border + aside for border in borders for aside in (-2, 2))):
+        source = Scripted(never_uniform, bits >> 64, bits % 2**64, 0)
+        wanted = next(place for place, end in ends.items() if Fraction(bits + 1, 2**128) <= end)
+        assert law.draw(counts(*votes), source) == wanted
 
 
 @pytest.mark.parametrize(("word", "further", "place"), [(2**63 - 1, 0, 0), (2**63, 2**40, 1)])
@@ -177,5 +193,6 @@ def test_the_largest_settings_have_digits() -> None:
     law = OutputDistribution(2**39, 2**16)
     votes = np.zeros(2**16, dtype=np.int64)
     votes[:2] = 2**31 - 2**15, 2**15
-    large, small = law._decimals(votes, law._leading(votes), 80)
-    assert large.numerator // small.numerator > 2**1_000_000
+    never_uniform = 2**64 - 1 - 2**64 % law.gamma.denominator
+    # Floats put the border at 1, next to this word.
+    assert law.draw(votes, Scripted(never_uniform, 2**64 - 1, 0)) == 0

@@ -48,9 +48,9 @@ def test_beyond_the_exact_part_a_reason_is_given(monkeypatch):
     """More voters than are tried one by one: a bound, close to the exact number."""
     whole = plan(**USUAL)["epsilon_proven"]["floor"]
     monkeypatch.setitem(EXACT_VOTERS, 2, 200)
-    planner._epsilon.cache_clear()
+    planner.cached_epsilon.cache_clear()
     found = plan(**USUAL)
-    planner._epsilon.cache_clear()
+    planner.cached_epsilon.cache_clear()
     assert found["epsilon_exact"] is None
     assert "up to 200 of them" in found["epsilon_exact_reason"]
     assert whole < found["epsilon_proven"]["floor"] < 1.5 * whole

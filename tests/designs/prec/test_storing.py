@@ -57,24 +57,27 @@ def state(server: PRec) -> dict[Any, Any]:
     """Of every client: who counts, and how much credit is left."""
     return {
         client: (server.survivors(client), server.credit_left(client), server.transcript(client))
-        for client in server._runs
+        for client in server.clients
     }
 
 
 @pytest.mark.parametrize(
     "changes", [{}, {"text": True}, {"diversity": 1, "radius": 1}, {"epsilon": 30.0}]
 )
-def test_a_file_goes_on_where_the_run_was(tmp_path: Path, changes: dict[str, Any]) -> None:
-    """State, answers of the open round, gates and seats are the same after loading."""
+def test_a_file_goes_on_where_the_run_was(
+    tmp_path: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State, answers of the open round, gates and seats are the same after loading; saved again,
+    it is the same file. No gate is opened for it."""
     server, rounds = played(tmp_path, **changes)
     before = state(server)
-    gates = [run.gate and (run.gate.drawn, run.gate.stopped) for run in server._runs.values()]
     server.save(tmp_path / "run")
-    again = PRec.load(tmp_path / "run", randomness=secure())
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "opened", None)
+        PRec.load(tmp_path / "run", randomness=secure()).save(tmp_path / "second")
+        again = PRec.load(tmp_path / "second", randomness=secure())
+    assert (tmp_path / "second").read_bytes() == (tmp_path / "run").read_bytes()
     assert state(again) == before
-    assert gates == [
-        run.gate and (run.gate.drawn, run.gate.stopped) for run in again._runs.values()
-    ]
     for client, (_, _, transcript) in before.items():
         assert again.recommend(client) == transcript.entries[-1].candidate
     again.open_round(rounds[1].candidates, {})
@@ -129,7 +132,7 @@ def test_a_replayed_transcript_gives_the_state(tmp_path: Path, changes: dict[str
     """From votes and what clients saw and said alone, for abstainers and late clients too."""
     server, rounds = played(tmp_path, **changes)
     known: dict[int | str, Transcript] = {
-        client: server.transcript(client) for client in server._runs
+        client: server.transcript(client) for client in server.clients
     }
     again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
     assert state(again) == state(server)

@@ -52,7 +52,7 @@ def floor_epsilon(
     most, all whom the client could ever count.
     """
     theory.check(objects, rounds, diversity, radius, voters, peers)
-    return _epsilon("floor", objects, rounds, diversity, radius, voters, peers)
+    return cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
 
 
 def promise_epsilon(
@@ -60,7 +60,7 @@ def promise_epsilon(
 ) -> tuple[float, Basis]:
     """Nats that a run without a gate costs at most, if the promise is kept in both patterns."""
     theory.check(objects, rounds, diversity, radius, voters, peers)
-    return _epsilon("promise", objects, rounds, diversity, radius, voters, peers)
+    return cached_epsilon("promise", objects, rounds, diversity, radius, voters, peers)
 
 
 def peers_needed(
@@ -78,7 +78,7 @@ def peers_needed(
     low, high = least, voters
 
     def enough(peers: int) -> bool:
-        cost, _ = _epsilon("floor", objects, rounds, diversity, radius, voters, peers)
+        cost, _ = cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
         return cost <= epsilon
 
     if high < low or not enough(high):
@@ -90,7 +90,10 @@ def peers_needed(
 
 
 @lru_cache(maxsize=512)
-def _epsilon(mode: Mode, m: int, T: int, D: int, R: int, n: int, P: int) -> tuple[float, Basis]:
+def cached_epsilon(
+    mode: Mode, m: int, T: int, D: int, R: int, n: int, P: int
+) -> tuple[float, Basis]:
+    """Of a gated run or of a promise, in the paper's letters; found once for each setting."""
     if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
@@ -208,7 +211,7 @@ def _epsilons(
     proven: dict[str, float] = {}
     exact: dict[str, float | None] = {}
     for mode in MODES:
-        value, basis = _epsilon(mode, m, T, D, R, n, P)
+        value, basis = cached_epsilon(mode, m, T, D, R, n, P)
         proven[mode], exact[mode] = value, value if basis == "exact" else None
     return proven, exact
 
@@ -235,7 +238,7 @@ def _needed(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str,
     """
     theorem = max(6 * m, math.ceil(theory.eps_tight(m, T, D, R, 1) / epsilon))
     floor = peers_needed(epsilon, objects=m, rounds=T, voters=n, diversity=D, radius=R)
-    certain = floor is not None and _epsilon("floor", m, T, D, R, n, floor)[1] == "exact"
+    certain = floor is not None and cached_epsilon("floor", m, T, D, R, n, floor)[1] == "exact"
     return {
         "epsilon": epsilon,
         "theorem": theorem,

@@ -87,7 +87,7 @@ def test_the_competitor_spends_all_of_epsilon_and_no_more():
 def test_the_competitor_s_rounds_are_priced_for_all_clients_together(together):
     """Three clients' choices see the same votes: all 360 of them share epsilon."""
     with simulation():
-        event = Raw(GAME, Budget(1.0, 1e-6, clients=4, together=together), 0)._draw.event
+        event = Raw(GAME, Budget(1.0, 1e-6, clients=4, together=together), 0).draw.event
     spent = ZCDPAccountant().add(repeat(event, GAME.rounds * together)).epsilon(1e-6)
     assert 0.99 < spent <= 1
 

@@ -150,12 +150,12 @@ class Raw(Player):
         super().__init__(game, budget, seed)
         choices = game.rounds * budget.together
         each = per_round(budget.epsilon, budget.delta, choices)
-        self._draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
+        self.draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         rows = np.tile(self._counts(votes), (len(asking), 1))
-        return [int(chosen) for chosen in self._draw(rows, self._source)]
+        return [int(chosen) for chosen in self.draw(rows, self._source)]
 
 
 class Majority(Player):
