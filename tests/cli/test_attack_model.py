@@ -17,6 +17,22 @@ class Mine:
         self.both = (x.T @ x).toarray()
     def predict(self, x):
         return self.width * (x @ self.both)
+
+class Silent(Mine):
+    def predict(self, x):
+        raise LookupError("nothing here")
+
+class Short(Mine):
+    def predict(self, x):
+        return [1.0, 2.0, 3.0]
+
+class Long(Mine):
+    def recommend(self, x, n):
+        return [[10_000]]
+
+class Unmade(Mine):
+    def __init__(self):
+        raise OSError("no weights")
 """
 
 
@@ -82,3 +98,28 @@ def test_what_cannot_be_attacked_is_refused_in_a_sentence(capsys, files, words, 
     assert code in (2, 3)
     assert out == ""
     assert said in " ".join(error.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Silent", "Silent cannot answer (LookupError: nothing here)"),
+        ("Short", "Short cannot answer (ValueError: 40 scores were asked for, not 3)"),
+        ("Long", "Long cannot answer (IndexError"),
+        ("Unmade", "Unmade cannot be made (OSError: no weights)"),
+    ],
+)
+def test_what_is_wrong_with_a_recommender_is_said_of_it(capsys, files, name, said):
+    """It is no bug in tacit, and the sentence names the class."""
+    mine, ratings = files
+    code, _, error = run(capsys, "attack", ratings, "--model", f"{mine}:{name}", *QUICK)
+    assert code == 2
+    assert said in " ".join(error.split())
+
+
+def test_a_card_is_not_judged_at_a_smaller_delta_than_its_own(capsys, files):
+    """There it claims a larger epsilon, and a correct recommender would be called broken."""
+    words = ("--model", "private", "--attack", "audit", "--canaries", 8, "--delta")
+    code, _, error = run(capsys, "attack", files[1], *words, "1e-12")
+    assert code == 2
+    assert "states its epsilon at delta 1e-06" in " ".join(error.split())

@@ -9,6 +9,8 @@ import pytest
 
 from tacit import generate
 from tacit.cli import app as cli
+from tacit.data.ratings import Ratings
+from tacit.evaluation.compare import baselines, compare
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +134,41 @@ def test_one_domain_of_two_is_refused(files, capsys):
     code, _, error = run(capsys, "compare", files[0], "--source", "books")
     assert code == 2
     assert "Name both --source and --target" in error
+
+
+def test_one_split_has_no_interval(files, tmp_path, capsys):
+    """Rows with one figure have neither end, and every output is made."""
+    words = ("--design", "private", "--epsilon", "inf", "--seeds", "1", "--no-attacks")
+    out = ("--csv", tmp_path / "c.csv", "--latex", tmp_path / "c.tex", "--workers", "1")
+    code, said, _ = run(capsys, "compare", files[0], *words, *out, "--json")
+    assert code == 0
+    assert {(row["low"], row["high"]) for row in json.loads(said)["rows"]} == {(None, None)}
+
+
+def test_kept_pieces_are_those_of_the_same_domains(tmp_path):
+    """A piece of one domain is none of two, nor one of other item metadata."""
+    made = generate(users=90, items=40, ratings=1500, seed=1)
+
+    def found(halves, **domains):
+        known = {"domain": dict(zip(made.item_ids.tolist(), halves, strict=True))}
+        ids = made.user_ids[made.users], made.item_ids[made.items]
+        ratings = Ratings.from_arrays(*ids, made.values, item_metadata=known)
+        entries = [each for each in baselines(None, None) if each.design == "popularity"]
+        given = {"seeds": [0], "attacks": False, **domains}
+        kept = compare(ratings, entries, kept=tmp_path / "kept.jsonl", **given).rows
+        assert kept == compare(ratings, entries, **given).rows
+        return kept
+
+    halves = ["a"] * 20 + ["b"] * 20
+    one, two = found(halves), found(halves, source="a", target="b")
+    assert one != two
+    assert found(halves[::-1], source="a", target="b") != two
+
+
+def test_a_file_of_another_kind_is_not_added_to(files, capsys):
+    """Its ratings stay as they are."""
+    before = files[0].read_bytes()
+    code, _, error = run(capsys, "compare", files[0], "--seeds", "1", "--resume", files[0])
+    assert code == 2
+    assert "not of  tacit compare" in error
+    assert files[0].read_bytes() == before

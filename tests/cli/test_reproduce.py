@@ -91,3 +91,14 @@ def test_two_domains_are_made_where_there_are_none(capsys, monkeypatch, tmp_path
     assert head.startswith("user_id,item_id,rating")
     assert "The paper: MAE from overlap .2 to .8" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_a_space_stays_one_word(monkeypatch, tmp_path):
+    """The command's words are parted before the folder is named in them."""
+    seen = []
+    monkeypatch.setattr(cli, "main", lambda words: seen.append(words) or 0)
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    row = next(row for row in index() if "FOLDER/ml-100k" in row["command"])
+    demo.reproduce(row["paper"], row["item"], False, False, False, folder, False)
+    assert str(folder / "ml-100k") in seen[0]

@@ -16,7 +16,7 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import group
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, TacitError
 from tacit.terminal import JSON
 
 HELP = (
@@ -111,7 +111,9 @@ def named(text: str, settings: list[str]) -> Any:
         return found
     try:
         found(**given)
-    except TypeError as error:
+    except TacitError:
+        raise
+    except Exception as error:
         raise ConfigError(f"--model {text}: {error}. Give it with --set NAME=VALUE.") from None
     return lambda: found(**given)
 

@@ -163,7 +163,7 @@ def _run(command: str, folder: Path | None) -> None:
             _run(command.replace("two.csv", shlex.quote(str(two))), folder)
         return
     typer.echo(f"$ {command}", err=True)
-    code = main(shlex.split(command.replace("FOLDER", data))[1:])
+    code = main([word.replace("FOLDER", data) for word in shlex.split(command)[1:]])
     if code:
         raise typer.Exit(code)
 

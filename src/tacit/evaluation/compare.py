@@ -21,7 +21,7 @@ import numpy as np
 from tacit.data.ratings import Ratings
 from tacit.design import Entry
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation.compare_measures import attacked, judged
+from tacit.evaluation.compare_measures import attacked, digest_of, judged, kept_in, key_of
 from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, list_trial
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.evaluation.result import Result, mean_interval
@@ -136,22 +136,20 @@ def compare(
     """Every entry on every split, and attacked once; `steps` says how far progress counts.
 
     kept: a file to which finished pieces are added, and whose pieces are not computed again; its
-    pieces are found by the data, the entry and the seed.
+    pieces are found by the data, the domains, the entry and the seed. ConfigError for another file.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
-    done, advance = _read(kept), progress or (lambda _: None)
-    reasons = dict(left_out or {})
-    with Pool((ratings, source, target, kept), workers=workers) as pool:
+    done, advance = kept_in(kept), progress or (lambda _: None)
+    reasons, data = dict(left_out or {}), digest_of(ratings, source, target)
+    with Pool((ratings, source, target, kept, data), workers=workers) as pool:
 
         def run(tasks: list[tuple[Entry, int]]) -> list[dict[str, Any]]:
-            missing = [task for task in tasks if _key(ratings, *task) not in done]
+            missing = [task for task in tasks if key_of(data, *task) not in done]
             advance(len(tasks) - len(missing))  # those that were finished before
             made = pool.run(_piece, missing, advance)
-            done.update(
-                (_key(ratings, *task), one) for task, one in zip(missing, made, strict=True)
-            )
-            return [done[_key(ratings, *task)] for task in tasks]
+            done.update((key_of(data, *task), one) for task, one in zip(missing, made, strict=True))
+            return [done[key_of(data, *task)] for task in tasks]
 
         found = run([(entry, seed) for entry in entries for seed in seeds])
         figures = {
@@ -202,9 +200,9 @@ def steps(entries: Sequence[Entry], seeds: int, attacks: bool) -> int:
 
 
 def _piece(
-    context: tuple[Ratings, str | None, str | None, Path | None], entry: Entry, seed: int
+    context: tuple[Ratings, str | None, str | None, Path | None, str], entry: Entry, seed: int
 ) -> dict[str, Any]:
-    ratings, source, target, kept = context
+    ratings, source, target, kept, data = context
     values: dict[str, Any]
     try:
         if seed == ATTACK:
@@ -215,7 +213,7 @@ def _piece(
     except TacitError as error:  # too few people, say: the others can still be compared
         return {FAILED: str(error)}
     if kept is not None:
-        line = json.dumps({"key": _key(ratings, entry, seed), "values": values}) + "\n"
+        line = json.dumps({"key": key_of(data, entry, seed), "values": values}) + "\n"
         with kept.open("a", encoding="utf-8") as file:  # one short write: workers share the file
             file.write(line)
     return values
@@ -233,6 +231,8 @@ def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, A
             if metric in ("novelty", "rmse"):
                 bounds = (0.0, math.inf)
             middle, low, high = mean_interval(values, bounds=bounds)
+            if len(values) == 1:  # it says nothing about the spread
+                low = high = math.inf
         ends = [each if math.isfinite(each) else None for each in (low, high)]
         row = (entry.design, entry.variant, entry.epsilon, entry.unit, entry.against)
         rows.append(dict(zip(COLUMNS, (*row, metric, middle, *ends), strict=True)))
@@ -242,23 +242,6 @@ def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 def _ndcg(pieces: Sequence[Mapping[str, Any]]) -> float:
     name = f"ndcg@{LIST_LENGTH}"
     return float(np.mean([piece[name] for piece in pieces if name in piece]))
-
-
-def _key(ratings: Ratings, entry: Entry, seed: int) -> str:
-    settings = json.dumps(entry.settings, sort_keys=True, default=str)
-    return f"{ratings.digest[:16]} {entry.maker} {settings} {seed}"
-
-
-def _read(kept: Path | None) -> dict[str, dict[str, Any]]:
-    """Finished pieces; a line that was cut off is none."""
-    found = {}
-    for line in kept.read_text(encoding="utf-8").splitlines() if kept and kept.exists() else ():
-        try:
-            piece = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[piece["key"]] = piece["values"]
-    return found
 
 
 def write_page(found: Compared, manifest: Mapping[str, Any], path: Path) -> None:
@@ -338,7 +321,7 @@ def _epsilon(value: float | None) -> str:
 
 
 def _cell(row: Mapping[str, Any]) -> str:
-    if row["low"] is None or row["low"] == row["high"]:
+    if None in (row["low"], row["high"]) or row["low"] == row["high"]:
         return f"{row['value']:.3f}"
     return f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
 

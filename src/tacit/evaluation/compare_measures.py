@@ -1,8 +1,14 @@
-"""What a comparison measures of one entry: lists and stars on one split, who pays, one attack."""
+"""What a comparison measures of one entry: lists and stars on one split, who pays, one attack.
+
+And the file that keeps what was measured.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,7 @@ from tacit.auditing.attacks.any_model.game import membership
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import Entry
+from tacit.errors import ConfigError
 from tacit.evaluation.lists import LIST_LENGTH, SHARE, ListTrial, lists_of, stars_of
 from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
 from tacit.extensions import METRICS, installed
@@ -113,4 +120,43 @@ def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
         if len(known) <= 5:
             own_value = column[people].astype(str)
             found |= {f"{name}:{value}": own_value == value for value in known}
+    return found
+
+
+def key_of(data: str, entry: Entry, seed: int) -> str:
+    """What a piece is found by. data: as `digest_of` gives it."""
+    settings = json.dumps(entry.settings, sort_keys=True, default=str)
+    return f"{data} {entry.maker} {settings} {seed}"
+
+
+def digest_of(ratings: Ratings, source: str | None, target: str | None) -> str:
+    """Of all that a piece is computed from, beside its entry and seed."""
+    known = [
+        {name: column.tolist() for name, column in columns.items()}
+        for columns in (ratings.user_attributes, ratings.item_metadata)
+    ]
+    text = json.dumps([ratings.digest, source, target, *known], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+_BEGINS = '{"key": '
+"""Of a line of a piece."""
+
+
+def kept_in(kept: Path | None) -> dict[str, dict[str, Any]]:
+    """Finished pieces; a line that was cut off is none."""
+    found: dict[str, dict[str, Any]] = {}
+    if kept is None or not kept.exists():
+        return found
+    for line in kept.read_bytes().decode("utf-8", errors="replace").splitlines():
+        if not (line.startswith(_BEGINS) or _BEGINS.startswith(line)):
+            raise ConfigError(
+                f"--resume {kept}: this file is not of  tacit compare.  Nothing was added to it. "
+                "Name a new file."
+            )
+        try:
+            piece = json.loads(line)
+            found[piece["key"]] = piece["values"]
+        except (ValueError, KeyError):
+            continue
     return found

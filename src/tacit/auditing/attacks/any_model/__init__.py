@@ -109,7 +109,8 @@ def attack(
     stars = False
     if "membership" in refit or "audit" in refit:
         stated, stars = _first_look(known, ratings)
-        claim, delta = (claim, delta) if claim is not None else (stated[0], delta or stated[1])
+        if claim is None:
+            claim, delta = stated[0], _delta(delta, stated[1])
     delta = DELTA if delta is None else delta
     views = (LISTS, SCORES) if (stars if sees_scores is None else sees_scores) else (LISTS,)
     bounds = 2 * len(views) * ("membership" in refit) + 2 * ("audit" in refit)
@@ -133,6 +134,16 @@ def attack(
                 known, ratings, chosen, panel=panel, length=length, seed=seed, progress=progress
             )
     return Attacked(known.name, tuple(rows), claim, delta, CONFIDENCE, tuple(left_out))
+
+
+def _delta(asked: float | None, stated: float | None) -> float | None:
+    """At which a card's epsilon is judged. It says nothing of smaller ones."""
+    if asked is not None and stated is not None and asked < stated:
+        raise ConfigError(
+            f"The recommender's card states its epsilon at delta {stated:g}; at a smaller delta it "
+            "claims another one. Leave --delta out, or give both --claim and --delta."
+        )
+    return stated if asked is None else asked
 
 
 def _first_look(model: Adapted, ratings: Ratings) -> tuple[tuple[float | None, float | None], bool]:

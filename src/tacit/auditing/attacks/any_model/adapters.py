@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module as _module
 from typing import Any
 
@@ -29,10 +30,11 @@ from tacit.recommenders.base import History
 class Answers:
     """What an account gets from a fitted recommender. Items are numbers of the ratings fitted to.
 
-    factors: (items, f), or None.
+    factors: (items, f), or None. name: what errors call the recommender; they are ConfigErrors.
     """
 
     factors: Floats | None = None
+    name = "The recommender"
 
     def __init__(self, ratings: Ratings) -> None:
         self.ids = ratings.item_ids.tolist()
@@ -59,11 +61,36 @@ class Answers:
 
     def ranked(self, history: History, n: int) -> Ints:
         """At most n item numbers, best first."""
-        raise NotImplementedError
+        with _blamed(self.name, "answer"):
+            return self._ranked(history, n)
 
     def scores(self, history: History) -> Floats | None:
         """(items,) of all items, NaN where there is none; None if the recommender gives none."""
+        with _blamed(self.name, "answer"):
+            found = self._scores(history)
+            if found is not None and found.shape != (len(self.ids),):
+                raise ValueError(f"{len(self.ids)} scores were asked for, not {found.size}")
+            return found
+
+    def _ranked(self, history: History, n: int) -> Ints:
+        raise NotImplementedError
+
+    def _scores(self, history: History) -> Floats | None:
         return None
+
+
+@contextmanager
+def _blamed(name: str, what: str) -> Iterator[None]:
+    """ConfigError with what the recommender's code says if it fails."""
+    try:
+        yield
+    except TacitError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"{name} cannot {what} ({type(error).__name__}: {error}). Correct it; --debug shows "
+            "where."
+        ) from error
 
 
 Fit = Callable[[Ratings], Answers]
@@ -77,15 +104,10 @@ class Adapted:
 
     def fit(self, ratings: Ratings) -> Answers:
         """ConfigError with what the recommender says if it fails."""
-        try:
-            return self._fit(ratings)
-        except TacitError:
-            raise
-        except Exception as error:
-            raise ConfigError(
-                f"{self.name} cannot be fitted ({type(error).__name__}: {error}). Correct it; "
-                "--debug shows where."
-            ) from error
+        with _blamed(self.name, "be fitted"):
+            answers = self._fit(ratings)
+        answers.name = self.name
+        return answers
 
 
 def adapt(model: Any) -> Adapted:
@@ -93,7 +115,8 @@ def adapt(model: Any) -> Adapted:
     make = _maker(model)
     if make is None:
         return Adapted(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
-    made = make()
+    with _blamed(_name(model), "be made"):
+        made = make()
     homes = {each.__module__.partition(".")[0] for each in type(made).__mro__}
     if "implicit" in homes:
         return Adapted(_name(made), lambda ratings: _Implicit(make(), ratings), made=made)
@@ -140,7 +163,7 @@ class _Function(Answers):
         super().__init__(ratings)
         self.function = function
 
-    def ranked(self, history: History, n: int) -> Ints:
+    def _ranked(self, history: History, n: int) -> Ints:
         return self.numbers(_ids(self.function(dict(history))), history, n)
 
 
@@ -151,10 +174,10 @@ class _Tacit(Answers):
         factors = getattr(self.model, "item_factors_", None)
         self.factors = factors if factors is not None and len(factors) == len(self.ids) else None
 
-    def ranked(self, history: History, n: int) -> Ints:
+    def _ranked(self, history: History, n: int) -> Ints:
         return self.numbers(_ids(self.model.recommend(history=history, n=n)), history, n)
 
-    def scores(self, history: History) -> Floats | None:
+    def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
             return None
         return np.asarray(self.model.predict(self.ids, history=history), dtype=np.float64)
@@ -177,10 +200,10 @@ class _Implicit(Answers):
         if found is not None:
             self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
 
-    def ranked(self, history: History, n: int) -> Ints:
+    def _ranked(self, history: History, n: int) -> Ints:
         return self._asked(history, n)[0]
 
-    def scores(self, history: History) -> Floats | None:
+    def _scores(self, history: History) -> Floats | None:
         items, scores = self._asked(history, len(self.ids))
         found = np.full(len(self.ids), np.nan)
         found[items] = scores
@@ -212,7 +235,7 @@ class _LensKit(Answers):
         frame = _module("pandas").DataFrame(columns)
         self.pipeline.train(self.data.from_interactions_df(frame))
 
-    def ranked(self, history: History, n: int) -> Ints:
+    def _ranked(self, history: History, n: int) -> Ints:
         known = {item: stars for item, stars in history.items() if item in self.trained}
         own = self.data.ItemList(item_ids=list(known), rating=list(known.values()))
         query = self.data.RecQuery(user_items=own)
@@ -229,7 +252,7 @@ class _Matrix(Answers):
         there = np.diff(stars.indptr) > 0
         model.fit(sparse.csr_matrix(stars)[there])
 
-    def ranked(self, history: History, n: int) -> Ints:
+    def _ranked(self, history: History, n: int) -> Ints:
         if self.lists:
             longer = min(n + len(history), len(self.ids))  # it may list what they have
             row = np.asarray(self.model.recommend(self.row(history), longer))[0]
@@ -239,7 +262,7 @@ class _Matrix(Answers):
         order = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
         return self.numbers([self.ids[place] for place in order], history, n)
 
-    def scores(self, history: History) -> Floats | None:
+    def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
             return None
         return np.asarray(self.model.predict(self.row(history)), np.float64).reshape(-1)
