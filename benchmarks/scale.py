@@ -10,6 +10,7 @@ hang on the shape alone, and what it is added to is hashed: `equal_sums` says wh
 sum is that of the first engine, for the published X-Map every array of the model. `equal_lists`:
 the same of the lists of 200 people.
 `exponent` is that of cpu_s over events.
+pysail keeps blocks in memory, unless SAIL_EXECUTION__CHECKPOINT__PATH is set otherwise.
 pyspark is a server of two workers (local-cluster) made from the package of this environment.
 `start_cpu_s`: of that, of the server before it was asked anything. `worker_mib`: the most that one
 Python process of the server held. `shuffle_bytes`: what Spark reports, or what is written to disk.
@@ -44,6 +45,7 @@ SAIL = (
     "import sys; from pysail.spark import SparkConnectServer; "
     "SparkConnectServer('127.0.0.1', int(sys.argv[1])).start(background=False)"
 )
+CHECKPOINTS = "SAIL_EXECUTION__CHECKPOINT__PATH"
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -247,7 +249,7 @@ def serve(engine: str, port: int) -> subprocess.Popen | None:
     else:
         return None
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    environment = {CHECKPOINTS: "memory:///", "PYSPARK_PYTHON": sys.executable} | os.environ
     server = subprocess.Popen(words, **quiet, start_new_session=True, env=environment)
     for _ in range(600):
         try:

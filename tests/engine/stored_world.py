@@ -116,3 +116,12 @@ def same_as_in_memory(
         assert not any(len(value) > 2 and value in str(caught.value) for value in values)
     else:
         np.testing.assert_array_equal(stored(), expected)
+
+
+def blocks_of(rows: Any, ids: np.ndarray) -> list[Any]:
+    """A worker's blocks of a task with these rows: user, item, rating."""
+    from tacit.engine.spark import workers
+
+    used = {role: role for role in ("user", "item", "rating")}
+    packed = workers.packed([rows], used=used, scale=None, ids=ids, buckets=8)
+    return [*workers.prepared(packed, width=len(ids), stars=True, times=False)]

@@ -11,6 +11,7 @@ from stored_world import (
     ITEMS,
     ODD,
     SCALE,
+    blocks_of,
     facts,
     local,
     public,
@@ -65,8 +66,9 @@ def same_noise(monkeypatch):
 
 def opened(kind, files, request, monkeypatch):
     if kind == "cluster":
-        from tacit.engine.spark import open_spark
+        from tacit.engine.spark import open_spark, workers
 
+        monkeypatch.setattr(workers, "AT_ONCE", 20_000)  # a person's rows come in several parts
         address = request.getfixturevalue("remote")
         return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
     monkeypatch.setattr(buckets, "_OF_ROW", 40_000)  # several buckets and chunks
@@ -244,16 +246,11 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, 
     pa = pytest.importorskip("pyarrow")
     known = public(files[1]).known(list, np.zeros(0))
     people = np.arange(40)
-    rows = pa.record_batch(
-        {"user": people, "item": people, "rating": people % 5 + 1.0, "hash": people.astype("i4")}
-    )
-    blocks = [
-        [*workers.prepared([rows[:20]], ids=known.item_ids, stars=True, times=False)],
-        [*workers.prepared([rows[20:]], ids=known.item_ids, stars=True, times=False)],
-    ]
+    rows = pa.record_batch({"user": people, "item": people, "rating": people % 5 + 1.0})
+    blocks = [blocks_of(rows[:20], known.item_ids), blocks_of(rows[20:], known.item_ids)]
     ratings = SparkRatings(None, Frame(blocks, 1), known, 4)
     monkeypatch.setattr(workers, "BLOCK_ROWS", 10)
-    several = [*workers.prepared([rows[20:]], ids=known.item_ids, stars=True, times=False)]
+    several = blocks_of(rows[20:], known.item_ids)
     assert len(several) == 2
     odd = SparkRatings(None, Frame([several[:1] + several[1:] * times], 1), known, 1)
     add = lambda block: np.bincount(block.items, minlength=ITEMS)  # noqa: E731

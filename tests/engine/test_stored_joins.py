@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from stored_world import local, public
+from stored_world import blocks_of, local, public
 
 import tacit
 from tacit.data.tables.buckets import open_parquet
@@ -44,12 +44,14 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def remote(missing):
-    """The address of a pysail server in this process."""
+    """The address of a pysail server in this process, with a place for checkpoints."""
     if find_spec("pysail") is None:
         missing(SAIL)
     from pysail.spark import SparkConnectServer
 
-    server = SparkConnectServer("127.0.0.1", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SAIL_EXECUTION__CHECKPOINT__PATH", "memory:///")
+        server = SparkConnectServer("127.0.0.1", 0)
     server.start(background=True)
     yield "sc://{}:{}".format(*server.listening_address)
     server.stop()
@@ -88,6 +90,19 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
         np.testing.assert_array_equal(
             model.predict(items, history=history), other.predict(items, history=history)
         )
+
+
+def test_blocks_are_kept_where_the_engine_has_a_place_for_them(remote):
+    """What is kept is made once, though it is used twice; what is not kept is made again."""
+    from tacit.engine.spark import connect, workers
+    from tacit.engine.spark.sums import kept
+
+    session = connect(remote)
+    made = session.range(1).mapInArrow(workers.token, "token string")
+    again, once = ([frame.toArrow() for _ in range(2)] for frame in (made, kept(session, made)))
+    session.stop()
+    assert again[0] != again[1]
+    assert once[0] == once[1]
 
 
 def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
@@ -147,10 +162,9 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     from tacit.engine.spark.sums import answering
 
     pa = pytest.importorskip("pyarrow")
-    rows = pa.record_batch({"user": ["ann", "bob"], "item": [0, 1], "rating": [1.0, 5.0],
-                            "hash": pa.array([1, 2], pa.int32())})  # fmt: skip
+    rows = pa.record_batch({"user": ["ann", "bob"], "item": [0, 1], "rating": [1.0, 5.0]})
     known = np.arange(2)
-    blocks = workers.prepared([rows], ids=known, stars=True, times=False, named=True)
+    blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
     strips = [*workers.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
     work = tiles.partial(

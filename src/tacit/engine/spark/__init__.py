@@ -29,13 +29,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.domains import none_rated
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.scales import EVENTS
 from tacit.data.stored import MOST_VALUES, Columns, Public
 from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.data.tables.table import Role
 from tacit.engine.spark import workers
-from tacit.engine.spark.sums import NOT_THERE, SparkRatings, answering, check_once, close, gathered
+from tacit.engine.spark.sums import (
+    NOT_THERE,
+    SparkRatings,
+    answering,
+    check_once,
+    close,
+    gathered,
+    kept,
+)
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 TASK_ROWS = 2_000_000
@@ -84,12 +92,12 @@ def write_lists(
         rows = _rows(session, source, asked, model.scale_, events=events)
         count = _tasks(rows, tasks)
         work = partial(
-            workers.listed, make=make, ids=model.history_ids_, of_lists=model.item_ids_,
+            workers.listed, make=make, width=len(model.history_ids_), of_lists=model.item_ids_,
             scale=model.scale_, stars="rating" in rows.used, times="time" in rows.used,
         )  # fmt: skip
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
-        parted = _parted(rows.read, count)
+        parted = rows.parted(model.history_ids_, count)
         parted.mapInArrow(work, schema).write.mode("error").parquet(_place(out))
         session.stop()
 
@@ -118,13 +126,12 @@ def fold_reports(
         if kinds.get(column) != "binary":
             raise DataError("no column of reports", column=column, found=", ".join(kinds),
                             expected="a binary column")  # fmt: skip
-        start, length = ticket
+        place = (ticket[0], sum(ticket))
         reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
-        mark = spark.substring(spark.hex("report"), 2 * start + 1, 2 * length)
-        reports = reports.withColumn("user", mark)
         count = tasks or max(_LEAST_TASKS, math.ceil(reports.count() / TASK_ROWS))
-        parted = _parted(reports, count).select("report", "hash")
-        total, seen = gathered(parted, partial(workers.folded, fold=fold), fold([]), count)
+        parted = _parted(reports, partial(workers.packed_reports, ticket=place), count)
+        work = partial(workers.folded, ticket=place, fold=fold)
+        total, seen = gathered(parted, work, fold([]), count)
         if seen.any():
             check_once(seen)
         session.stop()
@@ -145,14 +152,26 @@ def _session(remote: str) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """frame: as it is stored, columns named by role; read: as in memory, checked. used: role to
-    header. kinds: role to type of `read`. text: of a file in which all ids are text."""
+    """frame: as it is stored, columns named by role. used: role to header. kinds: role to type of
+    what is read. scale: None: of any stars. text: of a file in which all ids are text."""
 
     frame: Any
-    read: Any
     used: dict[Role, str]
     kinds: dict[Role, str]
+    scale: RatingScale | None
     text: bool
+
+    @property
+    def read(self) -> Any:
+        """As in memory, checked."""
+        schema = ", ".join(f"{role} {kind}" for role, kind in self.kinds.items())
+        work = partial(workers.read, used=self.used, scale=self.scale)
+        return self.frame.mapInArrow(work, schema)
+
+    def parted(self, ids: Column, tasks: int) -> Any:
+        """Each person's rows in one task. ids: of the catalogue."""
+        work = partial(workers.packed, used=self.used, scale=self.scale, ids=ids)
+        return _parted(self.frame, work, tasks)
 
 
 def _rows(
@@ -171,13 +190,11 @@ def _rows(
         raise ClusterError(NOT_THERE)
     columns = Columns.among([*kinds], asked, events=events, path=source)
     used = columns.used
-    kept = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
-    nobody = arrow_of(kept.limit(0).toArrow(), used)  # refuses types
+    chosen = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
+    nobody = arrow_of(chosen.limit(0).toArrow(), used)  # refuses types
     made = {role: workers.KINDS[str(nobody[role].type)] for role in used}
     known = scale if "rating" in used else None
-    schema = ", ".join(f"{role} {kind}" for role, kind in made.items())
-    read = kept.mapInArrow(partial(workers.read, used=used, scale=known), schema)
-    return _Rows(kept, read, used, made, source.endswith(_TEXT))
+    return _Rows(chosen, used, made, known, source.endswith(_TEXT))
 
 
 def _tasks(given: _Rows, asked: int | None) -> int:
@@ -188,12 +205,12 @@ def _tasks(given: _Rows, asked: int | None) -> int:
     return asked or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
 
 
-def _parted(frame: Any, tasks: int) -> Any:
-    """Each person's rows in one task."""
-    from pyspark.sql import functions as spark
-
-    mark = spark.pmod(spark.xxhash64("user"), spark.lit(workers.HASHES)).cast("int").alias("hash")
-    return frame.select("*", mark).repartition(tasks, "hash")
+def _parted(frame: Any, work: Callable[..., Any], tasks: int) -> Any:
+    """What `work` makes of the rows, each of its buckets in one task; there are many more of them
+    than tasks, so that tasks are equal."""
+    buckets = min(workers.HASHES, 64 * tasks)
+    packed = frame.mapInArrow(partial(work, buckets=buckets), workers.ROWS)
+    return packed.repartition(tasks, "bucket")
 
 
 @contextmanager
@@ -286,19 +303,12 @@ def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> Sp
     known = public.known(rated, stars)
     work = partial(
         workers.prepared,
-        ids=known.item_ids,
+        width=known.n_items,
         stars="rating" in given.used,
         times="time" in given.used,
     )
-    parted = _parted(given.read, count)
-
-    def named() -> tuple[Any, str]:
-        kind = given.kinds["user"]
-        schema = f"people array<{kind}>, {workers.BLOCKS_OF}"
-        return parted.mapInArrow(partial(work, named=True), schema), kind
-
-    blocks = parted.mapInArrow(work, workers.BLOCKS).persist()
-    made = SparkRatings(session, blocks, known, count, named)
+    blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
+    made = SparkRatings(session, kept(session, blocks), known, count)
     session.registerProgressHandler(made.hear)
     if not made.total(workers.rated).any():
         raise none_rated()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -24,16 +24,12 @@ from tacit.errors import ClusterError, DataError
 class SparkRatings(StoredRatings):
     """Ratings that a cluster reads, as `open_spark` makes them; a context that closes its session.
 
-    blocks: of `workers.BLOCKS`; named: makes those of `workers.BLOCKS_OF`, and the type of ids.
-    tasks: in how many the people are parted.
+    blocks: of `workers.BLOCKS`. tasks: in how many the people are parted.
     """
 
-    def __init__(
-        self, session: Any, blocks: Any, catalogue: Ratings, tasks: int, named: Named = None
-    ) -> None:
+    def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
-        self._session, self._blocks, self._named = session, blocks, named
-        self._held = [blocks]
+        self._session, self._blocks = session, blocks
         self._heard = 0.0
         self._seen: NDArray[np.int64] | None = None
 
@@ -59,7 +55,7 @@ class SparkRatings(StoredRatings):
         self._heard = 0.0
 
     def __exit__(self, *_: object) -> None:
-        close(*(frame.unpersist for frame in self._held), self._session.stop)
+        close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """One pass over the cluster's blocks."""
@@ -71,24 +67,15 @@ class SparkRatings(StoredRatings):
         self._passed()
         return total
 
-    @cached_property
-    def _people(self) -> tuple[Any, str]:
-        """Blocks with the ids of their people, which joins alone need, and the type of ids."""
-        assert self._named is not None
-        frame, kind = self._named()
-        self._held.append(frame.persist())
-        return frame, kind
-
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
         known = self.catalogue
         width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
         with answering():
-            frame, kind = self._people
             strips = partial(
                 workers.strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
             )
-            found = frame.mapInArrow(strips, f"people array<{kind}>, {workers.STRIPS}")
+            found = self._blocks.mapInArrow(strips, workers.STRIPS)
             own = partial(workers.tiled, work=work, width=width)
             lines = _meeting(found, "tile", own, len(tiles))
             merged = _meeting(lines, "line", partial(workers.one_line, merge=merge), len(tiles))
@@ -118,7 +105,6 @@ class SparkRatings(StoredRatings):
         self._seen = seen
 
 
-Named = Callable[[], tuple[Any, str]] | None
 _AT_ONCE = 16
 
 
@@ -140,6 +126,22 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
         return work(table)
 
     return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, workers.LINES)
+
+
+def kept(session: Any, frame: Any) -> Any:
+    """The frame, which later jobs do not make again, if the engine can keep it: persisted, or as a
+    checkpoint of the engine's own (pysail), if it has a place for them."""
+    probe = session.range(1).mapInArrow(workers.token, "token string").persist()
+    first, second = (probe.toArrow() for _ in range(2))
+    close(probe.unpersist)
+    if first == second:
+        return frame.persist()
+    try:
+        return frame.localCheckpoint()
+    except Exception as error:
+        if "execution.checkpoint.path" not in str(error):
+            raise
+        return frame
 
 
 def close(*ways: Callable[[], object]) -> None:

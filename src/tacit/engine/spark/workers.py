@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from io import BytesIO
+from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +33,11 @@ PIECE = 1 << 16
 SEEN = -1
 """The number of the piece that counts, for each hash, in how many tasks it was; and of blocks, how
 many people were there and how many the task began with."""
-BLOCK_ROWS = 1_000_000
-BLOCKS = "seen binary, offsets binary, items binary, values binary"
-BLOCKS_OF = "offsets binary, items binary, values binary"
+BLOCK_ROWS = AT_ONCE = 1_000_000
+ROWS = "bucket int, rows binary"
+BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 PIECES = "piece long, cells binary"
-STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary"
+STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
 LINES = "line long, tile long, cells binary"
 REFUSED = "tacit refuses "
 """Before what is wrong with a row."""
@@ -43,50 +46,137 @@ KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Arrow's types of what is read, and Spark's."""
 
 
-def read(
-    batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
+def _cleaned(
+    batches: Iterable[Any], used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """A task's rows, cleaned. What is wrong with one is said in hexadecimal digits, which no engine
-    writes in another way: no cell stands in that."""
-    import pyarrow as pa
-
-    for batch in batches:
+    """A task's rows, many at a time: an engine's batches may be small. What is wrong with one is
+    said in hexadecimal digits, which no engine writes in another way: no cell stands in that."""
+    for table in _many(batches):
         try:
-            made = arrow_of(batch, used, scale)
+            yield arrow_of(table, used, scale)
         except DataError as error:
             said = json.dumps(vars(error)).encode().hex()
             raise ClusterError(f"{REFUSED}{said}.") from None
-        for part in made.to_batches():
-            columns = [part.column(role) for role in used]
-            short = [each.cast(pa.string()) if pa.types.is_large_string(each.type) else each
-                     for each in columns]  # fmt: skip
-            yield pa.RecordBatch.from_arrays(short, names=[*used])
 
 
-def prepared(
-    batches: Iterable[Any], *, ids: Column, stars: bool, times: bool, named: bool = False
-) -> Iterator[Any]:
-    """A task's rows as blocks of whole people. Beside each, by hash: how many people it has; and
-    beside the first, which there are in the task, and how many. named: or instead, their ids."""
+def _many(batches: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
-    given = list(batches)
-    if not given:
+    held, rows = [], 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= AT_ONCE:
+            yield pa.Table.from_batches(held)
+            held, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(held)
+
+
+def read(
+    batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
+) -> Iterator[Any]:
+    """A task's rows, cleaned."""
+    import pyarrow as pa
+
+    for table in _cleaned(batches, used, scale):
+        for part in table.to_batches():
+            columns = [_short(part.column(role)) for role in used]
+            yield pa.RecordBatch.from_arrays(columns, names=[*used])
+
+
+def packed(
+    batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None, ids: Column,
+    buckets: int,
+) -> Iterator[Any]:  # fmt: skip
+    """The same, items by their numbers, for each bucket of people together: few large rows are
+    shuffled instead of many small ones."""
+    import pyarrow as pa
+
+    for table in _cleaned(batches, used, scale):
+        items = pa.array(numbers_in(_flat(table["item"]), ids))
+        made = table.set_column(table.schema.get_field_index("item"), "item", items)
+        yield _by_bucket(made, marks(_flat(table["user"])), buckets)
+
+
+def packed_reports(
+    batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int
+) -> Iterator[Any]:
+    """Reports, those of equal tickets in the same bucket. ticket: where it begins and ends."""
+    import pyarrow.compute as pc
+
+    for table in _many(batches):
+        yield _by_bucket(table, marks(pc.binary_slice(_flat(table[0]), *ticket)), buckets)
+
+
+def _by_bucket(table: Any, which: NDArray[np.int64], buckets: int) -> Any:
+    import pyarrow as pa
+
+    numbers = (which % buckets).astype(np.uint16)
+    order = np.argsort(numbers, kind="stable")
+    (rows,) = table.take(pa.array(order)).combine_chunks().to_batches()
+    stops = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
+    cells = [
+        _stream(rows.slice(start, stop - start)) for start, stop in pairwise([0, *stops.tolist()])
+    ]
+    found = pa.array(numbers[order[stops - 1]], pa.int32())
+    return pa.RecordBatch.from_arrays([found, pa.array(cells, pa.binary())], ["bucket", "rows"])
+
+
+def _stream(rows: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_batch(rows)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def _streamed(cells: Iterable[Any]) -> Any:
+    """The table whose parts these are."""
+    import pyarrow as pa
+
+    return pa.concat_tables([pa.ipc.open_stream(raw).read_all() for raw in cells])
+
+
+def _unpacked(batches: Iterable[Any]) -> Any:
+    """A task's rows; None if it has none."""
+    cells = [raw for batch in batches for raw in batch.column("rows").to_pylist()]
+    return _streamed(cells) if cells else None
+
+
+def marks(keys: Any) -> NDArray[np.int64]:
+    """A hash below HASHES of each id, the same on every machine."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(keys.type):
+        mixed = keys.to_numpy().astype(np.uint64)
+    else:
+        coded = keys.dictionary_encode()
+        raws = coded.dictionary.cast(pa.large_binary()).to_pylist()
+        mixed = np.array([crc32(raw) for raw in raws], np.uint64)[coded.indices.to_numpy()]
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):  # of MurmurHash3
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)
+    found: NDArray[np.int64] = (mixed >> np.uint64(52)).astype(np.int64)
+    return found
+
+
+def prepared(batches: Iterable[Any], *, width: int, stars: bool, times: bool) -> Iterator[Any]:
+    """A task's rows as blocks of whole people, and their ids. Beside each, by hash: how many people
+    it has; and beside the first, which there are in the task, and how many."""
+    table = _unpacked(batches)
+    if table is None:
         return
-    table = pa.Table.from_batches(given)
-    rows, users = _rows(table, ids, stars=stars, times=times)
-    hashes = np.zeros(int(rows.people.max()) + 1, np.int64)
-    hashes[rows.people] = table["hash"].to_numpy()
+    rows, users = _rows(table, stars=stars, times=times)
+    hashes = marks(users)
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
-    for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
+    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
+        seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         cells = [part.tobytes() for part in vars(block).values()]
-        if named:
-            yield _beside(users[start:stop], BLOCKS_OF, *cells)
-        else:
-            seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
-            yield batch_of(BLOCKS, seen.tobytes(), *cells)
+        yield batch_of(BLOCKS, seen.tobytes(), *cells, _ids(users[start:stop]))
         seen[:], start = 0, stop
 
 
@@ -94,7 +184,7 @@ def listed(
     batches: Iterable[Any],
     *,
     make: Callable[[Ratings], Any],
-    ids: Column,
+    width: int,
     of_lists: Column,
     scale: RatingScale,
     stars: bool,
@@ -103,14 +193,13 @@ def listed(
     """Lists of a task's people, as `make` gives them by numbers of people and items."""
     import pyarrow as pa
 
-    given = list(batches)
-    if not given:
+    table = _unpacked(batches)
+    if table is None:
         return
-    rows, users = _rows(pa.Table.from_batches(given), ids, stars=stars, times=times)
-    users = users.cast(pa.string()) if pa.types.is_large_string(users.type) else users
-    named, start = pa.array(of_lists.tolist()), 0
-    for block in rows.block(len(ids), ordered=False).parts(BLOCK_ROWS):
-        found = make(block.ratings(len(ids), scale))
+    rows, users = _rows(table, stars=stars, times=times)
+    users, named, start = _short(users), pa.array(of_lists.tolist()), 0
+    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
+        found = make(block.ratings(width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),
             "rank": pa.array(found.ranks.astype(np.int32)),
@@ -135,12 +224,10 @@ def summed(
 ) -> Iterator[Any]:
     """A task's table in pieces; pieces of zeros stay away."""
     seen, total = np.zeros(3 * HASHES, np.int64), None
-    for batch in batches:
-        for marks, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            block = Block(*map(np.frombuffer, parts, (np.int64, np.int32, np.float64)))
-            made = add(block.ratings(n_items, scale))
-            total = made if total is None else total + made
-            seen += np.frombuffer(marks, np.int64)
+    for block, row in _blocks(batches):
+        made = add(block.ratings(n_items, scale))
+        total = made if total is None else total + made
+        seen += np.frombuffer(row["seen"].as_buffer(), np.int64)
     if total is None:
         return
     yield from _pieces(total, seen)
@@ -152,33 +239,39 @@ def strips(
     """Of each tile the people and ratings that a task's blocks have."""
     import pyarrow as pa
 
+    for block, row in _blocks(batches):
+        stars, numbers = cut(block.ratings(n_items, scale))
+        users = _flat(_streamed([row["people"].as_buffer()])["id"])
+        rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
+        for tile, members in enumerate(tiles):
+            mask = np.zeros(stars.shape[1], np.bool_)
+            mask[members] = True
+            kept = mask[stars.indices]
+            counts = np.bincount(rows[kept], minlength=stars.shape[0])
+            there = np.flatnonzero(counts)
+            if there.size:
+                items = stars.indices[kept].astype(np.int32, copy=False)
+                cells = (counts[there], items, stars.data[kept], numbers[there])
+                whose = _ids(users.take(pa.array(there)))
+                yield batch_of(STRIPS, tile, *(each.tobytes() for each in cells), whose)
+
+
+def _blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
+    """Each, and its row."""
+    kinds = {"offsets": np.int64, "items": np.int32, "values": np.float64}
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("offsets", "items", "values")]
-        for at, parts in enumerate(zip(*columns, strict=True)):
-            block = Block(*map(np.frombuffer, parts, (np.int64, np.int32, np.float64)))
-            stars, numbers = cut(block.ratings(n_items, scale))
-            users = batch.column("people").slice(at, 1).flatten()
-            rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
-            for tile, members in enumerate(tiles):
-                mask = np.zeros(stars.shape[1], np.bool_)
-                mask[members] = True
-                kept = mask[stars.indices]
-                counts = np.bincount(rows[kept], minlength=stars.shape[0])
-                there = np.flatnonzero(counts)
-                if there.size:
-                    items = stars.indices[kept].astype(np.int32, copy=False)
-                    cells = (counts[there], items, stars.data[kept], numbers[there])
-                    whose = users.take(pa.array(there))
-                    yield _beside(whose, STRIPS, tile, *(each.tobytes() for each in cells))
+        for at in range(batch.num_rows):
+            row = {name: batch.column(name)[at] for name in batch.schema.names}
+            parts = [np.frombuffer(row[name].as_buffer(), kind) for name, kind in kinds.items()]
+            yield Block(*parts), row
 
 
 def tiled(table: Any, *, work: Work, width: int) -> Any:
     """Lines of a tile, made of its strips, with the people in the order of their ids."""
-    import pyarrow as pa
     import pyarrow.compute as pc
     from scipy import sparse
 
-    users = pa.concat_arrays([chunk.flatten() for chunk in table["people"].chunks])
+    users = _flat(_streamed(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
         raise ClusterError(NOT_ONCE)
@@ -222,15 +315,15 @@ def _lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
 
 
 def folded(
-    batches: Iterable[Any], *, fold: Callable[[list[bytes]], NDArray[np.int64]]
+    batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
 ) -> Iterator[Any]:
     """What `fold` makes of a task's reports, in pieces."""
-    seen, reports = np.zeros(HASHES, np.int64), []
-    for batch in batches:
-        reports += batch.column(0).to_pylist()
-        seen[batch.column(1).to_numpy()] = 1
-    if reports:
-        yield from _pieces(fold(sorted(reports)), seen)
+    import pyarrow.compute as pc
+
+    if (table := _unpacked(batches)) is not None:
+        reports = _flat(table[0])
+        seen = np.bincount(marks(pc.binary_slice(reports, *ticket)), minlength=HASHES) > 0
+        yield from _pieces(fold(sorted(reports.to_pylist())), seen.astype(np.int64))
 
 
 def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
@@ -259,6 +352,12 @@ def versions(batches: Iterable[Any]) -> Iterator[Any]:
         yield batch_of("tacit string", version("tacit-rec"))
 
 
+def token(batches: Iterable[Any]) -> Iterator[Any]:
+    """Another text whenever it is made."""
+    for _ in batches:
+        yield batch_of("token string", os.urandom(8).hex())
+
+
 def batch_of(schema: str, *values: Any) -> Any:
     """One row."""
     import pyarrow as pa
@@ -271,32 +370,33 @@ def batch_of(schema: str, *values: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])
 
 
-def _beside(users: Any, schema: str, *values: Any) -> Any:
-    """One row, and before it the ids of people."""
+def _ids(users: Any) -> bytes:
     import pyarrow as pa
 
-    short = users.cast(pa.string()) if pa.types.is_large_string(users.type) else users
-    row = batch_of(schema, *values)
-    people = pa.ListArray.from_arrays(pa.array([0, len(short)], pa.int32()), short)
-    return pa.RecordBatch.from_arrays([people, *row.columns], ["people", *row.schema.names])
+    return _stream(pa.RecordBatch.from_arrays([users], ["id"]))
 
 
-def _rows(table: Any, ids: Column, *, stars: bool, times: bool) -> tuple[Rows, Any]:
+def _rows(table: Any, *, stars: bool, times: bool) -> tuple[Rows, Any]:
     """A task's rows, and the ids of its people."""
     coded = _flat(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
     values = table["rating"].to_numpy() if stars else np.ones(len(people))
     when = table["time"].to_numpy() if times else None
-    return Rows(people, numbers_in(_flat(table["item"]), ids), values, when), coded.dictionary
+    return Rows(people, table["item"].to_numpy(), values, when), coded.dictionary
 
 
 def _flat(column: Any) -> Any:
-    """One array, of text that may be long."""
+    """One array, of text or bytes that may be long."""
     import pyarrow as pa
 
-    text = pa.types.is_string(column.type)
-    chunks = (column.cast(pa.large_string()) if text else column).chunks
-    return pa.concat_arrays(chunks)
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    return pa.concat_arrays(column.cast(wide.get(column.type, column.type)).chunks)
+
+
+def _short(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
 def numbers_in(items: Any, ids: Column) -> NDArray[np.int32]:
