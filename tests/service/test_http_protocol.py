@@ -15,6 +15,7 @@ import uvicorn
 
 from tacit.service import http_bodies, http_protocol, serving
 from tacit.service.http_bodies import LONGEST_HEAD
+from tacit.service.http_protocol import MOST_AHEAD
 
 HOST = b"Host: shop.example\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -176,6 +177,21 @@ def test_a_half_that_is_closed_after_the_request(running):
     assert statuses(exchange(running.port, asked, half=True)) == [200]
 
 
+def test_requests_far_ahead_of_their_answers(running):
+    """A few wait on a connection; what comes behind them is not read, and the connection ends."""
+    asked = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    few, many = 1 + MOST_AHEAD, 2000
+    assert statuses(exchange(running.port, asked * few, answers=few)) == [200] * few
+    assert statuses(exchange(running.port, asked * many, answers=many)) == [200] * few
+
+
+def test_a_head_leaves_the_connection_open(running):
+    """What is asked behind it is answered, though its answer names a length and has no body."""
+    rest = b" /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    answer = exchange(running.port, b"HEAD" + rest + b"GET" + rest, half=True)
+    assert statuses(answer) == [200, 200]
+
+
 def test_a_drip_that_is_quick_enough(running):
     """A request in single bytes is a request."""
     asked = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -192,7 +208,7 @@ def test_the_longest_head(running):
 def test_nothing_was_written_down(running):
     """After all of this the log has no traceback, no fault and nothing that was sent."""
     log = running.log()
-    for sign in ("Traceback", '"fault"', "c4n4ry", "shop.example"):
+    for sign in ("Traceback", '"fault"', "RuntimeError", "c4n4ry", "shop.example"):
         assert sign not in log
     assert all(json.loads(line) for line in log.splitlines())
 

@@ -25,6 +25,9 @@ MOST_CONNECTIONS = 800
 """Of one worker. Below the 1024 files that a process commonly may open."""
 MOST_OF_ONE_ADDRESS = 200
 """Of these, so that nobody holds all places; a proxy in front, which everybody comes by, may."""
+MOST_AHEAD = 16
+"""Requests that wait on a connection behind the one that is answered. What comes in one piece could
+be thousands, and each takes memory before anybody counts it."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 
@@ -107,6 +110,8 @@ class Wire(HttpToolsProtocol):
             self.parser.get_http_version() != "1.0"
         ):
             raise ValueError("not one host")
+        if len(self.pipeline) >= MOST_AHEAD:
+            raise ValueError("too many requests ahead of their answers")
         super().on_headers_complete()
         if self.parser.should_upgrade():  # answered in this protocol, and nothing is read after it
             self.cycle.keep_alive = False

@@ -72,8 +72,8 @@ class Middleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = Answer(send, self._settings.grid, bodiless=scope["method"] == "HEAD")
-        if scope["method"] == "HEAD":
-            scope["method"] = "GET"
+        if scope["method"] == "HEAD":  # the server's own scope stays: its answer has no body
+            scope = {**scope, "method": "GET"}
         scope.setdefault("state", {})["request_id"] = answer.request_id
         try:
             answered = self._answered(scope, receive)

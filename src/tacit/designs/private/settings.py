@@ -29,7 +29,7 @@ MOST_ENTRIES = 2**63 - 1
 STAR_SHARES = (0.25, 0.15, 0.6)
 """Of means, Gram matrix and factors in mu^2 of stars."""
 LEAST_PEOPLE = 50
-"""At a noisy number of people of at most this, nothing after the counts is released."""
+"""At a noisy number of people of at most this, no sum of lists after the counts is made."""
 
 
 @dataclass(frozen=True)
