@@ -53,8 +53,8 @@ class ChargesInPart(PureAccountant):
 class TakesSubclasses(PureAccountant):
     """Prices a subclass like its parent."""
 
-    def _refusal(self, event):
-        return None if isinstance(event, Laplace) else super()._refusal(event)
+    def refusal(self, event):
+        return None if isinstance(event, Laplace) else super().refusal(event)
 
 
 class TakesAnything(PureAccountant):

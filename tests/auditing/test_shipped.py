@@ -27,6 +27,7 @@ from tacit.auditing.shipped_noise import (
     smooth_pair,
 )
 from tacit.auditing.shipped_streams import gate_pair, threshold_gate, tree_counter
+from tacit.mechanisms import samplers
 from tacit.mechanisms.cosine import SmoothCosineRelease, turns
 from tacit.mechanisms.noise import GaussianRelease
 from tacit.mechanisms.randomized_response import BitRelease
@@ -117,12 +118,17 @@ def test_a_violation_on_any_pair_counts():
     assert (audit.verdict, audit.pair, audit.exact) == ("violation", "bad", pytest.approx(2.0))
 
 
+def drawn_alone(scale):
+    """One noise, by the sampler that the shipped gate calls."""
+    return int(samplers.discrete_laplace(np.zeros(1, dtype=np.int64), scale)[0])
+
+
 def test_a_stream_has_its_own_exact_figure():
     """Less noise on counts that come one by one shows in the stream's loss, not in the call's."""
 
     class HalfRun(GateRun):
         def stops_at(self, count):
-            (noise,) = self.gate._noise(1, self.gate.count_scale / 2)
+            noise = drawn_alone(self.gate.count_scale / 2)
             return self.stopped or self._stops_at(int(count), noise)
 
     class HalfStream(ThresholdGate):
@@ -145,7 +151,7 @@ def test_a_gate_without_one_of_its_noises_is_infinite(missing):
         def stops_at(self, count):
             if missing == "threshold":
                 self._threshold = self.gate.threshold
-            (noise,) = self.gate._noise(1, self.gate.count_scale)
+            noise = 0 if missing == "count" else drawn_alone(self.gate.count_scale)
             return self.stopped or self._stops_at(
                 int(count), noise if missing == "threshold" else 0
             )
@@ -153,10 +159,6 @@ def test_a_gate_without_one_of_its_noises_is_infinite(missing):
     class Gate(ThresholdGate):
         def start(self):
             return Run(self)
-
-        def _noise(self, count, scale):
-            drawn = super()._noise(count, scale)
-            return [0] * count if missing == "count" else drawn
 
     pair = gate_pair("gate", Gate(1.0, 1), [1, 0], [0, 1], stream=True)
     assert pair.exact == upper_bound(pair.rule) == math.inf
@@ -279,7 +281,7 @@ def test_scales_that_follow_the_data_too_closely_are_above_the_claim(monkeypatch
     def closer(release, pair):
         count = 1 if rung == "needed now" else len(release.scales)
         moves = np.minimum(turns(pair, release.bound, count), 2.0) * release.halves
-        needed = np.searchsorted(release._reaches, np.ceil(moves) + 1)
+        needed = np.searchsorted(release.reaches, np.ceil(moves) + 1)
         return int((needed - 3 * np.arange(count)).max())
 
     release = SmoothCosineRelease(1.0, 1e-6, 1, 1_000)
@@ -296,7 +298,7 @@ def test_half_the_smooth_noise_is_above_what_the_rules_allow(monkeypatch):
     scales = SmoothCosineRelease.scales.func
     monkeypatch.setattr(SmoothCosineRelease, "scales", property(lambda one: scales(one) / 2))
     monkeypatch.setattr(
-        SmoothCosineRelease, "_reaches", property(lambda one: scales(one) * one.epsilon / 2)
+        SmoothCosineRelease, "reaches", property(lambda one: scales(one) * one.epsilon / 2)
     )
     pairs = smooth_cosine_release(4.0, 1e-5, 64).pairs
     assert max(upper_bound(pair.rule) for pair in pairs) > 4
@@ -304,9 +306,9 @@ def test_half_the_smooth_noise_is_above_what_the_rules_allow(monkeypatch):
 
 def test_centres_far_from_zero_are_covered():
     """The chances add up to 1 under both inputs, wherever the noises stand."""
-    _, p, q = shipped_noise._chances((900, 2.0), (-900, 1.5))
+    _, p, q = shipped_noise.noise_chances((900, 2.0), (-900, 1.5))
     assert (p.sum(), q.sum()) == (pytest.approx(1), pytest.approx(1))
-    assert shipped_noise._epsilon_of(p, q, 1e-6) == math.inf
+    assert shipped_noise.epsilon_between(p, q, 1e-6) == math.inf
 
 
 def test_a_coarse_gaussian_is_audited_by_events():

@@ -10,7 +10,7 @@ from tacit.auditing import planted, shipped
 from tacit.auditing.empirical import ALPHA
 from tacit.auditing.shipped import bit_release
 from tacit.cli.app import main
-from tacit.cli.audit import SIZES, _bench, audits
+from tacit.cli.audit import SIZES, audits, bench_of
 
 FIELDS = {
     "mechanism",
@@ -54,7 +54,7 @@ def test_table_for_a_person(capsys):
 def test_correct_code_hardly_ever_fails(what):
     """Every line may fail twice in a million times, by a violation or by a weak audit, and so may
     each study's row and each repaired bug that is sampled: below 1 in 10,000 for the command."""
-    bench = _bench(what)
+    bench = bench_of(what)
     lines = [make() for makes in bench.lines.values() for make in makes]
     sampled = sum(bug.tool == "empirical" for bug in bench.bugs)
     rows = 10 * len(bench.studies)

@@ -31,8 +31,10 @@ def test_json_is_pure(capsys):
 
 def test_missing_package(monkeypatch, capsys):
     """A missing package fails with the line that installs it, and exits with 1."""
-    present = doctor._version
-    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "rich" else present(name))
+    present = doctor.version_of
+    monkeypatch.setattr(
+        doctor, "version_of", lambda name: None if name == "rich" else present(name)
+    )
     assert by_name()["packages"].state == "fail"
     assert "pip install tacit-rec" in by_name()["packages"].advice
     assert main(["doctor"]) == 1

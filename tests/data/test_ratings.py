@@ -169,7 +169,9 @@ def test_repeats_are_refused_on_request() -> None:
 def test_every_array_is_read_only() -> None:
     """No column, id or attribute of finished ratings can be changed."""
     ratings = small(user_attributes={"g": {"a": "F"}}, item_metadata={"t": {7: "x"}})
-    for array in (*ratings._arrays(), ratings.offsets):
+    columns = ("users", "items", "values", "user_ids", "item_ids", "timestamps", "offsets")
+    attributes = *ratings.user_attributes.values(), *ratings.item_metadata.values()
+    for array in (*(getattr(ratings, name) for name in columns), *attributes):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[0]
     with pytest.raises(TypeError):

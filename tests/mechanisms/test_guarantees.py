@@ -54,9 +54,9 @@ def test_epsilon_comes_from_the_event():
 
 
 def built_weaker(name, factor, monkeypatch):
-    terms = guarantees._TERMS[name]
+    terms = guarantees.TERMS[name]
     weaker = {**vars(terms), "build": lambda option: terms.build(option * factor)}
-    monkeypatch.setitem(guarantees._TERMS, name, guarantees._Terms(**weaker))
+    monkeypatch.setitem(guarantees.TERMS, name, guarantees.Terms(**weaker))
 
 
 @pytest.mark.parametrize("name", ["laplace", "tree-counter"])
@@ -86,7 +86,7 @@ def test_a_weaker_mechanism_needs_a_larger_multiplier(name, monkeypatch):
 def test_the_stated_multiplier_costs_the_stated_epsilon(name):
     """Whoever builds the mechanism with the number on the card pays what the card says."""
     stated = card(name)
-    event = guarantees._TERMS[name].build(multiplier(stated)).event
+    event = guarantees.TERMS[name].build(multiplier(stated)).event
     assert GDPAccountant().add(event).epsilon(1e-6) == stated.epsilon
 
 

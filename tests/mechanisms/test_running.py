@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -60,11 +61,21 @@ def test_threads_do_not_pass_a_stop(slow):
 
 
 @pytest.mark.parametrize(("mechanism", "step"), RUNS)
-def test_a_forked_child_is_refused(mechanism, step):
-    """In a real child process the run answers nothing, even if a thread held its lock at the
-    fork; its parent goes on."""
-    run = mechanism.start()
-    with run._lock, warnings.catch_warnings():
+def test_a_forked_child_is_refused(mechanism, step, monkeypatch):
+    """In a real child process the run answers nothing, even if a thread was in the middle of a
+    step at the fork; its parent goes on."""
+    run, drawing, forked = mechanism.start(), threading.Event(), threading.Event()
+
+    def draw(values, _):
+        drawing.set()
+        forked.wait(60)
+        return np.zeros(len(values), dtype=np.int64)
+
+    monkeypatch.setattr(samplers, "discrete_laplace", draw)
+    busy = threading.Thread(target=getattr(run, step), args=(0,))
+    busy.start()
+    assert drawing.wait(60)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads: the child only asks
         child = os.fork()
     if child == 0:
@@ -74,6 +85,8 @@ def test_a_forked_child_is_refused(mechanism, step):
             os._exit(7)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    forked.set()
+    busy.join()
     getattr(run, step)(0)
 
 

@@ -86,7 +86,7 @@ def test_local_noise_alone_would_break_the_claim(count, monkeypatch):
 
     def needed_here(self, data):
         move = min(turns(data, self.bound, 1)[0], 2.0) * self.halves
-        return int(np.searchsorted(self._reaches, np.ceil(move) + 1))
+        return int(np.searchsorted(self.reaches, np.ceil(move) + 1))
 
     monkeypatch.setattr(SmoothCosineRelease, "rung", needed_here)
     local = [distribution(mechanism, data) for data in (pair, pair[:, 1:])]

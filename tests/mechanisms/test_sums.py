@@ -210,10 +210,10 @@ def test_order_is_that_of_pairs(people, data):
     )
     release = SumRelease(1.0, 1024)
     if pairs == sorted(set(pairs)):
-        release._checked(block, -1)
+        assert release.total([block]).shape == (1024, 1)
     else:
         with pytest.raises(DataError, match="sorted"):
-            release._checked(block, -1)
+            release.total([block])
 
 
 @pytest.mark.parametrize(

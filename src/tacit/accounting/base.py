@@ -43,7 +43,7 @@ class Accountant(ABC):
             raise ConfigError(f"An accountant adds events; got {event!r}.")
         found = list(leaves(event, count))
         for leaf, _ in found:
-            reason = self._refusal(leaf)
+            reason = self.refusal(leaf)
             if reason is not None:
                 raise PrivacyError(f"{reason} Nothing was added.")
         for leaf, times in found:
@@ -65,7 +65,7 @@ class Accountant(ABC):
         """The smallest delta known to hold at this epsilon (nats), between 0 and 1."""
 
     @abstractmethod
-    def _refusal(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
         """Why this event, never a composed one, has no price here; None if it has one."""
 
 
@@ -157,7 +157,7 @@ class PureAccountant(Accountant):
             return 0.0
         return min(1.0, above(-math.expm1(epsilon - total) / (1 + math.exp(-total))))
 
-    def _refusal(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
         if type(event) is events.SmoothSensitivity:
             return (
                 "Noise by smooth sensitivity has no pure epsilon. Use the basic accountant or PLD, "
@@ -201,7 +201,7 @@ class BasicAccountant(Accountant):
             return 1.0
         return min(1.0, summed(self._counts.items(), _DELTAS))
 
-    def _refusal(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
         if type(event) is events.SmoothSensitivity:
             return None
         if is_gaussian(event):
@@ -211,7 +211,7 @@ class BasicAccountant(Accountant):
                 "prices both together, if one entry may change; else price the two apart and add "
                 "the pairs."
             )
-        return PureAccountant()._refusal(event)
+        return PureAccountant().refusal(event)
 
 
 MARGIN = 2.0**-48

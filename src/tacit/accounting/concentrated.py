@@ -114,7 +114,7 @@ class ZCDPAccountant(Accountant):
         check_epsilon(epsilon)
         return delta_of_rho(self.rho, epsilon)
 
-    def _refusal(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
         if type(event) is events.SmoothSensitivity:
             return (
                 "Noise by smooth sensitivity has no rho here. Use the basic accountant or PLD, and "
@@ -260,7 +260,7 @@ class GDPAccountant(Accountant):
             other.add(event, times)
         return other
 
-    def _refusal(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
         if type(event) in SQUARES and (type(event) is not events.Tree or event.gaussian):
             return None
         return (

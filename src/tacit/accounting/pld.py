@@ -92,7 +92,7 @@ class PLDAccountant(Accountant):
             GDPAccountant(),
         )
         fitting = [
-            other for other in every if not any(other._refusal(event) for event in self._counts)
+            other for other in every if not any(other.refusal(event) for event in self._counts)
         ]
         for event, times in self._counts.items():
             for other in fitting:
@@ -113,7 +113,7 @@ class PLDAccountant(Accountant):
                 composed = composed.compose(_distribution(event, times))
         return composed
 
-    def _refusal(self, event: Event) -> str | None:
+    def refusal(self, event: Event) -> str | None:
         return None if type(event) in _PRICES else no_price("PLD", event)
 
 

@@ -92,7 +92,7 @@ class _GaussianWithoutRounding(GaussianRelease):
 class _LocalSensitivity(SmoothCosineRelease):
     def rung(self, pair: NDArray[np.int64]) -> int:
         move = min(float(turns(pair, self.bound, 1)[0]), 2.0) * self.halves
-        return int(np.searchsorted(self._reaches, math.ceil(move) + 1))
+        return int(np.searchsorted(self.reaches, math.ceil(move) + 1))
 
 
 @_on_the_bench("tree counter with log2 T levels")

@@ -275,13 +275,13 @@ def smooth_pair(
     """`people` (2, n) without and with one more."""
     person = np.hstack([people, np.array(one)[:, None]])
     a, b = (_asked(release, data) for data in (people, person))
-    ks, p, q = _chances(a, b)
+    ks, p, q = noise_chances(a, b)
     return Pair(
         name,
         lambda ratings, _: release(ratings),
         people,
         person,
-        _epsilon_of(p, q, release.delta),
+        epsilon_between(p, q, release.delta),
         thinned(ks, _at_least(p), _at_least(q)),
         at_least=True,
         feature=lambda cosines: np.asarray(np.rint(cosines * release.halves)),
@@ -305,7 +305,7 @@ def _followed(release: SmoothCosineRelease, a: Noise, b: Noise) -> Following:
     return Following(abs(a[0] - b[0]), small, growth, release.delta)
 
 
-def _chances(
+def noise_chances(
     a: Noise, b: Noise
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """The whole numbers that either noise may reach, and the chances of each."""
@@ -318,7 +318,7 @@ def _chances(
     return ks, p, q
 
 
-def _epsilon_of(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+def epsilon_between(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
     """The smallest epsilon at delta, the worse of the two directions; from 100 on infinite."""
 
     def over(epsilon: float) -> float:

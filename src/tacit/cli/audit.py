@@ -106,7 +106,7 @@ def _audit(
         return _sizes(samples, planted=planted, quiet=quiet)
     from tacit.auditing.claims import LEAST_SAMPLES, audited
 
-    whole = _bench(what)
+    whole = bench_of(what)
     if variant is not None and (what not in audits() or len(whole.lines) < 2):
         raise ConfigError(f"'{what}' has no variants to choose from: leave out --variant.")
     bench = whole.of(variant)
@@ -124,7 +124,8 @@ def _audit(
     return Result(found, shown, after, failed=bool(wrong))
 
 
-def _bench(what: str) -> Bench:
+def bench_of(what: str) -> Bench:
+    """All that `tacit audit WHAT` can run."""
     from tacit.auditing import planted, shipped
     from tacit.auditing.bench import SAMPLES, lines
     from tacit.auditing.claims import Bench

@@ -66,7 +66,7 @@ def python() -> Check:
 
 def packages() -> Check:
     """The packages that tacit itself declares, with the version that is installed."""
-    versions = {name: _version(name) for name in _required(extra=None)}
+    versions = {name: version_of(name) for name in _required(extra=None)}
     missing = [name for name, version in versions.items() if version is None]
     found = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     if missing:
@@ -142,7 +142,7 @@ def extras() -> Check:
     parts = []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
         names = _required(extra=extra)
-        installed = sum(_version(name) is not None for name in names)
+        installed = sum(version_of(name) is not None for name in names)
         parts.append(f"{extra}: {installed} of {len(names)} packages")
     return Check("extras", "ok", "; ".join(parts))
 
@@ -167,7 +167,8 @@ def _required(*, extra: str | None) -> list[str]:
     return sorted(names)
 
 
-def _version(name: str) -> str | None:
+def version_of(name: str) -> str | None:
+    """Of an installed package; None where it is missing."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

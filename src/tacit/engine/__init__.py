@@ -12,7 +12,7 @@ CACHE = "NUMBA_CACHE_DIR"
 """The variable that names the folder of machine code."""
 
 
-def _machine_code() -> str | None:
+def machine_code() -> str | None:
     """A private folder for this process and those that it starts, if numba finds no other.
 
     Where it can write neither beside the code nor in the user's cache, it refuses to compile.
@@ -27,5 +27,5 @@ def _machine_code() -> str | None:
     return made
 
 
-for_this_run = _machine_code()
+for_this_run = machine_code()
 """That folder, or None: it goes with the process, so the next one compiles anew."""

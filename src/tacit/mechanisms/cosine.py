@@ -104,7 +104,7 @@ class SmoothCosineRelease:
         return ladder
 
     @cached_property
-    def _reaches(self) -> NDArray[np.float64]:
+    def reaches(self) -> NDArray[np.float64]:
         """How many units a cosine may move at each scale: scale epsilon / 2, or a trifle less."""
         return self.scales * (self.epsilon / 2 * (1 - MARGIN))
 
@@ -133,5 +133,5 @@ class SmoothCosineRelease:
         """
         count = len(self.scales)
         moves = np.minimum(turns(pair, self.bound, count), 2.0) * self.halves
-        needed = np.searchsorted(self._reaches, np.ceil(moves) + 1)
+        needed = np.searchsorted(self.reaches, np.ceil(moves) + 1)
         return int((needed - np.arange(count)).max())

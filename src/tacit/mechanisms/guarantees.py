@@ -45,7 +45,7 @@ _STEP = Adjacency("reward", "replace")
 
 
 @dataclass(frozen=True)
-class _Terms:
+class Terms:
     """What is specific to one mechanism.
 
     build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism; for
@@ -82,8 +82,8 @@ _CHARGED = (
     "their ratings are in"
 )
 
-_TERMS: Mapping[str, _Terms] = {
-    "bit-release": _Terms(
+TERMS: Mapping[str, Terms] = {
+    "bit-release": Terms(
         BitRelease,
         "one bit",
         _ANSWER,
@@ -92,7 +92,7 @@ _TERMS: Mapping[str, _Terms] = {
         _NO_LIMIT,
         (_WARNER, _EXTREMAL),
     ),
-    "kary-response": _Terms(
+    "kary-response": Terms(
         lambda epsilon: KaryResponse(epsilon, categories=10),
         "one answer",
         _ANSWER,
@@ -101,7 +101,7 @@ _TERMS: Mapping[str, _Terms] = {
         _NO_LIMIT,
         (_WARNER, _EXTREMAL),
     ),
-    "laplace": _Terms(
+    "laplace": Terms(
         lambda epsilon: LaplaceRelease(epsilon, **_ON_COUNTS),
         "one array of numbers",
         _RATING,
@@ -112,7 +112,7 @@ _TERMS: Mapping[str, _Terms] = {
             _SAMPLER,
         ),
     ),
-    "gaussian": _Terms(
+    "gaussian": Terms(
         lambda noise: GaussianRelease(noise, **_ON_COUNTS),
         "one array of numbers",
         _RATING,
@@ -120,14 +120,14 @@ _TERMS: Mapping[str, _Terms] = {
         _GAUSSIAN,
         gaussian=True,
     ),
-    "selection": _Terms(
+    "selection": Terms(
         lambda epsilon: Selection(epsilon, *_ON_SCORES),
         "one choice",
         _PERSON,
         *_SCORES,
         (_MCSHERRY,),
     ),
-    "top-selection": _Terms(
+    "top-selection": Terms(
         lambda epsilon: TopSelection(_PLACES, Selection(epsilon / _PLACES, *_ON_SCORES)),
         "one ordered list",
         _PERSON,
@@ -139,7 +139,7 @@ _TERMS: Mapping[str, _Terms] = {
             "Durfee, Rogers: Practical differentially private top-k selection (NeurIPS 2019)",
         ),
     ),
-    "noisy-max": _Terms(
+    "noisy-max": Terms(
         lambda epsilon: NoisyMax(epsilon, *_ON_SCORES),
         "one choice",
         _PERSON,
@@ -149,7 +149,7 @@ _TERMS: Mapping[str, _Terms] = {
             "Ding et al.: Permute-and-flip is report-noisy-max with exponential noise (2021)",
         ),
     ),
-    "tree-counter": _Terms(
+    "tree-counter": Terms(
         lambda epsilon: TreeCounter(epsilon, horizon=1024),
         "all running totals of one counter",
         _STEP,
@@ -163,7 +163,7 @@ _TERMS: Mapping[str, _Terms] = {
             _SAMPLER,
         ),
     ),
-    "threshold-gate": _Terms(
+    "threshold-gate": Terms(
         lambda epsilon: ThresholdGate(epsilon, threshold=100),
         "all answers of one gate until it stops",
         _PERSON,
@@ -176,7 +176,7 @@ _TERMS: Mapping[str, _Terms] = {
             _SAMPLER,
         ),
     ),
-    "gram": _Terms(
+    "gram": Terms(
         lambda noise: GramRelease(noise, items=1000),
         "one matrix of item products",
         _PERSON,
@@ -186,7 +186,7 @@ _TERMS: Mapping[str, _Terms] = {
         ("Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)", *_GAUSSIAN),
         gaussian=True,
     ),
-    "sums": _Terms(
+    "sums": Terms(
         lambda noise: SumRelease(noise, rows=1000, width=2),
         "one table of sums over people",
         _PERSON,
@@ -199,7 +199,7 @@ _TERMS: Mapping[str, _Terms] = {
         ),
         gaussian=True,
     ),
-    "smooth-cosine": _Terms(
+    "smooth-cosine": Terms(
         lambda epsilon, delta: SmoothCosineRelease(epsilon, delta, bound=4),
         "one cosine of two items",
         _PERSON,
@@ -210,8 +210,9 @@ _TERMS: Mapping[str, _Terms] = {
         smooth=True,
     ),
 }
+"""Of each mechanism with a card."""
 
-NAMES: tuple[str, ...] = tuple(_TERMS)
+NAMES: tuple[str, ...] = tuple(TERMS)
 """The mechanisms that have a card."""
 
 
@@ -222,9 +223,9 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     sensitivity, which have no pure epsilon, and for nothing else; above 0 and below 1. Other values
     raise ConfigError.
     """
-    if name not in _TERMS:
+    if name not in TERMS:
         raise ConfigError(f"No mechanism '{name}'. Mechanisms: {', '.join(NAMES)}.")
-    terms = _TERMS[name]
+    terms = TERMS[name]
     check_epsilon(epsilon)
     if math.isinf(epsilon):
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
@@ -243,7 +244,7 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
 
 
-def _gaussian(terms: _Terms, epsilon: float, delta: float) -> tuple[float, float]:
+def _gaussian(terms: Terms, epsilon: float, delta: float) -> tuple[float, float]:
     """The least noise multiplier that can be written in six digits, and what it costs."""
 
     def event(noise: float) -> Any:
@@ -254,7 +255,7 @@ def _gaussian(terms: _Terms, epsilon: float, delta: float) -> tuple[float, float
     return stated, GDPAccountant().add(event(stated)).epsilon(delta)
 
 
-def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "") -> Guarantee:
+def _card(name: str, terms: Terms, epsilon: float, delta: float, noise: str = "") -> Guarantee:
     unit, local = terms.adjacency.unit, terms.adjacency == _ANSWER
     chosen = terms.parameters + noise
     return Guarantee(
@@ -290,7 +291,7 @@ def _card(name: str, terms: _Terms, epsilon: float, delta: float, noise: str = "
     )
 
 
-def _sentence(terms: _Terms, epsilon: float, delta: float) -> str:
+def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
     factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
     rest = f", plus a chance of {delta:g}" if delta else ""
     return (

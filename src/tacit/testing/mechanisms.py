@@ -66,7 +66,7 @@ class MechanismConformance:
             broken = np.array(self.datasets[0], dtype=np.float64)
             broken.flat[0] = odd
             for mechanism in (self.make(), self.make(math.inf)):
-                assert self._refusal(mechanism, broken), f"{odd} passed"
+                assert self.refusal(mechanism, broken), f"{odd} passed"
 
     def test_refusal_says_nothing_about_the_data(self) -> None:
         """The words of a refusal are the same for any data."""
@@ -74,7 +74,7 @@ class MechanismConformance:
         for data in self.datasets:
             broken = np.array(data, dtype=np.float64)
             broken.flat[-1] = math.nan
-            said.add(self._refusal(self.make(), broken))
+            said.add(self.refusal(self.make(), broken))
         assert len(said) == 1, "the error text depends on the data"
 
     def test_nothing_is_taken_from_the_data(self) -> None:
@@ -135,7 +135,7 @@ class MechanismConformance:
         drawn = {self._text(mechanism), *children}
         assert len(drawn) == 3, "a child process repeated a release"
 
-    def _refusal(self, mechanism: Any, argument: Any) -> str:
+    def refusal(self, mechanism: Any, argument: Any) -> str:
         """What the refusal says; empty if there was none."""
         try:
             self.release(mechanism, argument)

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from tacit.auditing.attacks import LogisticRegression, NaiveBayes, SupportVectorMachine
-from tacit.auditing.attacks.linear import STRENGTHS, _asides
+from tacit.auditing.attacks.linear import STRENGTHS, fifths_aside
 
 
 def test_naive_bayes_is_scikit_learns(stars):
@@ -118,7 +118,7 @@ def test_stored_zero_reads_as_unrated(attack, stars):
 def test_asides_are_stratified_fifths(people, ones, expected):
     """Disjoint fifths, both labels in each, as many as it takes to judge on 1,000 people."""
     labels = (np.arange(people) < ones).astype(np.int64)
-    asides = _asides(labels, seed=0)
+    asides = fifths_aside(labels, seed=0)
     assert len(asides) == expected
     assert np.sum(asides, axis=0).max() == 1
     for aside in asides:

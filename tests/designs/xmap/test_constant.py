@@ -46,10 +46,10 @@ def test_infinity_is_no_noise():
 
 def test_shipped_mechanisms_cost_what_is_planned():
     """The running mechanisms' events are within the plan's for one table."""
-    from tacit.designs.xmap.private_neighbours import _mechanisms
+    from tacit.designs.xmap.private_neighbours import mechanisms_for
 
     plan = Plan(images=0, tables=1, k=5, epsilon=1.0, delta=0.0)
-    select, noise = _mechanisms(40, 5, plan.each)
+    select, noise = mechanisms_for(40, 5, plan.each)
     spent = PureAccountant().add(select.event).add(noise.event).epsilon()
     assert spent <= plan.epsilon
 

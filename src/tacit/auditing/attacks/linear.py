@@ -106,7 +106,7 @@ class _Penalised:
 
     def _choose(self, features: sparse.csr_array, labels: Labels) -> float:
         areas = np.zeros(len(self.strengths))
-        for aside in _asides(labels, self.seed):
+        for aside in fifths_aside(labels, self.seed):
             model = self._classifier()
             for number, strength in enumerate(self.strengths):
                 model.set_params(C=strength).fit(features[~aside], labels[~aside])
@@ -156,7 +156,7 @@ class SupportVectorMachine(_Penalised):
         return LinearSVC(dual=True, max_iter=100_000, random_state=self.seed)
 
 
-def _asides(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
+def fifths_aside(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
     """Masks of people set aside, a fifth at a time, each and its rest with both labels.
 
     As many as it takes to judge on ENOUGH_PEOPLE: the AUC of a few people is mostly chance.

@@ -76,10 +76,10 @@ def text_table(
     def lines() -> Iterator[int]:
         return (at for at, cells in _records(data, dialect) if _fits(cells, dialect))
 
-    frame = _fast(data, dialect)
+    frame = fast_pass(data, dialect)
     torn: tuple[Torn, ...] = ()
     if frame is None:
-        frame, torn = _careful(data, dialect)
+        frame, torn = careful_pass(data, dialect)
         for each in torn:
             if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
                 raise replace(each, expected="every quote closed").complaint(path)
@@ -169,7 +169,7 @@ def _dialect(
     return Dialect(chosen, tuple(names), sample[0][0], quote)
 
 
-def _fast(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
+def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     """All columns at once, or None if any row may be too short or too long."""
     separator = dialect.delimiter
     if separator == "::":
@@ -201,7 +201,7 @@ def _named(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
     return frame
 
 
-def _careful(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Torn, ...]]:
+def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Torn, ...]]:
     """Row by row: those of the right width, and the others."""
     good: list[list[str]] = []
     torn = []

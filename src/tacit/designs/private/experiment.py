@@ -52,7 +52,7 @@ def tour() -> Tour:
     model = Private(1.0).fit(ratings)
     history = {3: 5, 8: 4, 21: 5}
     best = model.recommend_at_device(history, n=3)
-    read = {name: _attacked(ratings, eps) for name, eps in (("none", math.inf), ("1", 1.0))}
+    read = {name: attacked(ratings, eps) for name, eps in (("none", math.inf), ("1", 1.0))}
     (card,) = model.guarantees()
     return Tour(
         asked=f"{PEOPLE:,} generated people rated {ITEMS} items. A person who liked three of them "
@@ -70,7 +70,7 @@ def tour() -> Tour:
     )
 
 
-def _attacked(ratings: Ratings, epsilon: float) -> float:
+def attacked(ratings: Ratings, epsilon: float) -> float:
     """AUC of how well a fitted model explains each person's own likes, one at a time."""
     order = np.random.default_rng(SEED).permutation(ratings.n_users)[: 2 * FEW]
     model = Private(epsilon).fit(ratings.of_users(order[:FEW]))

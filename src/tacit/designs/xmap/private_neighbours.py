@@ -298,7 +298,7 @@ def constant_neighbours(
     m = len(means)
     if m <= k:
         raise ConfigError(f"k neighbours need more than k target items; got k={k} and {m} items.")
-    mechanisms = _mechanisms(m - 1, k, epsilon)
+    mechanisms = mechanisms_for(m - 1, k, epsilon)
     items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
     height = max(1, _CELLS // m)
     table = baseline(profiles.stars).table.values
@@ -326,7 +326,8 @@ def constant_neighbours(
     return ItemNeighbours(means, items, similarities)
 
 
-def _mechanisms(candidates: int, k: int, epsilon: float) -> tuple[TopSelection, LaplaceRelease]:
+def mechanisms_for(candidates: int, k: int, epsilon: float) -> tuple[TopSelection, LaplaceRelease]:
+    """Of one item's table: which k neighbours, and how similar."""
     one = Selection(epsilon / (2 * k), candidates, SPREAD, -1.0, 1.0, RESOLUTION)
     noise = LaplaceRelease(epsilon / 2, SPREAD * k, -1.0, 1.0, RESOLUTION, changes=k)
     return TopSelection(k, one), noise

@@ -16,7 +16,7 @@ from tacit.cli.app import app
 from tacit.data.clicks import log_of
 from tacit.data.ratings import Ratings
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
-from tacit.designs.pdap.experiment.report import PAPER, _verdict, orderings, render, tables
+from tacit.designs.pdap.experiment.report import PAPER, orderings, render, tables, verdict_of
 from tacit.designs.pdap.experiment.simulation import Row, checkpoints, replay_log, simulate
 from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.designs.pdap.vendor import Vendor
@@ -140,7 +140,7 @@ def test_orderings_are_paired_over_seeds():
     assert found["dap", "cap"].difference.mean == pytest.approx(0.06)
     assert found["dap", "dup"].verdict == "the reverse"
     assert orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
-    assert _verdict(Interval(0.0, -0.1, 0.1)) == "not distinguished"
+    assert verdict_of(Interval(0.0, -0.1, 0.1)) == "not distinguished"
 
 
 def test_tables_have_the_papers_figures_beside_ours():

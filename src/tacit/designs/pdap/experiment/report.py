@@ -279,7 +279,7 @@ def orderings(rows: Sequence[Row]) -> list[Ordering]:
             gaps = [one - other for one, other in pairs if one is not None and other is not None]
             if gaps and not any(math.isnan(gap) for gap in gaps):
                 difference = mean_interval(gaps)
-                found.append(Ordering(above, below, epsilon, difference, _verdict(difference)))
+                found.append(Ordering(above, below, epsilon, difference, verdict_of(difference)))
     return found
 
 
@@ -305,7 +305,8 @@ def _of(
     return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed)))
 
 
-def _verdict(difference: Interval) -> Verdict:
+def verdict_of(difference: Interval) -> Verdict:
+    """Whether the first is better, by the interval of the difference."""
     if math.isinf(difference.low):
         return "one seed only"
     if difference.low > 0:
