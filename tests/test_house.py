@@ -94,6 +94,12 @@ def test_lock_holds_no_address():
     assert not re.search(r"://|--(extra-)?index-url|--find-links|@ file", LOCK)
 
 
+def _assigned(node: ast.stmt) -> list[str]:
+    """Names of an assignment; none of other statements."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
 @pytest.mark.parametrize("package", [tacit, tacit_data])
 def test_every_public_name_has_one_home(package):
     """What type checkers read and the table of lazy names agree, and no name has two homes."""
@@ -101,7 +107,8 @@ def test_every_public_name_has_one_home(package):
     block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     checked = sorted((node.module, alias.asname) for node in imports for alias in node.names)
-    homes = [(home, name) for home, names in package._HOMES.items() for name in names]
+    table = next(node.value for node in tree.body if "_HOMES" in _assigned(node))
+    homes = [(home, name) for home, names in ast.literal_eval(table).items() for name in names]
     prefix = "" if package is tacit else "tacit.data."
     assert sorted((prefix + home, name) for home, name in homes) == checked
     assert len({name for _, name in homes}) == len(homes)

@@ -21,6 +21,7 @@ from stored_world import (
 )
 
 import tacit
+from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.stored import Columns, Public
 from tacit.data.tables import buckets
@@ -71,7 +72,7 @@ def opened(kind, files, request, monkeypatch):
         monkeypatch.setattr(workers, "AT_ONCE", 20_000)  # a person's rows come in several parts
         address = request.getfixturevalue("remote")
         return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
-    monkeypatch.setattr(buckets, "_OF_ROW", 40_000)  # several buckets and chunks
+    monkeypatch.setattr(buckets, "OF_ROW", 40_000)  # several buckets and chunks
     return open_parquet(files[0], {}, public(files[1]), 2**30, events=False)
 
 
@@ -248,14 +249,15 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, 
     people = np.arange(40)
     rows = pa.record_batch({"user": people, "item": people, "rating": people % 5 + 1.0})
     blocks = [blocks_of(rows[:20], known.item_ids), blocks_of(rows[20:], known.item_ids)]
-    ratings = SparkRatings(None, Frame(blocks, 1), known, 4)
+    frame = Frame(blocks, 1)
+    ratings = SparkRatings(None, frame, known, 4)
     monkeypatch.setattr(workers, "BLOCK_ROWS", 10)
     several = blocks_of(rows[20:], known.item_ids)
     assert len(several) == 2
     odd = SparkRatings(None, Frame([several[:1] + several[1:] * times], 1), known, 1)
     add = lambda block: np.bincount(block.items, minlength=ITEMS)  # noqa: E731
     assert ratings.total(add).sum() == 40
-    ratings._blocks = Frame(blocks, times)
+    frame.times = times
     if times == 1:
         assert ratings.total(add).sum() == 40
         assert odd.total(add).sum() == 20
@@ -340,4 +342,4 @@ def test_reports_folded_on_a_cluster_are_counted_as_here(remote, tmp_path, capsy
         assert server.rejected["another campaign"] == 1
         assert (server.totals == made[0].totals).all()
         assert (server.ones == made[0].ones).all()
-    assert not len(made[2]._seen)
+    assert not container.read(tmp_path / "2.tacit")[1]["tickets"].size

@@ -114,7 +114,7 @@ def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
         shapes.append(shape)
         return np.random.default_rng(shape[0]).standard_normal(shape)
 
-    monkeypatch.setattr(private_neighbours, "_unit_laplace", noise)
+    monkeypatch.setattr(private_neighbours, "unit_laplace", noise)
     monkeypatch.setattr(tiles, "PART", 4_000)
     asked = MADE | {"epsilon": 2.0, "k": 4, "extender_k": 3}
     with simulation():
@@ -168,7 +168,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
     strips = [*workers.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
     work = tiles.partial(
-        tiles._on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
+        tiles.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
         couples=[(0, 0)], tiles=[known], work=lambda *_: iter([(5, b"made")]),
     )  # fmt: skip
     if not lost:
@@ -196,7 +196,7 @@ def test_an_answer_that_comes_twice_or_never_is_refused():
     from tacit.engine.spark import workers
 
     pa = pytest.importorskip("pyarrow")
-    answer = workers._lines([(5, 0, b"a")])
+    answer = workers.lines([(5, 0, b"a")])
     with pytest.raises(ClusterError, match="was not there once"):
         workers.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
 
@@ -235,6 +235,6 @@ def test_shares_of_a_pass_make_one():
     for done, tasks in ((0, 4), (2, 4), (4, 40), (39, 40), (40, 40)):
         stage = SimpleNamespace(num_tasks=tasks, num_completed_tasks=done)
         ratings.hear([stage], 1, "", done=False)
-    ratings._passed()
+    ratings.passed()
     assert shares == pytest.approx([0.5, 0.475, 0.015, 0.01])
     assert sum(shares) == pytest.approx(1)

@@ -65,7 +65,8 @@ def test_hidden_files_are_left_out_and_integers_are_one_type(tmp_path, monkeypat
     """What a job has not committed is not read; a person is one in files of other integer types,
     also where there are several buckets. A sign in a name is that sign. A bucket that disappears
     is no smaller sum."""
-    monkeypatch.setattr(buckets, "_OF_ROW", 500_000_000)
+    monkeypatch.setattr(buckets, "OF_ROW", 500_000_000)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "_temporary"))
     small = pl.Series([-5], dtype=pl.Int32)
     files = {
         "a[1].parquet": part(user=small),
@@ -79,7 +80,7 @@ def test_hidden_files_are_left_out_and_integers_are_one_type(tmp_path, monkeypat
     (tmp_path / "_SUCCESS").touch()
     with open_parquet(tmp_path, {}, Public(scale=SCALE), 2**30, events=False) as ratings:
         assert ratings.total(facts)[:3].tolist() == [1, 0, 1]  # one person with two ratings
-        ratings._sorted[0].unlink()
+        next((tmp_path / "_temporary").glob("tacit-*/*.npz")).unlink()
         with pytest.raises(FileNotFoundError):
             ratings.total(facts)
 
@@ -108,14 +109,15 @@ def test_a_disk_that_is_full_or_absent_is_said(tmp_path, monkeypatch):
 def test_long_ids_make_smaller_buckets(tmp_path, monkeypatch):
     """Rows with ids of text take more memory, so fewer of them are taken at once."""
     counts = []
-    monkeypatch.setattr(buckets, "_COPIES", 50_000)
+    monkeypatch.setattr(buckets, "COPIES", 50_000)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     for length in (1, 4000):
         folder = tmp_path / str(length)
         folder.mkdir()
         rows = {"user": [f"{n:0{length}}" for n in range(40)], "item": [1] * 40}
         pl.DataFrame(rows).write_parquet(folder / "r.parquet")
-        with open_parquet(folder, {}, Public(), 2**30, events=True) as ratings:
-            counts.append(len(ratings._sorted))
+        with open_parquet(folder, {}, Public(), 2**30, events=True):
+            counts.append(len([*tmp_path.glob("tacit-*/*.npz")]))
     assert counts[0] == 1
     assert counts[1] > 5
 

@@ -107,8 +107,7 @@ def test_an_answer_has_a_bound(shop):
 def test_a_day_brings_a_days_worth():
     """Half a day later there is half of it, and never more than all of it."""
     now = [0.0]
-    limits = Limits.daily(10)
-    limits._clock = lambda: now[0]
+    limits = Limits.daily(10, lambda: now[0])
 
     def let_through() -> int:
         for count in range(100):

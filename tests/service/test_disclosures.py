@@ -452,7 +452,7 @@ def test_another_kind_of_model(tmp_path):
 @pytest.mark.long
 def test_the_demonstration_shows_what_was_measured():
     """Its card's attacks, made again on the same generated people: the same figures."""
-    shown = served_disclosures._MEASURED
+    shown = served_disclosures.MEASURED
     table = evaluate_hiding(
         population(),
         "gender",

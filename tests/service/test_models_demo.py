@@ -51,8 +51,8 @@ def test_what_is_shown_without_privacy_is_what_the_evaluation_measures(ratings):
         ratings,
         source="books",
         target="films",
-        share=demo_models._SHARE,
-        seed=demo_models._SEED,
+        share=demo_models.SHARE,
+        seed=demo_models.SEED,
     )
     model = XMap(source="books", target="films", epsilon=math.inf, stars=True).fit(split.train)
     films = np.zeros(ratings.n_items, dtype=bool)

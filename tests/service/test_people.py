@@ -142,7 +142,7 @@ def test_who_is_full_again_is_forgotten():
     for number in range(1000):
         limits.take(f"key-{number}")
         now[0] += 0.1
-    assert len(limits._buckets) <= 6  # half a second until a place is free again
+    assert len(limits) <= 6  # half a second until a place is free again
     for _ in range(4):
         limits.take("key")
     now[0] += 0.4

@@ -92,7 +92,7 @@ class TiledTable(StoredTable):
                    if each in wanted]  # fmt: skip
         tiles = [np.sort(np.concatenate([parts[n] for n in {*each}])) for each in couples]
         own = partial(
-            _on_tile, make=self.make, raters=self.raters, couples=couples, tiles=tiles, work=work
+            on_tile, make=self.make, raters=self.raters, couples=couples, tiles=tiles, work=work
         )
         lines = self.ratings.joined(self.cut, tiles, own, merge) if tiles else {}
         asked = Counter(call * len(parts) + of for call, of, _ in joins)
@@ -162,11 +162,12 @@ def _listed(
             yield call * len(parts) + of, _packed(columns)
 
 
-def _on_tile(
+def on_tile(
     tile: int, stars: sparse.csr_array, beside: Floats, *, make: Make,
     raters: NDArray[np.int64], couples: Sequence[tuple[int, int]], tiles: Sequence[Numbers],
     work: Callable[[Table, int, int], Iterator[tuple[int, bytes]]],
 ) -> Iterator[tuple[int, bytes]]:  # fmt: skip
+    """The lines of one tile; ClusterError unless each item has all of its raters."""
     found = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
     if not np.array_equal(found, raters[tiles[tile]]):
         raise ClusterError(NOT_ONCE)

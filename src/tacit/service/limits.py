@@ -39,10 +39,14 @@ class Limits:
         self._lock = threading.Lock()
 
     @classmethod
-    def daily(cls, changes: int) -> Limits:
+    def daily(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> Limits:
         """Of changes that cost nothing and are stored for ever."""
         said = "This is as much as one person may change in a day without its costing anything."
-        return cls(changes / DAY, changes, said=f"{said} Wait, then go on.")
+        return cls(changes / DAY, changes, clock, said=f"{said} Wait, then go on.")
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._buckets)
 
     def take(self, name: str) -> None:
         """Count one; Problem 429 if the bucket is empty. `address/IP` stands for its network."""

@@ -17,6 +17,7 @@ from tacit.designs.sketches.counting import Seen
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.server import REASONS, Server, item_counts, pair_counts
+from tacit.engine import sketch_compiled
 from tacit.errors import ConfigError, ModelFileError
 
 NOW = 1_000
@@ -254,11 +255,12 @@ def test_an_interrupted_batch_spoils_no_checkpoint(campaign, tmp_path, monkeypat
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(server, "_count", stop)
+    monkeypatch.setattr(sketch_compiled, "count_sets", stop)
     with pytest.raises(KeyboardInterrupt):
         server.fold(wire(reports(made, 5, seed=1)), now=NOW)
     with pytest.raises(ConfigError, match="interrupted"):
         server.save(tmp_path / "counts")
+    monkeypatch.undo()
     assert (tmp_path / "counts").read_bytes() == before
     again = Server.load(tmp_path / "counts")
     assert again.fold(wire(reports(made, 5, seed=1)), now=NOW).accepted == 5
@@ -268,14 +270,14 @@ def test_a_checkpoint_waits_for_a_batch(campaign, tmp_path, monkeypatch):
     """What one thread saves while another one counts is whole: all of the batch."""
     made = campaign()
     server, counting = Server(made), threading.Event()
-    count = server._count
+    count = sketch_compiled.count_sets
 
     def slow(*arguments):
         counting.set()
         time.sleep(0.2)
         count(*arguments)
 
-    monkeypatch.setattr(server, "_count", slow)
+    monkeypatch.setattr(sketch_compiled, "count_sets", slow)
     folding = threading.Thread(
         target=server.fold, args=(wire(reports(made, 5)),), kwargs={"now": 0}
     )

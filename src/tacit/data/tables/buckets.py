@@ -31,8 +31,10 @@ from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
 _OWN = 0.45 * 2**30  # of the process before it reads anything
-_OF_ROW = 320  # bytes of a row at most while its bucket is sorted, or its chunk is parted
-_COPIES = 6  # of an id of text at that time
+OF_ROW = 320
+"""Bytes of a row at most while its bucket is sorted, or its chunk is parted."""
+COPIES = 6
+"""Of an id of text at that time."""
 _SAMPLE = 10_000  # rows of a file whose ids of text are measured
 _IDS = ("user", "item")
 
@@ -60,7 +62,7 @@ class Buckets(StoredRatings):
         sizes = [_size(file) for file in self._files]
         if not sum(sizes):
             raise DataError("the files have no rows", path=self._files[0].parent)
-        at_once = int((self._memory - _OWN) / (_OF_ROW + _COPIES * self._width()))  # rows
+        at_once = int((self._memory - _OWN) / (OF_ROW + COPIES * self._width()))  # rows
         count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
         items, stars = _Distinct(None), _Distinct(MOST_VALUES)
         kinds: dict[str, pl.DataType] = {}

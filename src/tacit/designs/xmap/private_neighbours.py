@@ -124,7 +124,7 @@ def drawn_neighbours(
     chosen = _peeled(exponents, k, source)
     drawn, places = chosen >= 0, np.maximum(chosen, 0)
     noisy = np.take_along_axis(similarities, places, axis=1)
-    noisy += np.take_along_axis(scales, places, axis=1) * _unit_laplace(places.shape)
+    noisy += np.take_along_axis(scales, places, axis=1) * unit_laplace(places.shape)
     items = np.where(drawn, np.take_along_axis(numbers, places, axis=1), -1)
     return items.astype(np.int32), np.where(drawn, noisy, 0.0)
 
@@ -154,7 +154,8 @@ def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
     return chosen
 
 
-def _unit_laplace(shape: tuple[int, ...]) -> Floats:
+def unit_laplace(shape: tuple[int, ...]) -> Floats:
+    """Noise of scale 1, on its grid."""
     size = int(np.prod(shape))
     noise = discrete_laplace(np.zeros(size, dtype=np.int64), float(_UNIT)) if size else np.zeros(0)
     return (noise / _UNIT).reshape(shape)

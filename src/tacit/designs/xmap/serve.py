@@ -36,7 +36,8 @@ EPSILON = 4.0
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
 LIST, LIKED = 10, 4.0
-_SEED, _SHARE = 5, 0.25
+SEED, SHARE = 5, 0.25
+"""Of what is generated, and of people whose films are left out."""
 _FIRST_BOOK = 1001
 """Films are numbered from 1, books from here."""
 
@@ -70,7 +71,7 @@ def viewers() -> Ratings:
 def population() -> Ratings:
     """Ratings of generated people; the catalogue is given, so that a fit reads nothing off them."""
     made = generate_domains(
-        PEOPLE, (BOOKS, FILMS), float(EACH), pull=0.35, shift=20.0, labels=GENRES, seed=_SEED
+        PEOPLE, (BOOKS, FILMS), float(EACH), pull=0.35, shift=20.0, labels=GENRES, seed=SEED
     )
     numbers = [*range(_FIRST_BOOK, _FIRST_BOOK + BOOKS), *range(1, FILMS + 1)]
     titles = dict(zip(numbers, [*book_titles(BOOKS), *film_titles(FILMS)], strict=True))
@@ -84,7 +85,7 @@ def population() -> Ratings:
 
 def measured(ratings: Ratings, epsilons: tuple[float, ...] = EPSILONS) -> list[dict[str, Any]]:
     """Error and quality of lists for people whose ratings of films nobody knows, over epsilon."""
-    split = cross_domain_split(ratings, source="books", target="films", share=_SHARE, seed=_SEED)
+    split = cross_domain_split(ratings, source="books", target="films", share=SHARE, seed=SEED)
     errors, ranked = zip(*(_judged(split, e) for e in (*epsilons, math.inf)), strict=True)
     return [
         _curve("How far predicted stars are off", "mean absolute error", "stars", epsilons, errors),

@@ -50,7 +50,8 @@ class SparkRatings(StoredRatings):
             self.advance(share - self._heard)
             self._heard = share
 
-    def _passed(self) -> None:
+    def passed(self) -> None:
+        """A pass is over: what is missing of its share is said."""
         self._hears(1.0)
         self._heard = 0.0
 
@@ -64,7 +65,7 @@ class SparkRatings(StoredRatings):
         work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
         total, seen = gathered(self._blocks, work, zero, self.tasks)
         self._check(seen)
-        self._passed()
+        self.passed()
         return total
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
@@ -80,7 +81,7 @@ class SparkRatings(StoredRatings):
             lines = _meeting(found, "tile", own, len(tiles))
             merged = _meeting(lines, "line", partial(workers.one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
-        self._passed()
+        self.passed()
         return _by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:

@@ -285,7 +285,7 @@ def tiled(table: Any, *, work: Work, width: int) -> Any:
     rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
     tile = int(table["tile"][0].as_py())
     del table, places, stars, items  # the kernel needs room
-    return _lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
+    return lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
 
 
 def one_line(table: Any, *, merge: Merge) -> Any:
@@ -293,7 +293,7 @@ def one_line(table: Any, *, merge: Merge) -> Any:
     if len(table["tile"].unique()) < len(table):
         raise ClusterError(NOT_ONCE)
     cells = merge(table["cells"].to_pylist())
-    return _lines([(table["line"][0].as_py(), len(table), cells)])
+    return lines([(table["line"][0].as_py(), len(table), cells)])
 
 
 def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
@@ -305,7 +305,8 @@ def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> It
             yield batch_of(LINES, number, 1, file.getvalue())
 
 
-def _lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
+def lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
+    """A table of lines, numbers and cells, as Arrow carries it."""
     import pyarrow as pa
 
     columns = zip(*found, strict=True) if found else ((), (), ())

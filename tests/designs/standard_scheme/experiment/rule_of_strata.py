@@ -50,7 +50,7 @@ def estimated(levels, labels, strata=None):
 def _posterior_shares(counts, people):
     """Posterior mean shares of both values; one log odds ratio per item over all strata."""
     profiles = [
-        estimates._profile(count[0], each[0], count[1], each[1])
+        estimates.profile_likelihood(count[0], each[0], count[1], each[1])
         for count, each in zip(counts, people, strict=True)
     ]
     log_likelihood = np.sum([fit for fit, _, _ in profiles], axis=0)
@@ -59,7 +59,7 @@ def _posterior_shares(counts, people):
     by_popularity = np.argsort(counts.sum(axis=(0, 1)), kind="stable")
     groups = max(1, len(by_popularity) // estimates.ITEMS_PER_PRIOR)
     for group in np.array_split(by_popularity, groups):
-        posterior[group] = estimates._posterior(likelihood[group])
+        posterior[group] = estimates.posterior_of(likelihood[group])
     return (
         np.stack([(posterior * share).sum(axis=1) for _, share, _ in profiles]),
         np.stack([(posterior * share).sum(axis=1) for _, _, share in profiles]),

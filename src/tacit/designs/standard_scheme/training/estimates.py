@@ -115,13 +115,13 @@ def _posterior_shares(
     first: Floats, n_first: float, second: Floats, n_second: float
 ) -> tuple[Floats, Floats]:
     """(items,) posterior mean shares of two groups of people who rated each item."""
-    log_likelihood, first_share, second_share = _profile(first, n_first, second, n_second)
+    log_likelihood, first_share, second_share = profile_likelihood(first, n_first, second, n_second)
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    posterior = _posterior(likelihood)
+    posterior = posterior_of(likelihood)
     return (posterior * first_share).sum(axis=1), (posterior * second_share).sum(axis=1)
 
 
-def _posterior(likelihood: Floats) -> Floats:
+def posterior_of(likelihood: Floats) -> Floats:
     """(items, grid) posteriors under one normal prior, fitted by expectation maximisation."""
     mean, sd = 0.0, 0.3
     posterior: Floats = likelihood
@@ -134,7 +134,7 @@ def _posterior(likelihood: Floats) -> Floats:
     return posterior
 
 
-def _profile(
+def profile_likelihood(
     first: Floats, n_first: float, second: Floats, n_second: float
 ) -> tuple[Floats, Floats, Floats]:
     """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
