@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -53,7 +54,7 @@ def test_what_is_refused_for_its_content_is_not_counted(shop):
 def test_what_the_ledger_refuses_is_not_counted(shop, monkeypatch):
     """A store that is away for a while uses nobody's changes up."""
     with monkeypatch.context() as patch:
-        patch.setattr(type(shop.service.ledger), "release", _away)
+        patch.setattr(type(shop.service.ledger), "release_all", _away)
         assert {rate(shop, 4.0).status_code for _ in range(8)} == {503}
     assert [rate(shop, 4.0).status_code for _ in range(5)] == [200] * 4 + [429]
 
@@ -93,7 +94,7 @@ def test_an_answer_has_a_bound(shop):
 
     def ask(key: str, size: int):
         take = lambda *_: (Reply(200, "text/plain", b"x" * size), b"changed")  # noqa: E731
-        return step(shop.service, ann, "test", key, b"", state="test", take=take)
+        return asyncio.run(step(shop.service, ann, "test", key, b"", state="test", take=take))
 
     for _ in range(2):
         refused = ask("too large", MOST_STORED + 1)

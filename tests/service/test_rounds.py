@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from starlette.testclient import TestClient
@@ -274,17 +276,17 @@ def test_an_undone_step_leaves_the_run(shop, small, monkeypatch):
     begun(shop)
     before = shop.service.ledger.state("demo/rounds/films")
     ledger = type(shop.service.ledger)
-    real = ledger.release
+    real = ledger.release_all
 
-    def failing(self, request, charges, draw, **given):
-        def drawn(source, state):
+    def failing(self, asked):
+        def drawn(draw, source, state):
             draw(source, state)
             raise RuntimeError
 
-        return real(self, request, charges, drawn, **given)
+        return real(self, [replace(one, draw=partial(drawn, one.draw)) for one in asked])
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "release", failing)
+        patched.setattr(ledger, "release_all", failing)
         assert post(shop, "ann", "recommendations").status_code == 409
     assert shop.service.ledger.state("demo/rounds/films") == before
     assert post(shop, "ann", "recommendations").status_code == 200

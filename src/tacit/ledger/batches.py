@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -54,33 +55,43 @@ class Batches(Generic[Work, Result]):
 
     def run(self, work: Work) -> Result:
         """What `serve` made of this work; raises what it raised for it."""
-        ticket: Ticket[Work, Result] = Ticket(work)
-        with self._lock:
-            self._waiting.append(ticket)
-            leads = not self._led
-            self._led = True
-        if not leads:
-            self._wait(ticket)
-        if not ticket.outcome:
-            self._lead()
-        outcome = ticket.outcome[0]
+        (outcome,) = self.run_all([work])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def _wait(self, ticket: Ticket[Work, Result]) -> None:
+    def run_all(self, works: Sequence[Work]) -> list[Result | Exception]:
+        """The same for many that one caller brings: side by side in as few groups as may be."""
+        tickets: list[Ticket[Work, Result]] = [Ticket(work) for work in works]
+        end = time.monotonic() + self._patience
+        with self._lock:
+            self._waiting += tickets
+            leads = bool(tickets) and not self._led
+            self._led |= leads
+        if leads:
+            tickets[0].woken.set()
+        try:
+            for ticket in tickets:
+                if not ticket.woken.wait(max(0.0, end - time.monotonic())):
+                    raise LedgerUnavailable(SILENT)
+                if not ticket.outcome:
+                    self._lead()
+        except LedgerUnavailable as silent:
+            self._take_back(tickets)
+            return [ticket.outcome[0] if ticket.outcome else silent for ticket in tickets]
+        except BaseException:
+            self._take_back(tickets)
+            raise
+        return [ticket.outcome[0] for ticket in tickets]
+
+    def _take_back(self, tickets: Sequence[Ticket[Work, Result]]) -> None:
         """A caller that is interrupted, or whose patience is over, takes back what was not begun,
         and passes on the lead if it has it."""
-        try:
-            if not ticket.woken.wait(self._patience):
-                raise LedgerUnavailable(SILENT)
-        except BaseException:
-            with self._lock:
-                if ticket in self._waiting:
-                    self._waiting.remove(ticket)
-                    if ticket.woken.is_set():
-                        self._pass_on()
-            raise
+        with self._lock:
+            mine = [one for one in tickets if one in self._waiting]
+            self._waiting = [one for one in self._waiting if one not in mine]
+            if any(one.woken.is_set() for one in mine):
+                self._pass_on()
 
     def _lead(self) -> None:
         """Serve those who wait, oldest first; the leader is the oldest."""

@@ -1,14 +1,11 @@
-"""The statements of one request, inside a transaction that holds the writer's place.
-
-The rows of budgets: how one is opened inside a transaction, and how they stand.
-"""
+"""The statements of one request, inside a transaction that holds the writer's place."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -18,25 +15,26 @@ from tacit.errors import TacitError
 from tacit.ledger.chain import Head, body_of, fingerprint, link
 from tacit.ledger.refusals import (
     BudgetExhausted,
-    CapChanged,
     DrawFailed,
     KeyReused,
     UnitsDiffer,
     UnknownBudget,
 )
-from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, Unit
+from tacit.ledger.requests import Charge, Holder, Release, Request, check_charges
 from tacit.ledger.schema import answers, budgets, head, log, requests
-from tacit.ledger.statements import LARGEST_STATE, Asked, KeptStates, Remembered, Statement
+from tacit.ledger.statements import (
+    LARGEST_STATE,
+    Asked,
+    KeptStates,
+    Remembered,
+    Statement,
+    check_state_name,
+)
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
 StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 """Gets the kept state, None at first; gives the answer and the new state, None to leave it."""
-
-
-def stateless(draw: Draw) -> StatefulDraw:
-    """Keeps nothing."""
-    return lambda source, _: (draw(source), None)
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,22 @@ class Spending:
     draw: StatefulDraw
     state: str | None = None
 
+    @classmethod
+    def of(
+        cls,
+        request: Request,
+        charges: Sequence[Charge],
+        draw: Draw | StatefulDraw,
+        state: str | None = None,
+    ) -> Spending:
+        """As `Ledger.release` takes them, checked."""
+        check_charges(request, charges)
+        if state is None:
+            plain = cast("Draw", draw)
+            return cls(request, tuple(charges), lambda source, _: (plain(source), None))
+        check_state_name(state)
+        return cls(request, tuple(charges), cast("StatefulDraw", draw), state)
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -57,10 +71,10 @@ class Stored:
     answer: bytes | None
     repeated: bool
 
-    def released(self) -> Release:
+    def released(self) -> Release | DrawFailed:
         """DrawFailed where there is no answer, now and for every repetition."""
         if self.answer is None:
-            raise DrawFailed
+            return DrawFailed()
         return Release(self.answer, self.repeated, self.sequence)
 
 
@@ -288,54 +302,3 @@ _STORED = Statement(
     .select_from(requests.join(answers, answers.c.sequence == requests.c.sequence))
     .where(*_same(_KEY))
 )
-
-
-def open_missing(place: Place, charge: Charge) -> None:
-    """The budget of a charge that brings a cap. One that is open keeps the cap it has."""
-    if charge.opens is not None and number_of(place.connection, charge.holder) is None:
-        open_row(place, charge.holder, charge.opens)
-
-
-def open_row(place: Place, holder: Holder, cap: Cap) -> None:
-    known = number_of(place.connection, holder)
-    if known is not None:
-        if next(balances(place.connection, known[0])).cap != cap:
-            raise CapChanged
-        return
-    number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
-    facts = {
-        "tenant": holder.tenant,
-        "kind": holder.kind,
-        "name": holder.name,
-        "unit": cap.unit.value,
-        "cap": cap.amount,
-        "delta_cap": cap.delta,
-        "epoch_cap": cap.per_epoch,
-    }
-    empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
-    _OPEN.run(place.connection, {"id": number, **facts, **empty})
-    append(place, "budget", {"number": number, **facts})
-
-
-def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
-    """All budgets, or the one of that number."""
-    ((now,),) = _EPOCH.run(connection).rows()
-    found = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
-    for row in found.rows():
-        one = dict(zip(_COLUMNS, row, strict=True))
-        yield Balance(
-            number=one["id"],
-            holder=Holder(one["tenant"], one["kind"], one["name"]),
-            cap=Cap(Unit(one["unit"]), one["cap"], one["delta_cap"], one["epoch_cap"]),
-            spent=one["spent"],
-            delta_spent=one["delta_spent"],
-            epoch_spent=one["epoch_spent"] if one["epoch"] == now else 0,
-        )
-
-
-_COLUMNS = [column.name for column in budgets.c]
-_LAST = Statement(sa.select(sa.func.max(budgets.c.id)))
-_OPEN = Statement(sa.insert(budgets))
-_EPOCH = Statement(sa.select(head.c.epoch))
-_EVERY = Statement(sa.select(budgets).order_by(budgets.c.id))
-_ONE = Statement(sa.select(budgets).where(budgets.c.id == sa.bindparam("number")))

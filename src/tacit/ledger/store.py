@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
+from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, overload
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.ledger import sqlite
+from tacit.ledger.balances import balances, open_missing, open_row
 from tacit.ledger.batches import Batches
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
@@ -36,7 +37,7 @@ from tacit.ledger.refusals import (
     explained,
 )
 from tacit.ledger.replaying import Verification, hash_at, reading, replay
-from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, check_charges
+from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
 from tacit.ledger.schema import head, log
 from tacit.ledger.spending import (
     Draw,
@@ -45,13 +46,9 @@ from tacit.ledger.spending import (
     StatefulDraw,
     Stored,
     append,
-    balances,
     leave_place,
     number_of,
-    open_missing,
-    open_row,
     settle,
-    stateless,
     take_place,
 )
 from tacit.ledger.statements import Remembered, check_state_name, queued
@@ -124,15 +121,19 @@ class Ledger:
         come one after the other, each with what the one before it left.
         BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent or changed.
         """
-        check_charges(request, charges)
+        (outcome,) = self.release_all([Spending.of(request, charges, draw, state)])
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def release_all(self, asked: Sequence[Spending]) -> list[Release | Exception]:
+        """Many of them, each for itself, in as few transactions as may be: what came of each."""
         _refuse_simulation()
         self._check_usable()
-        if state is None:
-            drawn = stateless(cast("Draw", draw))
-        else:
-            check_state_name(state)
-            drawn = cast("StatefulDraw", draw)
-        return self._batches.run(Spending(request, tuple(charges), drawn, state)).released()
+        return [
+            one if isinstance(one, Exception) else one.released()
+            for one in self._batches.run_all(asked)
+        ]
 
     def state(self, name: str) -> bytes | None:
         """A kept state as it stands; None if nothing was kept under that name."""

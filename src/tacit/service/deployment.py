@@ -35,6 +35,7 @@ from tacit.ledger import (
     open_ledger,
 )
 from tacit.privacy import Guarantee, refuted_first
+from tacit.service.commits import Commits
 from tacit.service.keys import NAME, KeyRing, read_secret
 from tacit.service.limits import Limits, Newcomers
 from tacit.service.settings import FILE, SECTION, Settings, content_of, read
@@ -194,7 +195,8 @@ def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
 class Service:
     """What every resource needs. One for each process that executes what is asked.
 
-    ledger: in a worker beside an owner (`owner.py`) nothing that can be used.
+    ledger: in a worker beside an owner (`owner.py`) nothing that can be used. commits: changes of
+    it, as requests make them.
 
     newcomers: names that visitors take. changes: of people, stored without being charged.
     """
@@ -205,6 +207,7 @@ class Service:
     ledger: Ledger
     newcomers: Newcomers
     changes: Limits
+    commits: Commits
 
     @classmethod
     def open(cls, settings: Settings, *, owns: bool = True) -> Self:
@@ -217,7 +220,10 @@ class Service:
         newcomers = Newcomers(settings.visitors_per_hour)
         changes = Limits.daily(settings.changes_per_day)
         if not owns:
-            return cls(settings, deployment, keys, cast("Ledger", _Elsewhere()), newcomers, changes)
+            elsewhere = cast("Ledger", _Elsewhere())
+            return cls(
+                *(settings, deployment, keys, elsewhere, newcomers, changes), Commits(elsewhere)
+            )
         if settings.store is not None:
             frames.check_place(settings.store)
         patience = settings.answer_within * 5 / 6  # so that a refusal is in time
@@ -237,7 +243,7 @@ class Service:
         except BaseException:
             ledger.close()
             raise
-        return cls(settings, deployment, keys, ledger, newcomers, changes)
+        return cls(settings, deployment, keys, ledger, newcomers, changes, Commits(ledger))
 
     @property
     def store(self) -> Path | None:
@@ -246,6 +252,7 @@ class Service:
 
     def close(self) -> None:
         """Give everything back."""
+        self.commits.close()
         if not isinstance(self.ledger, _Elsewhere):
             self.ledger.close()
 

@@ -29,6 +29,7 @@ from fastapi import Response
 
 from tacit.errors import TacitError
 from tacit.ledger import Charge, DrawFailed, Release, Request
+from tacit.ledger.spending import Spending
 from tacit.randomness import Source
 from tacit.service import problems
 from tacit.service.deployment import Service
@@ -87,7 +88,7 @@ Step = Callable[[Source, bytes | None], tuple[Reply, bytes | None]]
 """Takes what was kept; gives the answer and what to keep now, None for no change."""
 
 
-def once(
+async def once(
     service: Service,
     caller: Caller,
     operation: str,
@@ -103,15 +104,11 @@ def once(
     apart: counted apart from a person's other changes, which cannot use up what is left of it.
     """
     request = _request(service, caller, operation, key, payload)
-    return _answered(
-        *(service, caller, bool(charges), apart),
-        lambda: service.ledger.release(
-            request, charges, lambda source: _stored(source, draw(source), None)[0]
-        ),
-    )
+    spending = Spending.of(request, charges, lambda source: _stored(source, draw(source), None)[0])
+    return await _answered(service, caller, bool(charges), apart, spending)
 
 
-def step(
+async def step(
     service: Service,
     caller: Caller,
     operation: str,
@@ -133,10 +130,8 @@ def step(
         return _stored(source, *take(source, kept))
 
     request = _request(service, caller, operation, key, payload)
-    return _answered(
-        *(service, caller, bool(charges) or paid, apart),
-        lambda: service.ledger.release(request, charges, draw, state=f"{caller.tenant}/{state}"),
-    )
+    spending = Spending.of(request, charges, draw, f"{caller.tenant}/{state}")
+    return await _answered(service, caller, bool(charges) or paid, apart, spending)
 
 
 def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, bytes | None]:
@@ -148,19 +143,19 @@ def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, by
     return salted(source, answer.encode()), new
 
 
-def _answered(
-    service: Service, caller: Caller, paid: bool, apart: bool, release: Callable[[], Release]
+async def _answered(
+    service: Service, caller: Caller, paid: bool, apart: bool, spending: Spending
 ) -> Response:
     """Problem 429, and nothing is released, where a person changed as much as they may for free.
 
     A repetition is not counted, nor what the ledger refused: nothing was stored.
     """
     if paid or caller.role is not Role.SUBJECT:
-        return _response(release())
+        return _response(await service.commits.release(spending))
     whose = f"{caller.name}/apart" if apart else caller.name
     service.changes.take(whose)
     try:
-        given = release()
+        given = await service.commits.release(spending)
     except DrawFailed:  # which is stored
         raise
     except TacitError:

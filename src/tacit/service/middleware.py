@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from tacit.errors import TacitError
 from tacit.service import http_bodies, problems
 from tacit.service.access import Operation, Routes
+from tacit.service.commits import UNTIL
 from tacit.service.http_bodies import Answer
 from tacit.service.keys import Caller, KeyRing
 from tacit.service.limits import Limits
@@ -157,6 +158,7 @@ class Middleware:
             await self._place(room, end)
         else:
             await room.acquire()
+        UNTIL.set(end)
         work = begin()
         self._in_hand.add(work)  # the loop itself forgets what nobody waits for
         work.add_done_callback(lambda work: self._left(work, room))

@@ -71,6 +71,7 @@ def create_app(
             process=os.getpid(),
         )
         _begin_all(threads, settings.threads)
+        service.commits.begin()
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         if owner is not None:

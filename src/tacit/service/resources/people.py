@@ -123,7 +123,7 @@ class KeptRatings(BaseModel):
 
 
 @feedback_router.post("/api/feedback", response_model=Done, **allow(Role.SUBJECT))
-def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Rating) -> Response:
+async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Rating) -> Response:
     """Keep one rating of one's own, change it, or take it back."""
     served = named(service, ServedModel, rating.model)
     if rating.stars is not None:
@@ -140,7 +140,7 @@ def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Rating) -> 
             return refusal(409, said), None
         return reply({"done": True}), after.encode(source)
 
-    return step(
+    return await step(
         service,
         caller,
         "feedback",
@@ -172,10 +172,10 @@ def kept(service: Here, caller: Asking) -> KeptRatings:
 
 
 @feedback_router.delete("/api/feedback", name="forget", response_model=Done, **allow(Role.SUBJECT))
-def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
+async def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
     """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
     kept = forget_feedback(caller.name)
-    return step(
+    return await step(
         service,
         caller,
         "forget feedback",
@@ -217,7 +217,7 @@ class Receipt(BaseModel):
 @users_router.delete(
     "/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR)
 )
-def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey) -> Response:
+async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey) -> Response:
     """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
 
     Every part is taken out in a transaction of its own. If one fails, the same request again goes
@@ -227,12 +227,12 @@ def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey) -> Re
     payload = canonical({"user": user})
     # First of all: a key that was used for another person is refused before anything is gone.
     begun = f"{OPERATION}: begun"
-    once(service, caller, begun, key, payload, draw=lambda _: reply({}), apart=True)
+    await once(service, caller, begun, key, payload, draw=lambda _: reply({}), apart=True)
     parts = list(_parts(service, user))
     for part in parts:
-        _take_out(service, caller, user, key, part)
+        await _take_out(service, caller, user, key, part)
     receipt = reply(_receipt(service, user, parts).model_dump())
-    return once(service, caller, OPERATION, key, payload, draw=lambda _: receipt, apart=True)
+    return await once(service, caller, OPERATION, key, payload, draw=lambda _: receipt, apart=True)
 
 
 def _parts(service: Service, user: str) -> Iterator[Kept]:
@@ -241,9 +241,9 @@ def _parts(service: Service, user: str) -> Iterator[Kept]:
         yield from kept_of(thing, user)
 
 
-def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept) -> None:
+async def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept) -> None:
     """Once for this key: a retry that comes late must not take out what they gave since."""
-    step(
+    await step(
         service,
         caller,
         f"{OPERATION}: {hashlib.sha256(part.state.encode()).hexdigest()[:16]}",

@@ -122,7 +122,7 @@ async def visits(
 
 
 @router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
-def visit_reward(
+async def visit_reward(
     name: Name, visit: VisitId, body: Click, service: Here, caller: Asking, key: IdempotencyKey
 ) -> Response:
     """Whether they clicked. Of a visit the first time counts."""
@@ -135,7 +135,7 @@ def visit_reward(
 
     payload = f"{ticket} {int(body.clicked)}".encode()
     operation = "POST /api/vendors/visits/reward"
-    return vendor.step(service, caller, operation, key, payload, take)
+    return await vendor.step(service, caller, operation, key, payload, take)
 
 
 @router.post(
@@ -146,7 +146,7 @@ def visit_reward(
         gives="An Offer or a Refusal, signed.",
     ),
 )
-def forwards(
+async def forwards(
     name: Name,
     request: Request,
     forward: Octets,
@@ -162,7 +162,7 @@ def forwards(
     def take(desk: VendorState) -> Reply:
         return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
 
-    made = vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
+    made = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
     return _signed(vendor, caller, key, made)
 
 

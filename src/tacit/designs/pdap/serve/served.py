@@ -210,7 +210,7 @@ class ServedVendor:
         cost = self.settings.visit(asks=asks)
         return [Charge(self.holder(user), cost, opens=self.settings.cap)]
 
-    def step(
+    async def step(
         self,
         service: Service,
         caller: Caller,
@@ -221,7 +221,7 @@ class ServedVendor:
         **more: Any,
     ) -> Response:
         """One transaction over its state, once for each key. more: as of `idempotency.step`."""
-        return idempotency.step(
+        return await idempotency.step(
             service,
             caller,
             operation,

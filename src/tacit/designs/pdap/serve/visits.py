@@ -33,7 +33,7 @@ from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve.served import ServedVendor
 from tacit.designs.pdap.serve.state import Shown, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
-from tacit.service.access import in_thread, outside
+from tacit.service.access import outside
 from tacit.service.deployment import Service
 from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import Caller
@@ -60,7 +60,7 @@ async def visit(
     latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
     visiting = _Visitor(service, vendor, caller, key, context)
     reached = () if vendor.reach is None else vendor.reach.now()
-    begun = await in_thread(request, lambda: visiting.begin(reached))
+    begun = await visiting.begin(reached)
     if begun.status_code != _ASKS:
         return begun
     asks = json.loads(bytes(begun.body))
@@ -71,7 +71,7 @@ async def visit(
     if asks["peer"] in calls:
         async with outside(request):
             answer = await asyncio.shield(calls[asks["peer"]])
-    return await in_thread(request, lambda: visiting.finish(asks, answer))
+    return await visiting.finish(asks, answer)
 
 
 def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
@@ -101,7 +101,7 @@ class _Visitor:
         self._context = np.array(context, dtype=np.float64)
         self._payload = self._context.astype("<f8").tobytes()
 
-    def begin(self, reached: Sequence[str]) -> Response:
+    async def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for a person whose budget is spent."""
         vendor, user = self._vendor, self._caller.name
 
@@ -117,22 +117,26 @@ class _Visitor:
             return reply(self._shown(desk.unlearned(self._context)))
 
         try:
-            return self._step(VISIT, learned, charges=vendor.charges(user, asks=bool(reached)))
+            return await self._step(
+                VISIT, learned, charges=vendor.charges(user, asks=bool(reached))
+            )
         except BudgetExhausted:
-            return self._step(f"{VISIT}/unlearned", unlearned)
+            return await self._step(f"{VISIT}/unlearned", unlearned)
 
-    def finish(self, asks: Any, answer: bytes | None) -> Response:
+    async def finish(self, asks: Any, answer: bytes | None) -> Response:
         """Step 3."""
         offer = _presentable(answer)
 
         def take(desk: VendorState) -> Reply:
             return reply(self._shown(desk.finish(asks["number"], self._context, offer)))
 
-        return self._step(f"{VISIT}/shown", take, paid=True)
+        return await self._step(f"{VISIT}/shown", take, paid=True)
 
-    def _step(self, operation: str, take: Callable[[VendorState], Reply], **more: Any) -> Response:
+    async def _step(
+        self, operation: str, take: Callable[[VendorState], Reply], **more: Any
+    ) -> Response:
         made = (self._service, self._caller, operation, self._key, self._payload)
-        return self._vendor.step(*made, take, **more)
+        return await self._vendor.step(*made, take, **more)
 
     def _shown(self, shown: Shown) -> dict[str, str | None]:
         return {

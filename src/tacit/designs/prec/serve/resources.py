@@ -5,12 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.prec.serve.rounds import ServedRounds
 from tacit.ledger import KeyReused, canonical
-from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, kept, named
+from tacit.service.access import (
+    Asking,
+    Here,
+    IdempotencyKey,
+    Name,
+    Operation,
+    allow,
+    in_thread,
+    kept,
+    named,
+)
 from tacit.service.deployment import Service
 from tacit.service.idempotency import Step, salting, step
 from tacit.service.keys import NAME, Caller, Role
@@ -98,52 +108,66 @@ def rounds(service: Here) -> dict[str, list[dict[str, Any]]]:
 
 
 @router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=Announced)
-def announce(
-    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Announcement
+async def announce(
+    service: Here,
+    request: Request,
+    caller: Asking,
+    key: IdempotencyKey,
+    name: Name,
+    body: Announcement,
 ) -> Response:
     """Announce the next round's candidates. The run begins with the first, and is paid for then."""
-    served = _begun(service, name)
+    served = await in_thread(request, lambda: _begun(service, name))
     take = partial(served.steps.announce, body.candidates)
-    return _step(service, caller, served, "announce", key, body, take)
+    return await _step(service, caller, served, "announce", key, body, take)
 
 
 @router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
-def open_round(
-    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Opening
+async def open_round(
+    service: Here,
+    request: Request,
+    caller: Asking,
+    key: IdempotencyKey,
+    name: Name,
+    body: Opening,
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
-    served = _begun(service, name)
+    served = await in_thread(request, lambda: _begun(service, name))
     take = partial(served.steps.open, body.candidates, body.votes)
-    return _step(service, caller, served, "open", key, body, take)
+    return await _step(service, caller, served, "open", key, body, take)
 
 
 @router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=Voted)
-def votes(service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Vote) -> Response:
+async def votes(
+    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Vote
+) -> Response:
     """Vote on the announced candidates; until the round opens, the last vote stands."""
     served = named(service, ServedRounds, name)
     take = partial(served.steps.vote, caller.name, body.candidate)
-    return _step(service, caller, served, "votes", key, body, take)
+    return await _step(service, caller, served, "votes", key, body, take)
 
 
 @router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=Recommended)
-def recommendations(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Response:
+async def recommendations(
+    service: Here, caller: Asking, key: IdempotencyKey, name: Name
+) -> Response:
     """This round's candidate for the person who asks: the same until the next round opens."""
     served = named(service, ServedRounds, name)
     take = partial(served.steps.recommend, caller.name)
-    return _step(service, caller, served, "recommendations", key, None, take)
+    return await _step(service, caller, served, "recommendations", key, None, take)
 
 
 @router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=Heard)
-def feedback(
+async def feedback(
     service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Feedback
 ) -> Response:
     """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
     served = named(service, ServedRounds, name)
     take = partial(served.steps.feedback, caller.name, body.liked)
-    return _step(service, caller, served, "feedback", key, body, take)
+    return await _step(service, caller, served, "feedback", key, body, take)
 
 
-def _step(
+async def _step(
     service: Service,
     caller: Caller,
     served: ServedRounds,
@@ -155,7 +179,9 @@ def _step(
     """One change of the run."""
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{what}"
-    return step(service, caller, operation, key, payload, state=served.state, take=salting(take))
+    return await step(
+        service, caller, operation, key, payload, state=served.state, take=salting(take)
+    )
 
 
 def _begun(service: Service, name: str) -> ServedRounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from tacit.designs.sketches.serve.campaigns import ServedCampaign
 from tacit.ledger import KeyReused
@@ -17,6 +17,7 @@ from tacit.service.access import (
     Operation,
     allow,
     allow_octets,
+    in_thread,
     kept,
     named,
 )
@@ -63,7 +64,7 @@ def clusters(service: Here, name: Name) -> Response:
     **allow_octets(Role.SUBJECT, takes="A report, in 22 bytes, as a device made it."),
     response_model=dict[str, bool],
 )
-def reports(
+async def reports(
     service: Here,
     caller: Asking,
     key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the campaign
@@ -74,7 +75,7 @@ def reports(
     served = named(service, ServedCampaign, name)
     served.check(report)
     try:  # the ledger's own rule is the campaign's: one key of one person takes one payload
-        return step(
+        return await step(
             service,
             caller,
             "POST /api/campaigns/reports",
@@ -91,17 +92,23 @@ def reports(
 
 
 @router.post("/{name}/close", **allow(Role.OPERATOR, Role.ANALYST), response_model=dict[str, Any])
-def close(service: Here, caller: Asking, key: IdempotencyKey, name: Name) -> Response:
+async def close(
+    service: Here, request: Request, caller: Asking, key: IdempotencyKey, name: Name
+) -> Response:
     """Take no more reports, and make the clusters. Closing a closed one gives what was made."""
     served = named(service, ServedCampaign, name)
     operation = f"POST /api/campaigns/{name}/close"
     take = salting(lambda _, before: served.close(before))
-    step(service, caller, operation, key, b"", state=served.state, take=take)
-    closed = served.counts(kept(service, served.state))
-    made = closed.clusters or closed.clustered()
+    await step(service, caller, operation, key, b"", state=served.state, take=take)
+
+    def clusters() -> bytes:
+        closed = served.counts(kept(service, served.state))
+        return closed.clusters or closed.clustered()
+
+    made = await in_thread(request, clusters)
     take = salting(lambda _, before: served.keep_clusters(made, before))
     operation = f"{operation} clusters"
-    return step(service, caller, operation, key, b"", state=served.state, take=take)
+    return await step(service, caller, operation, key, b"", state=served.state, take=take)
 
 
 @router.get("/{name}/counts", **allow(Role.OPERATOR, Role.ANALYST))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 
 from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
 from tacit.ledger import KeyReused
@@ -16,6 +16,7 @@ from tacit.service.access import (
     Operation,
     allow,
     allow_octets,
+    in_thread,
 )
 from tacit.service.deployment import Service
 from tacit.service.idempotency import OCTETS, step
@@ -84,8 +85,9 @@ def latest(service: Here, caller: Asking, name: Name) -> dict[str, int]:
         gives="Scores of all items, without the hidden attribute's effect.",
     ),
 )
-def letters(
+async def letters(
     service: Here,
+    request: Request,
     caller: Asking,
     key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the epoch
     name: Name,
@@ -93,9 +95,9 @@ def letters(
 ) -> Response:
     """Scores for a letter, one of each epoch. The ledger keeps a keyed hash of it alone."""
     served = _named(service, name)
-    read = served.letter(letter)
+    read = await in_thread(request, lambda: served.letter(letter))
     try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
-        stored = step(
+        stored = await step(
             service,
             caller,
             f"POST /api/disclosures/{name}/letters",
@@ -113,7 +115,8 @@ def letters(
     repeated = {
         name: value for name, value in stored.headers.items() if name == "idempotency-replayed"
     }
-    return Response(served.scores(read), media_type=OCTETS, headers=repeated)
+    scores = await in_thread(request, lambda: served.scores(read))
+    return Response(scores, media_type=OCTETS, headers=repeated)
 
 
 def _named(service: Service, name: str) -> ServedDisclosure:
