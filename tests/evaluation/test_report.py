@@ -13,12 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.designs.standard_scheme.experiment.experiment import JUDGED
-from tacit.designs.standard_scheme.experiment.report import (
-    ATTACK_NAMES,
-    render,
-    verdict,
-    write_report,
-)
+from tacit.designs.standard_scheme.experiment.report import ATTACK_NAMES, page_of
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,
@@ -29,6 +24,7 @@ from tacit.designs.standard_scheme.experiment.table import (
     TimeRow,
     WorstRow,
 )
+from tacit.designs.standard_scheme.experiment.verdict import verdict
 from tacit.designs.standard_scheme.messages import RELEASES
 from tacit.errors import OutputError
 from tacit.evaluation.plots import tenths, tradeoff
@@ -195,13 +191,13 @@ class Page(HTMLParser):
 
 
 def words(table):
-    return Page(render(table, MANIFEST)).text
+    return Page(page_of(table, MANIFEST).html()).text
 
 
 @pytest.fixture(scope="module")
 def whole():
     table = table_of()
-    return table, render(table, MANIFEST)
+    return table, page_of(table, MANIFEST).html()
 
 
 def test_page_needs_nothing_from_outside(whole):
@@ -360,7 +356,7 @@ def test_hostile_words_are_shown_and_not_obeyed():
     """Names of attribute, values and data are text, whatever they hold."""
     name = "<b onclick='x'>{{ 7 * 7 }}"
     table = table_of(values=HOSTILE, attribute=name, releases=("none", MIXED))
-    page = Page(render(table, {"command": HOSTILE[0], HOSTILE[1]: "</table>"}))
+    page = Page(page_of(table, {"command": HOSTILE[0], HOSTILE[1]: "</table>"}).html())
     assert not {"script", "img"} & set(page.tags)
     assert not [each for each in page.attributes if each.startswith("on")]
     assert page.open == []
@@ -379,7 +375,7 @@ def test_hostile_words_are_shown_and_not_obeyed():
 def test_part_of_the_releases(releases, attacks, judged):
     """A run with fewer releases or attacks gives a whole page that judges one that is there."""
     table = table_of(releases=releases, attacks=attacks)
-    page = Page(render(table, MANIFEST))
+    page = Page(page_of(table, MANIFEST).html())
     assert page.open == []
     assert table.judged == judged
     assert {name_of(row[0]) for row in page.rows if is_cost(row)} == set(releases)
@@ -404,7 +400,7 @@ def test_file_is_the_page(tmp_path, whole):
     """The page is written whole over an older one, and nothing else is left in the folder."""
     target = tmp_path / "out.html"
     target.write_text("old")
-    write_report(whole[0], MANIFEST, target)
+    page_of(whole[0], MANIFEST).write(target)
     assert target.read_text(encoding="utf-8") == whole[1]
     assert list(tmp_path.iterdir()) == [target]
 
@@ -416,14 +412,14 @@ def test_file_is_the_page(tmp_path, whole):
 def test_bad_path_is_one_sentence(tmp_path, whole, name, said):
     """A folder that is not there, or in the file's place, is named, and told before any work."""
     with pytest.raises(OutputError, match=said) as refused:
-        write_report(whole[0], MANIFEST, tmp_path / name)
+        page_of(whole[0], MANIFEST).write(tmp_path / name)
     assert "\n" not in str(refused.value)
     assert str(tmp_path) in str(refused.value)
 
 
 def test_odd_file_name_of_the_command_is_no_obstacle(tmp_path, whole):
     """A command line that is not Unicode is written with escapes."""
-    write_report(whole[0], {"command": "tacit evaluate \udcff"}, tmp_path / "out.html")
+    page_of(whole[0], {"command": "tacit evaluate \udcff"}).write(tmp_path / "out.html")
     assert r"tacit evaluate \udcff" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
@@ -437,7 +433,7 @@ def test_failed_write_keeps_the_old_page(tmp_path, whole, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.replace", fail)
     with pytest.raises(OutputError, match="No space left on device"):
-        write_report(whole[0], MANIFEST, target)
+        page_of(whole[0], MANIFEST).write(target)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
 
 

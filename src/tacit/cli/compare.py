@@ -98,7 +98,9 @@ def compare(
         if path is not None:
             write_whole(path, text.encode())
     if report is not None:
-        comparing.write_page(table, made_with, report)
+        from tacit.evaluation.compare_page import page_of
+
+        page_of(table, made_with).write(report)
     rows = [row | {"epsilon": _written(row["epsilon"])} for row in table.rows]
 
     def show(_: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ def _evaluate(design: Design) -> Command:
 
     def run(settings: Any, terminal: Run) -> Result:
         from tacit.evaluation.lists import Contender, evaluate_lists
-        from tacit.evaluation.page import write_result
+        from tacit.evaluation.page import Page, Section
 
         given = _own(design, settings)
         contender = Contender(kind, given, given.get("epsilon"))
@@ -76,7 +76,8 @@ def _evaluate(design: Design) -> Command:
         )
         table, verdict = lists(rows), _verdict(design, kind, rows)
         if settings.report is not None:
-            write_result(design.title, verdict, [table], made_with, settings.report)
+            page = Page(design.title, [Section(table.title, [table])], made_with, verdict)
+            page.write(settings.report)
         return Result(
             {"rows": [row.to_dict() for row in rows], "manifest": made_with},
             (table, f"{verdict.headline}. {verdict.sentence}"),

@@ -32,16 +32,6 @@ ATTACK = -1
 """In place of a seed."""
 FAILED = "failed"
 NOBODY = "nobody is protected"
-HEADINGS = {
-    "ndcg": "NDCG@10",
-    "recall": "recall@10",
-    "mrr": "MRR@10",
-    "rmse": "RMSE, stars",
-    "membership_auc": "membership AUC",
-    "epsilon_lower_bound": "epsilon at least",
-}
-"""Of the page, by the metric's name before its @; others stand as they are."""
-_INKS = ("var(--a1)", "var(--a2)", "var(--a3)", "var(--a4)")
 _HOME = "tacit.recommenders.baselines"
 
 
@@ -81,7 +71,8 @@ class Compared(Result):
             rows = [
                 row
                 for row in self.rows
-                if (row["unit"], row["against"]) == (unit, against) and _group(row["metric"]) == by
+                if (row["unit"], row["against"]) == (unit, against)
+                and group_of(row["metric"]) == by
             ]
             names = list(dict.fromkeys(row["metric"] for row in rows))
             lines: dict[tuple[str, str, str], dict[str, str]] = {}
@@ -244,73 +235,8 @@ def _ndcg(pieces: Sequence[Mapping[str, Any]]) -> float:
     return float(np.mean([piece[name] for piece in pieces if name in piece]))
 
 
-def write_page(found: Compared, manifest: Mapping[str, Any], path: Path) -> None:
-    """One self-contained page."""
-    from tacit.evaluation.page import fill, flat
-    from tacit.evaluation.page import write_page as write
-
-    groups = dict.fromkeys(_group(row["metric"]) for row in found.rows)
-    facts = {
-        "tables": [(by, found.tables(by)) for by in groups],
-        "figures": _figures(found),
-        "left_out": found.left_out,
-        "manifest": list(flat(manifest)),
-        "date": manifest.get("date"),
-    }
-    write(fill("tacit.evaluation", facts, {"heading": _heading}), path)
-
-
-def _heading(metric: str) -> str:
-    """A column's: a group's own name where the table is of groups."""
-    name, _, group = metric.partition(" ")
-    known = HEADINGS.get(name.partition("@")[0], metric)
-    return group.partition(":")[2] or known.replace("_auc", " AUC from lists")
-
-
-def _figures(found: Compared) -> dict[tuple[str, str], tuple[str, list[tuple[str, str]]]]:
-    """NDCG by epsilon, one plot for each unit and adversary, with its key: (colour, name).
-
-    Baselines are levels: the popular items, and the best of the others.
-    """
-    from tacit.evaluation.plots import Curve, curves
-
-    name = f"ndcg@{LIST_LENGTH}"
-    points = [row for row in found.rows if row["metric"] == name]
-    levels = [row for row in points if row["unit"] == NOBODY]
-    rivals = [row for row in levels if row["design"] != "popularity"]
-    best = [max(rivals, key=lambda row: float(row["value"]))] if rivals else []
-    drawn: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
-    for row in points:
-        if row["epsilon"] is not None and math.isfinite(row["epsilon"]):
-            lines = drawn.setdefault((row["unit"], row["against"]), {})
-            lines.setdefault(f"{row['design']}, {row['variant']}", []).append(row)
-    figures = {}
-    for unit, lines in drawn.items():
-        if max(map(len, lines.values())) < 2:
-            continue
-        for row in [*(row for row in levels if row["design"] == "popularity"), *best]:
-            lines[row["design"]] = [row]
-        inks = [_INKS[place % len(_INKS)] for place in range(len(lines))]
-        plot = curves(
-            [
-                Curve(f"line {place}", ink, (), tuple(map(_point, rows)))
-                for place, (ink, rows) in enumerate(zip(inks, lines.values(), strict=True))
-            ],
-            x_title="epsilon, for the unit above",
-            y_title=HEADINGS["ndcg"],
-            log=True,
-        )
-        figures[unit] = (plot, list(zip(inks, lines, strict=True)))
-    return figures
-
-
-def _point(row: Mapping[str, Any]) -> tuple[float | None, float, float, float]:
-    middle = row["value"]
-    low, high = (middle if row[end] is None else row[end] for end in ("low", "high"))
-    return row["epsilon"], middle, low, high
-
-
-def _group(metric: str) -> str:
+def group_of(metric: str) -> str:
+    """`activity` of `ndcg@10 activity:low`; nothing for metrics of everybody."""
     return metric.partition(" ")[2].partition(":")[0]
 
 

@@ -1,62 +1,231 @@
-"""One self-contained page of an experiment: a template of its design, filled and written whole.
+"""One self-contained page of an experiment: verdict, tiles, tables, figures, and how it was made.
 
-At the end the rows of numbers that experiments hand to `plots`.
+A design gives the parts, and the words that are its own. At the end the rows of numbers that
+experiments hand to `plots`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tacit.container import check_writable, write_whole
-from tacit.evaluation.result import Table, Verdict
+from tacit.evaluation.result import Interval, Table, Verdict
 
 
-def write_page(page: str, path: str | Path) -> None:
-    """Write the whole page or none: what was there stays until the new page is on disk."""
-    check_writable(path)
-    # A file name on the command line need not be Unicode; the rest of the page still counts.
-    write_whole(path, page.encode("utf-8", errors="backslashreplace"))
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a table, and in small below it.
+
+    level: its background, from 0 (good) to 5 (bad). tone: "better", "worse" or "none". said: what
+    a screen reader adds. mark: of the first cell, how its row stands out: "judged" or "plain".
+    """
+
+    text: str
+    small: str = ""
+    level: int | None = None
+    tone: str = ""
+    said: str = ""
+    mark: str = ""
+    span: int = 1
+
+    @classmethod
+    def of(cls, value: object) -> Cell:
+        """Any cell of a `Table`."""
+        if isinstance(value, cls):
+            return value
+        return cls("–", tone="none") if value is None else cls(_plain(value))
 
 
-def fill(
-    package: str,
-    facts: Mapping[str, Any],
-    filters: Mapping[str, Callable[..., Any]],
-    template: str = "page.html",
-) -> str:
-    """A template of a package with its facts: every word of the data escaped."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+def interval(
+    found: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
+) -> Cell | None:
+    """A mean with the ends of its interval.
 
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package, ""), PackageLoader("tacit.evaluation")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    form: how a number is written; with a sign ("+.3f") it is a difference. ends: whether there are
+    any to show. better: 1 where more than 0 is better, -1 where less is, 0 where neither.
+    """
+    if found is None:
+        return None
+    signed = form.startswith("+")
+    mean, low, high = (f"{value:{form}}" for value in found)
+    if signed:
+        mean, low, high = (each.replace("-", "\N{MINUS SIGN}") for each in (mean, low, high))
+    side = better * ((found.low > 0) - (found.high < 0))
+    tone = ("", "better", "worse")[side]
+    said = (tone or "not distinguished") if better else ""
+    return Cell(
+        mean, f"{low}{' to ' if signed else '–'}{high}" if ends else "", tone=tone, said=said
     )
-    environment.filters.update(filters)
-    return environment.get_template(template).render(facts)
 
 
-def write_result(
+@dataclass(frozen=True)
+class Mark:
+    """One entry of a key: a stroke of this colour, or a sign in place of it, or a level's chip."""
+
+    name: str
+    colour: str = ""
+    dash: Sequence[int] = ()
+    sign: str = ""
+    level: int | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Plots of `plots`, each below the name of its panel; alt: what they show, in words."""
+
+    title: str
+    alt: str
+    drawn: Sequence[tuple[str, str]] = ()
+    caption: str = ""
+    key: Sequence[Mark] = ()
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """key: of all figures in it. Tables stand one below the other, figures side by side. notes:
+    small print; a design's `words.html` has more of it, and leads, by the title."""
+
+    title: str
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    key: Sequence[Mark] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One large figure. share: of 1, drawn as a bar in the colour of its level; says: of it."""
+
+    name: str
+    value: str
+    unit: str
+    note: str
+    share: float | None = None
+    level: int = 0
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """design: its title. package: where a `words.html` extends ours with a heading, a lead, leads
+    and notes of sections, what the page does not show and a glossary, filled with `facts`; "" if
+    there is none."""
+
+    title: str
+    sections: Sequence[Section]
+    manifest: Mapping[str, Any]
+    verdict: Verdict | None = None
+    tiles: Sequence[Tile] = ()
+    lead: str = ""
+    design: str = ""
+    package: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def html(self) -> str:
+        """No script, no address; every word of the data escaped."""
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+        own = [PackageLoader(self.package, "")] if self.package else []
+        environment = Environment(
+            loader=ChoiceLoader([*own, PackageLoader("tacit.evaluation")]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters["cell"] = Cell.of
+        template = environment.get_template("words.html" if self.package else "page.html")
+        return template.render(self.facts, page=self, made_with=list(flat(self.manifest)))
+
+    def write(self, path: str | Path) -> None:
+        """The whole page or none: what was there stays until the new page is on disk."""
+        check_writable(path)
+        # A file name on the command line need not be Unicode; the rest of the page still counts.
+        write_whole(path, self.html().encode("utf-8", errors="backslashreplace"))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method's means by what moves; those under None hold wherever it moves.
+
+    A number in place of an interval is exact.
+    """
+
+    name: str
+    colour: str
+    dash: tuple[int, ...]
+    means: Mapping[float | None, Interval | float | None]
+    small: str = ""
+    mark: str = ""
+
+
+def moving(
     title: str,
-    verdict: Verdict,
-    tables: Sequence[Table],
-    manifest: Mapping[str, Any],
-    path: str | Path,
-) -> None:
-    """The page of an experiment that has no page of its own."""
-    facts = {
-        "title": title,
-        "verdict": verdict,
-        "tables": tables,
-        "manifest": list(flat(manifest)),
-        "date": manifest.get("date"),
-    }
-    write_page(fill("tacit.evaluation", facts, {}, "result.html"), path)
+    lines: Sequence[Line],
+    *,
+    axis: str,
+    value: str,
+    form: str,
+    caption: str,
+    bars: bool = True,
+    ends: bool = True,
+    counts: bool = False,
+) -> Figure | None:
+    """Lines over what moves, and a table of the same figures; None where it stands still.
+
+    axis, value: titles. bars: whether intervals are drawn; ends: whether they are written. counts:
+    whether values count from 0 over magnitudes, then both axes are logarithmic.
+    """
+    from tacit.evaluation.plots import Curve, curves
+
+    columns = sorted({x for line in lines for x in line.means if x is not None})
+    if len(columns) < 2:
+        return None
+
+    def point(x: float | None, mean: Interval | float) -> tuple[float | None, float, float, float]:
+        if not isinstance(mean, Interval):
+            return x, mean, mean, mean
+        return (x, *mean) if bars else (x, mean.mean, mean.mean, mean.mean)
+
+    drawn = [
+        Curve(
+            f"line {number}",
+            line.colour,
+            line.dash,
+            tuple(
+                point(x, mean)
+                for x, mean in sorted(line.means.items(), key=_place)
+                if mean is not None
+            ),
+        )
+        for number, line in enumerate(lines)
+    ]
+    rows = [
+        (
+            Cell(line.name, line.small, mark=line.mark),
+            *(_mean(line.means.get(x, line.means.get(None)), form, ends) for x in columns),
+        )
+        for line in lines
+    ]
+    plot = curves(drawn, x_title=axis, y_title=value, log=counts, many=counts)
+    heads = ("method", *(f"{x:g}" for x in columns))
+    alt = f"Line plot: {title}; the table below holds the same figures."
+    return Figure(title, alt, (("", plot),), caption, table=Table("", heads, rows))
+
+
+def _place(entry: tuple[float | None, object]) -> float:
+    return -math.inf if entry[0] is None else entry[0]
+
+
+def _mean(found: Interval | float | None, form: str, ends: bool) -> Cell | None:
+    if found is None or isinstance(found, Interval):
+        return interval(found, form, ends=ends)
+    return Cell(f"{found:{form}}")
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -66,6 +235,10 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield from flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _plain(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,15 @@ def auc_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of `shown`; None is an empty cell, floats have three decimals unless formatted."""
+    """A table of `shown`; None is an empty cell, floats have three decimals unless formatted.
+
+    heads: of a page, names above so many columns each, "" for none.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Iterable[Sequence[object]]
+    heads: Sequence[tuple[str, int]] = ()
 
     @classmethod
     def of(

@@ -15,8 +15,9 @@ from tacit import randomness
 from tacit.cli.app import app
 from tacit.data.clicks import log_of
 from tacit.data.ratings import Ratings
+from tacit.designs.pdap.experiment.paper import PAPER, orderings, tables, verdict_of
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
-from tacit.designs.pdap.experiment.report import PAPER, orderings, render, tables, verdict_of
+from tacit.designs.pdap.experiment.report import page_of
 from tacit.designs.pdap.experiment.simulation import Row, checkpoints, replay_log, simulate
 from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.designs.pdap.vendor import Vendor
@@ -97,11 +98,11 @@ def test_cap_is_one_learner_of_all_vendors():
 def test_the_page_shows_regret_against_its_bound():
     """Of DAP alone, whose bound is known; measured regret stays below it."""
     rows = list(simulate("dap", math.inf, SMALL, seed=1))
-    assert "over its bound" in render(rows, SMALL, {})
+    assert "over its bound" in page_of(rows, SMALL, {}).html()
     last = rows[-1]
     assert last.regret < regret_bound(SMALL.setting, last.arrivals)
     rows = list(simulate("cap", math.inf, SMALL, seed=1))
-    assert "over its bound" not in render(rows, SMALL, {})
+    assert "over its bound" not in page_of(rows, SMALL, {}).html()
 
 
 def test_a_test_learns_nothing():
@@ -171,7 +172,7 @@ def test_the_page_stands_alone():
         for seed in (0, 1)
         for found in simulate(name, 0.01, SMALL, seed=seed)
     ]
-    page = render(rows, SMALL, {"seed": "<b>"})
+    page = page_of(rows, SMALL, {"seed": "<b>"}).html()
     assert "<script" not in page
     assert not re.search(r"https?://", page)
     assert "&lt;b&gt;" in page

@@ -21,7 +21,7 @@ from tacit.designs.xmap.experiment.methods import (
     STROKES,
     Contender,
 )
-from tacit.designs.xmap.experiment.report import render, write_report
+from tacit.designs.xmap.experiment.report import page_of
 from tacit.designs.xmap.experiment.verdict import verdict
 from tacit.evaluation.result import Interval
 
@@ -141,7 +141,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def whole():
     table = table_of()
-    return table, render(table, MANIFEST)
+    return table, page_of(table, MANIFEST).html()
 
 
 def test_page_needs_nothing_from_outside(whole):
@@ -170,7 +170,7 @@ def test_every_error_of_the_figures_stands_in_a_table(whole):
 
 def test_intervals_of_two_splits_are_told_and_not_drawn(whole):
     """They would fill the plot. In the tables they stand as they do for three."""
-    pages = (whole[1], render(replace(table_of(), seeds=(0, 1)), MANIFEST))
+    pages = (whole[1], page_of(replace(table_of(), seeds=(0, 1)), MANIFEST).html())
     upright = r'<line transform="[^"]*" x2="0" y2="-?[1-9]'
     three, two = (len(re.findall(upright, page)) for page in pages)
     assert three > two + 20
@@ -203,7 +203,7 @@ def test_only_one_setting_draws_nothing():
     """A figure needs two points; without them the page has its table and no empty plot."""
     table = table_of(ks=(50,), surface=())
     still = replace(table, points=tuple(p for p in table.points if p.setting == BASE))
-    page = render(still, MANIFEST)
+    page = page_of(still, MANIFEST).html()
     assert "<figure" not in page
     assert "Everybody, side by side" in page
 
@@ -296,7 +296,7 @@ def test_verdict_of_lists_alone(gap, state, said):
         found.sentence
     )
     assert said in found.sentence
-    assert Page(render(table, MANIFEST)).open == []
+    assert Page(page_of(table, MANIFEST).html()).open == []
 
 
 def test_verdict_of_lists_beside_nx_map():
@@ -311,7 +311,7 @@ def test_verdict_without_x_map():
     """Yardsticks alone make a page that says so."""
     table = table_of(BASELINES)
     assert verdict(table).headline == "Baselines only"
-    assert Page(render(table, MANIFEST)).open == []
+    assert Page(page_of(table, MANIFEST).html()).open == []
 
 
 def test_infinite_epsilon_is_not_called_private():
@@ -325,13 +325,14 @@ def test_infinite_epsilon_is_not_called_private():
     ]
     table = replace(table, points=tuple(twins))
     assert "With privacy" not in verdict(table).sentence
-    assert "ε = ∞" in render(table, MANIFEST)
+    assert "ε = ∞" in page_of(table, MANIFEST).html()
 
 
 def test_hostile_words_are_shown_and_not_obeyed():
     """Names of domains and data are text, whatever they hold."""
     hostile = '"><img src=x onerror=alert(1)>'
-    page = Page(render(replace(table_of(), source=hostile, target="</style><b>"), {"c": hostile}))
+    table = replace(table_of(), source=hostile, target="</style><b>")
+    page = Page(page_of(table, {"c": hostile}).html())
     assert "img" not in page.tags
     assert page.open == []
     assert hostile in page.text
@@ -352,5 +353,5 @@ def test_every_method_has_a_name_and_a_line():
 def test_file_is_the_page(tmp_path, whole):
     """The page is written whole over an older one."""
     (tmp_path / "out.html").write_text("old")
-    write_report(whole[0], MANIFEST, tmp_path / "out.html")
+    page_of(whole[0], MANIFEST).write(tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8") == whole[1]

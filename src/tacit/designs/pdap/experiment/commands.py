@@ -107,9 +107,9 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     rows = _simulated(settings, world, log, run)
     manifest = _manifest(settings, world, data)
     if settings.report is not None:
-        from tacit.designs.pdap.experiment.report import write_report
+        from tacit.designs.pdap.experiment.report import page_of
 
-        write_report(rows, world, manifest, settings.report)
+        page_of(rows, world, manifest).write(settings.report)
     found = _found(rows, world) | {"manifest": manifest, "report": settings.report}
     return Result(found, _shown(found), "--report out.html  writes curves, and the paper's tables.")
 
@@ -173,7 +173,7 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
 
 
 def _found(rows: list[Row], world: World) -> dict[str, Any]:
-    from tacit.designs.pdap.experiment.report import orderings, tables
+    from tacit.designs.pdap.experiment.paper import orderings, tables
 
     found = [
         {

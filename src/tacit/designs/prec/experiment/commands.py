@@ -93,11 +93,10 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         rows = simulated(made, methods, seeds, workers=settings.workers, progress=advance)
     found = points(rows)
     if settings.report is not None:
-        from tacit.designs.prec.experiment.report import render
-        from tacit.evaluation.page import write_page
+        from tacit.designs.prec.experiment.report import page_of
 
         made_with = generated(seed=settings.seed, command=run.command, seeds=settings.seeds)
-        write_page(render(base, found, made_with), settings.report)
+        page_of(base, found, made_with).write(settings.report)
     moved = [name for name in VARIED if len(_values(found, name)) > 1]
     some = found[0].row
     shown = (_moved(found, moved) if moved else _methods(found), _LEGEND)

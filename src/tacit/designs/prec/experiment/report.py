@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.prec.experiment.methods import METHODS
 from tacit.designs.prec.experiment.simulation import VARIED, Point, Setting
 from tacit.designs.prec.experiment.worlds import WORLDS
-from tacit.evaluation.page import fill, flat
-from tacit.evaluation.result import Interval, Verdict
+from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval, moving
+from tacit.evaluation.result import Interval, Table, Verdict
 
 SHOWN: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "p-rec": ("p-REC with its gate", "var(--sound)", ()),
@@ -30,44 +29,50 @@ AXES = {
 }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One thing that moves. lines: a method's name, its losses by column."""
-
-    title: str
-    drawn: str
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Interval | None, ...]], ...]
-    bounds: tuple[float | None, ...]
-
-
-def render(base: Setting, points: Sequence[Point], manifest: Mapping[str, Any]) -> str:
-    """The page as HTML: no script, no address."""
+def page_of(base: Setting, points: Sequence[Point], manifest: Mapping[str, Any]) -> Page:
+    """Every method at the base, then one thing at a time."""
     standing = [point for point in points if _at(point, base)]
     known = [name for name in METHODS if any(p.row.method == name for p in standing)]
     bounded = any(point.row.loss_bound is not None for point in standing)
-    return fill(
-        __package__,
-        {
-            "base": base,
-            "world": " ".join((WORLDS[base.world].__doc__ or "").partition("\n\n")[0].split()),
-            "verdict": verdict(standing),
-            "standing": [(SHOWN[point.row.method][0], point) for point in standing],
-            "figures": [
-                figure
-                for name in VARIED
-                if (figure := _figure(name, base, points, known)) is not None
-            ],
-            "key": [
-                (title, colour, " ".join(map(str, dash)))
-                for name, (title, colour, dash) in SHOWN.items()
-                if name in known or (name == "bound" and bounded)
-            ],
-            "manifest": list(flat(manifest)),
-            "date": manifest.get("date"),
-        },
-        {},
+    sections = [Section("Side by side", [_standings(base, standing)])]
+    if figures := list(_figures(base, points, known)):
+        key = [
+            Mark(*shown)
+            for name, shown in SHOWN.items()
+            if name in known or (name == "bound" and bounded)
+        ]
+        sections.append(Section("One thing at a time", figures=figures, key=key))
+    world = " ".join((WORLDS[base.world].__doc__ or "").partition("\n\n")[0].split())
+    return Page(
+        "p-REC, simulated",
+        sections,
+        manifest,
+        verdict(standing),
+        design="p-REC",
+        package=__package__,
+        facts={"base": base, "world": world},
     )
+
+
+def _standings(base: Setting, standing: Sequence[Point]) -> Table:
+    def mean(point: Point, found: Interval) -> Cell | None:
+        return interval(found, ".1f", ends=found.low > 0 or found.high < point.row.rounds)
+
+    columns: dict[str, Callable[[Point], object]] = {
+        "method": lambda point: SHOWN[point.row.method][0],
+        "privacy": lambda point: (
+            "none" if point.row.epsilon is None else f"ε = {point.row.epsilon:g}"
+        ),
+        "disliked": lambda point: mean(point, point.loss),
+    }
+    if base.budget.clients > 1:
+        columns["disliked, what most were given"] = lambda point: mean(point, point.joint_loss)
+    columns |= {
+        "bound": lambda point: point.row.loss_bound and f"{point.row.loss_bound:.1f}",
+        "gate open above": lambda point: point.row.threshold and f"{point.row.threshold:,}",
+        "uniform in the end": lambda point: f"{point.stopped:.0%}",
+    }
+    return Table.of("Table of all methods", columns, standing)
 
 
 def _place(point: Point, name: str) -> float | None:
@@ -85,53 +90,28 @@ def _at(point: Point, base: Setting, moved: str | None = None) -> bool:
     )
 
 
-def _figure(
-    name: str, base: Setting, points: Sequence[Point], known: Sequence[str]
-) -> Figure | None:
-    from tacit.evaluation.plots import Curve, curves
-
-    moved = [point for point in points if _at(point, base, name)]
-    columns = sorted({x for point in moved if (x := _place(point, name)) is not None})
-    if len(columns) < 2:
-        return None
-    by_method = {
-        method: {_place(p, name): p for p in moved if p.row.method == method} for method in known
-    }
-    lines = [
-        Curve(
-            *SHOWN[method],
-            tuple((x, *point.loss) for x, point in sorted(found.items(), key=_by_place)),
+def _figures(base: Setting, points: Sequence[Point], known: Sequence[str]) -> Iterator[Figure]:
+    for name in VARIED:
+        moved = [point for point in points if _at(point, base, name)]
+        lines = [
+            Line(*SHOWN[method], {_place(p, name): p.loss for p in moved if p.row.method == method})
+            for method in known
+        ]
+        ours = [p for p in moved if p.row.loss_bound is not None]
+        judged = [p for p in ours if p.row.method == "p-rec"] or ours
+        if judged:
+            lines.append(Line(*SHOWN["bound"], {_place(p, name): p.row.loss_bound for p in judged}))
+        figure = moving(
+            f"Disliked recommendations by {name}",
+            lines,
+            axis=AXES[name],
+            value="disliked recommendations",
+            form=".1f",
+            caption="The left axis is compressed above 1, so that few and many are both seen.",
+            counts=True,
         )
-        for method, found in by_method.items()
-    ]
-    ours = [p for p in moved if p.row.loss_bound is not None]
-    judged = [p for p in ours if p.row.method == "p-rec"] or ours
-    bounds = {_place(p, name): p.row.loss_bound for p in judged}
-    if bounds:
-        level = tuple((x, b, b, b) for x, b in sorted(bounds.items(), key=_by_place) if b)
-        lines.append(Curve(*SHOWN["bound"], level))
-    return Figure(
-        title=f"Disliked recommendations by {name}",
-        drawn=curves(
-            lines, x_title=AXES[name], y_title="disliked recommendations", log=True, many=True
-        ),
-        columns=tuple(f"{x:g}" for x in columns),
-        lines=tuple(
-            (
-                SHOWN[method][0],
-                tuple(
-                    point.loss if (point := found.get(x, found.get(None))) else None
-                    for x in columns
-                ),
-            )
-            for method, found in by_method.items()
-        ),
-        bounds=tuple(bounds.get(x, bounds.get(None)) for x in columns) if bounds else (),
-    )
-
-
-def _by_place(entry: tuple[float | None, Any]) -> float:
-    return -1.0 if entry[0] is None else entry[0]
+        if figure is not None:
+            yield figure
 
 
 def verdict(standing: Sequence[Point]) -> Verdict:

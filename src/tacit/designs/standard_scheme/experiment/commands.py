@@ -96,9 +96,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     facts["panel"] = settings.attack or settings.panel
     made_with = manifest(ratings, seed=settings.seed, command=run.command, **facts)
     if settings.report is not None:
-        from tacit.designs.standard_scheme.experiment.report import write_report
+        from tacit.designs.standard_scheme.experiment.report import page_of
 
-        write_report(table, made_with, settings.report)
+        page_of(table, made_with).write(settings.report)
     return Result(
         table.to_dict() | {"manifest": made_with},
         tuple(everything(table)),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tacit.designs.standard_scheme.experiment.table import HidingTable, TimeRow, WorstRow
-from tacit.evaluation.page import fill, flat, write_page
-from tacit.evaluation.result import Verdict
-from tacit.privacy.guarantee import SMALL
-
-NEAR = 0.06
-"""An AUC this close to 0.5 counts as near guessing."""
+from tacit.designs.standard_scheme.experiment.table import (
+    AccuracyRow,
+    AttackRow,
+    HidingTable,
+    KnownRow,
+    SingleRow,
+    TimeRow,
+    WorstRow,
+)
+from tacit.designs.standard_scheme.experiment.verdict import NEAR, shown_distance, verdict
+from tacit.evaluation import plots
+from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, Tile
+from tacit.evaluation.result import Table
 
 ATTACK_NAMES = {
     "naive-bayes": "naive Bayes",
@@ -50,100 +55,224 @@ LEVELS = (
 )
 """Distance of an AUC from 0.5, up to and including, in words."""
 TOP = len(LEVELS) - 1
+_LEVEL_KEY = [
+    Mark(f"{word} ≤ {end:.2f}" if place < TOP else word, level=place)
+    for place, (end, word) in enumerate(LEVELS)
+]
+TIME, BREAKS = "Over time", "What breaks it: items known to be rated, and their number"
+COST = "Releases and what they cost"
 
 
-def write_report(table: HidingTable, manifest: Mapping[str, Any], path: str | Path) -> None:
-    """Render the page and write it."""
-    write_page(render(table, manifest), path)
-
-
-def render(table: HidingTable, manifest: Mapping[str, Any]) -> str:
-    """The page as HTML: no script, no address, every word of the data escaped."""
-    filters = {
-        "level": _level,
-        "leak": lambda area: LEVELS[_level(area)][1],
-        "change": lambda share: f"{share:+.1%}".replace("-", "\N{MINUS SIGN}"),
-    }
-    return fill(__package__, _facts(table, manifest), filters)
-
-
-def _facts(table: HidingTable, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    attacks = list(dict.fromkeys(row.attack for row in table.rows))
+def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
+    """The panel, over time, what breaks it, releases and their cost, before and after."""
     judged = table.judged or "none"
-    return {
-        "table": table,
-        "verdict": verdict(table),
-        "judged": judged,
-        "tiles": _tiles(table, judged),
-        "attacks": {attack: ATTACK_NAMES.get(attack, attack) for attack in attacks},
-        "columns": _columns(table, judged),
-        "cells": {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows},
-        "control": {row.attack: row for row in table.control},
-        "watched": _watched(table),
-        "meanings": RELEASE_NAMES,
-        "accuracy": {row.release: row for row in table.accuracy},
-        "worst": {row.release: row for row in table.worst},
-        "read": [name for name, area in table.fractions.items() if _level(area) == TOP],
-        "levels": LEVELS,
-        "folds": max(len(row.folds) for row in table.rows),
-        "manifest": list(flat(manifest)),
-        "date": manifest.get("date"),
-    } | _plots(table, attacks)
+    names = {row.attack: ATTACK_NAMES.get(row.attack, row.attack) for row in table.rows}
+    spread = Figure(
+        "AUC in every fold",
+        "Strip plot of the AUC in every fold, by attacker, before and after obfuscation; figures "
+        "are in the first table.",
+        (("", plots.fold_spread(list(_groups(table, names)))),),
+        "A dot is one fold of people, a thick bar the mean"
+        + (f". After: {_spaced(judged)}." if table.judged else "."),
+        [
+            Mark("before (none)", "var(--before)", sign="●"),
+            *(
+                Mark(f"after, {name}", f"var(--{name})", sign="●")
+                for name in ("frozen", "retrained")
+                if table.judged
+            ),
+            Mark("guessing", "var(--ink)", sign="╎"),
+        ],
+    )
+    panel = f"The panel on {_spaced(judged)}"
+    sections = [
+        Section(panel, [_panel(table, judged, names)], key=_LEVEL_KEY),
+        Section(TIME, [_over_time(table, names)] if table.over_time else ()),
+        Section(BREAKS, [_known(table)] if table.known_items else ()),
+        Section(COST, [_releases(table)], notes=_read(table)),
+    ]
+    if table.tradeoff:
+        sections.append(Section("What hiding costs", figures=[_tradeoff(table, names)]))
+    sections.append(Section("Before and after", figures=[spread, *_bars(table, names)]))
+    return Page(
+        f"How well is {table.attribute} hidden?",
+        sections,
+        manifest,
+        verdict(table),
+        list(_tiles(table, judged)),
+        design="standard scheme",
+        package=__package__,
+        facts={
+            "table": table,
+            "folds": max(len(row.folds) for row in table.rows),
+            "panel": panel,
+            "judged": _spaced(judged),
+        },
+    )
 
 
-def _tiles(table: HidingTable, judged: str) -> list[tuple[str, float, float, str]]:
-    """Name, AUC, bound and a note of the figure, its control, and the same on true stars."""
+def _spaced(release: str) -> str:
+    return release.replace("+", " + ")
+
+
+def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
+    """The figure, its control, and the same on true stars."""
+
+    def tile(name: str, area: float, upper: float, note: str) -> Tile:
+        level = _level(area)
+        bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
+        unit, says = "AUC of the strongest", LEVELS[level][1]
+        return Tile(name, f"{area:.3f}", unit, bound, 2 * abs(area - 0.5), level, says)
+
     found = {row.release: row for row in table.worst}
-    tiles = []
     for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
         if release in found:
             row = found[release]
-            name = "True stars" if release == "none" else name
             note = f"{ATTACK_NAMES.get(row.attack, row.attack)}, strongest of {row.attackers}"
-            tiles.append((name, row.auc, row.upper, note))
+            yield tile("True stars" if release == "none" else name, row.auc, row.upper, note)
     row = found[judged]
     if row.control is not None and row.control_upper is not None:
         note = "as expected" if row.control_holds else "not within its bound: read with care"
-        tiles.append(("Permuted labels: nothing to find", row.control, row.control_upper, note))
-    return tiles
+        yield tile("Permuted labels: nothing to find", row.control, row.control_upper, note)
 
 
-def _columns(table: HidingTable, judged: str) -> list[tuple[str, tuple[str, str, str]]]:
-    """Headings of the panel's table, and release, view and training of the cells below."""
+def _area(area: float | None, small: str = "", form: str = ".3f") -> Cell | None:
+    if area is None:
+        return None
+    level = _level(area)
+    return Cell(f"{area:{form}}", small, level, said=LEVELS[level][1])
+
+
+def _attacked(row: AttackRow | TimeRow | KnownRow | SingleRow | None) -> Cell | None:
+    return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
+
+
+def _panel(table: HidingTable, judged: str, names: Mapping[str, str]) -> Table:
+    cells = {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
+    there = {place[:3] for place in cells}
     wanted = {
         "true stars": ("none", "union", "raw"),
         "frozen": (judged, "union", "raw"),
         "retrained": (judged, "union", "released"),
         "retrained, with weeks": (judged, "epochs", "released"),
     }
-    there = {(row.release, row.view, row.trained_on) for row in table.rows}
-    if judged == "none":
-        return [("true stars", wanted["true stars"])]
-    return [(name, place) for name, place in wanted.items() if place in there]
-
-
-def _watched(table: HidingTable) -> dict[str, list[TimeRow]]:
-    """Rows over time by schedule, the strongest first."""
-    watched: dict[str, list[TimeRow]] = {row.schedule: [] for row in table.over_time}
-    for row in sorted(table.over_time, key=lambda row: -abs(row.auc - 0.5)):
-        watched[row.schedule].append(row)
-    return watched
-
-
-def _plots(table: HidingTable, attacks: list[str]) -> dict[str, Any]:
-    from tacit.evaluation import plots
-
-    names = {attack: ATTACK_NAMES.get(attack, attack) for attack in attacks}
-    drawn = plots.tradeoff(table.tradeoff, names) if table.tradeoff else ""
-    scored, shares = _score_shares(table, attacks)
-    highest = max([0.2, *(float(share.max()) * 1.08 for _, share in shares)])
-    return {
-        "tradeoff": drawn,
-        "spread": plots.fold_spread(list(_groups(table, names))),
-        "scored": scored,
-        "target": table.values[_target(table)],
-        "bars": [(name, plots.score_bars(share, highest)) for name, share in shares],
+    places = {
+        name: place
+        for name, place in wanted.items()
+        if place in there and (judged != "none" or name == "true stars")
     }
+    control = {row.attack: row for row in table.control}
+    rows = [
+        (
+            name,
+            *(_attacked(cells.get((*place, attack))) for place in places.values()),
+            _attacked(control.get(attack)),
+        )
+        for attack, name in names.items()
+    ]
+    return Table(
+        "AUC of every attacker with its 95% interval",
+        ("attacker", *places, "permuted labels"),
+        rows,
+    )
+
+
+def _over_time(table: HidingTable, names: Mapping[str, str]) -> Table:
+    """The strongest on each schedule."""
+    columns: dict[str, Callable[[TimeRow], object]] = {
+        "schedule": lambda row: Cell(row.schedule, "the device refuses it" if row.refused else ""),
+        "strongest attacker": lambda row: names.get(row.attack, row.attack),
+        "AUC": _attacked,
+        "items lost or changed": lambda row: table.lost.get(row.schedule, "–"),
+    }
+    ordered = sorted(table.over_time, key=lambda row: -abs(row.auc - 0.5))
+    strongest = [
+        next(row for row in ordered if row.schedule == schedule)
+        for schedule in dict.fromkeys(row.schedule for row in table.over_time)
+    ]
+    return Table.of("Table of schedules", columns, strongest)
+
+
+def _known(table: HidingTable) -> Table:
+    rows: list[tuple[object, ...]] = [
+        (
+            f"{row.known} rated item{'s' if row.known > 1 else ''}",
+            _attacked(row),
+            f"{row.certain:.1%}",
+        )
+        for row in table.known_items
+    ]
+    rows += [(row.attack, _attacked(row), None) for row in table.counts]
+    heads = ("known beside the release", "AUC", "people read with certainty")
+    return Table("Table of attackers with other knowledge", heads, rows)
+
+
+def _releases(table: HidingTable) -> Table:
+    errors = {row.release: row for row in table.accuracy}
+    base = errors["none"].rmse if "none" in errors else None
+
+    def change(row: AccuracyRow) -> str:
+        if base is None or row.release == "none":
+            return "–"
+        return f"{row.rmse / base - 1:+.1%}".replace("-", "\N{MINUS SIGN}")
+
+    def cells(found: WorstRow) -> tuple[object, ...]:
+        release, row = found.release, errors[found.release]
+        mark = "judged" if release == table.judged else ""
+        return (
+            Cell(_spaced(release), RELEASE_NAMES.get(release, ""), mark=mark),
+            Cell(f"{found.auc:.3f}", level=_level(found.auc)),
+            f"{found.upper:.3f}",
+            _area(table.fractions[release]),
+            Cell(f"{row.rmse:.4f}", f"{row.rmse_low:.3f}–{row.rmse_high:.3f}"),
+            change(row),
+            f"{row.rmse_at_home:.4f}",
+            f"{row.shown:.1%}",
+            f"{row.ndcg:.3f}",
+            f"{row.ranking['recall_at_10']:.3f}",
+            f"{row.ndcg_stars:.3f}",
+        )
+
+    heads = [("", 1), ("strongest attacker", 2), ("", 1), ("RMSE, stars", 3), ("", 1)]
+    heads += [("lists of 10", 3)]
+    columns = (
+        "release", "AUC", "bound", "fractions", "error", "change", "on device", "ratings shown",
+        "NDCG", "recall", "NDCG, by stars",
+    )  # fmt: skip
+    return Table("Table of releases", columns, [cells(row) for row in table.worst], heads)
+
+
+def _read(table: HidingTable) -> list[str]:
+    """Whose fractions tell all."""
+    read = [_spaced(name) for name, area in table.fractions.items() if _level(area) == TOP]
+    if not read:
+        return []
+    said = f"The released fractions of {' and '.join(read)} tell {table.attribute} without any "
+    return [f"{said}learning. The attackers do not look at them."]
+
+
+def _tradeoff(table: HidingTable, names: Mapping[str, str]) -> Figure:
+    rows = [
+        (
+            f"{point.mix:.0%}",
+            f"{point.rmse:.4f}",
+            *(_area(point.aucs.get(attack)) for attack in names),
+        )
+        for point in table.tradeoff
+    ]
+    key = [
+        Mark(name, plots.ATTACK_COLOURS[place % 4], sign="●■▲◆"[place % 4])
+        for place, name in enumerate(names.values())
+    ]
+    return Figure(
+        "",
+        "Line plot: error of predictions against AUC of each attacker, for growing shares of "
+        "obfuscated ratings; the table holds the same figures.",
+        (("", plots.tradeoff(table.tradeoff, names)),),
+        "Dice are thrown anew for this plot, so its ends differ a little from the tables above.",
+        [*key, Mark("guessing", "var(--ink)", sign="╌")],
+        Table("Table of the trade-off", ("obfuscated", "RMSE", *names.values()), rows),
+    )
 
 
 def _groups(
@@ -162,10 +291,36 @@ def _groups(
                 yield name, group, f"var(--{group})", row.folds
 
 
+def _bars(table: HidingTable, names: Mapping[str, str]) -> Iterator[Figure]:
+    """What the frozen attack that sees most in true ratings sees before and after."""
+    attack, shares = _score_shares(table, list(names))
+    if attack is None:
+        return
+    target = table.values[_target(table)]
+    others = f"{table.attribute} {table.values[0]}" if len(table.values) == 2 else "all others"
+    highest = max([0.2, *(float(share.max()) * 1.08 for _, share in shares)])
+    yield Figure(
+        f"What one attacker sees: {names[attack]}, frozen",
+        "Bar plot: share of each group in every tenth of the attacker’s scores.",
+        [
+            (
+                "Before" if name == "none" else f"After {_spaced(name)}",
+                plots.score_bars(share, highest),
+            )
+            for name, share in shares
+        ],
+        "Everybody in the order of the attacker’s score: it believes those on the right to be "
+        f"{target}. Where two bars are equally high, the score says nothing.",
+        [
+            Mark(others, "var(--v1)", sign="■"),
+            Mark(f"{table.attribute} {target}", "var(--v2)", sign="■"),
+            Mark("guessing", "var(--ink)", sign="╌"),
+        ],
+    )
+
+
 def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, list[Any]]:
     """The frozen attack that sees most in true ratings, and `tenths` before and after."""
-    from tacit.evaluation.plots import tenths
-
     names = [name for name in ("none", table.judged) if name is not None]
     raw = {(r.release, r.attack): r for r in table.rows if r.trained_on == "raw"}
     for release in names:
@@ -173,7 +328,7 @@ def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, l
         if able:
             attack = max(able, key=lambda each: abs(raw[release, each].auc - 0.5))
             shares = [
-                (name, tenths(*table.scores[name, attack], _target(table)))
+                (name, plots.tenths(*table.scores[name, attack], _target(table)))
                 for name in names
                 if (name, attack) in table.scores
             ]
@@ -189,65 +344,3 @@ def _target(table: HidingTable) -> int:
 def _level(area: float) -> int:
     away = shown_distance(area)
     return next(number for number, (end, _) in enumerate(LEVELS) if away <= end)
-
-
-def shown_distance(area: float) -> float:
-    """Distance from 0.5 of an AUC as the reader sees it, in hundredths."""
-    return round(abs(round(area, 2) - 0.5), 2)
-
-
-def verdict(table: HidingTable) -> Verdict:
-    """One headline and a few plain sentences, about the strongest attacker of all."""
-    after = None if table.judged is None else table.worst_of(table.judged)
-    before = table.worst_of("none")
-    state, headline = _headline(table, before, after)
-    opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
-    found = "" if after is None else table.sentence(after.release)
-    parts = [found, opening, _fractions(table), _cost(table)]
-    return Verdict(state, headline, " ".join(part for part in parts if part))
-
-
-def _headline(
-    table: HidingTable, before: WorstRow | None, after: WorstRow | None
-) -> tuple[str, str]:
-    if after is None:
-        return "none", "Nothing was obfuscated"
-    distance = max(after.auc, 0.5 + _read_from_fractions(table)) - 0.5
-    if after.too_few and distance < SMALL:
-        return "none", "Too few people to say"
-    if before is not None and distance > max(before.auc - 0.5, NEAR):
-        return "worse", "Easier to guess than before"
-    state = "open" if before is None or distance > (before.auc - 0.5) / 2 else "weakened"
-    return state, f"Guessed with AUC {0.5 + distance:.2f} by the strongest attacker"
-
-
-def _read_from_fractions(table: HidingTable) -> float:
-    return shown_distance(table.fractions.get(table.judged or "", 0.5))
-
-
-def _fractions(table: HidingTable) -> str:
-    after = None if table.judged is None else table.worst_of(table.judged)
-    read = _read_from_fractions(table)
-    if after is None or read <= max(NEAR, after.auc - 0.5):
-        return ""
-    return (
-        "Arithmetic on the released fractions, which needs no learning, reaches AUC "
-        f"{0.5 + read:.2f}."
-    )
-
-
-def _cost(table: HidingTable) -> str:
-    errors = {row.release: row for row in table.accuracy}
-    before, after = errors.get("none"), errors.get(table.judged or "")
-    if after is None:
-        return ""
-    if before is None:
-        return f"The error of predicted ratings (RMSE) is {after.rmse:.3f} stars."
-    change = round(after.rmse / before.rmse - 1, 3)
-    verb = "rises" if change > 0 else "falls"
-    error = "stays the same" if change == 0 else f"{verb} by {abs(change):.1%}"
-    lists = f", and lists keep {after.ndcg / before.ndcg:.0%} of their NDCG" if before.ndcg else ""
-    return (
-        f"The error of predicted ratings (RMSE) {error}, from {before.rmse:.3f} to "
-        f"{after.rmse:.3f} stars{lists}."
-    )

@@ -150,9 +150,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         **asked,
     )
     if settings.report is not None:
-        from tacit.designs.xmap.experiment.report import write_report
+        from tacit.designs.xmap.experiment.report import page_of
 
-        write_report(table, made_with, settings.report)
+        page_of(table, made_with).write(settings.report)
     found = verdict(table)
     said = f"{found.headline}. {found.sentence}"
     return Result(

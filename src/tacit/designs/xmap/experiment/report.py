@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
+from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import (
     NAMES,
     PAPERS_BUDGETS,
@@ -24,84 +23,81 @@ from tacit.designs.xmap.experiment.verdict import (
     judged_without_privacy,
     verdict,
 )
-from tacit.evaluation.page import fill, flat, write_page
-from tacit.evaluation.result import Interval
+from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, Tile, interval, moving
+from tacit.evaluation.result import Interval, Table
 
 
-@dataclass(frozen=True)
-class Surface:
-    """MAE of the published variant over both budgets: rows ε, columns ε′. worst, best: of cells."""
-
-    name: str
-    non_private: Interval | None
-    epsilons: tuple[float, ...]
-    cells: dict[tuple[float, float], float]
-
-    def level(self, value: float) -> int:
-        """0 for the smallest error to 5 for the largest: the colour of a cell."""
-        low, high = min(self.cells.values()), max(self.cells.values())
-        return 0 if high == low else min(5, int(6 * (value - low) / (high - low)))
-
-
-def write_report(table: CrossDomainTable, manifest: Mapping[str, Any], path: str | Path) -> None:
-    """Render the page and write it."""
-    write_page(render(table, manifest), path)
-
-
-def render(table: CrossDomainTable, manifest: Mapping[str, Any]) -> str:
-    """The page as HTML: no script, no address, every word of the data escaped."""
-    signed: Callable[[float], str] = lambda value: f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")  # noqa: E731
-    facts = {
-        "table": table,
-        "verdict": verdict(table),
-        "tiles": _tiles(table),
-        "standings": _standings(table),
-        "figures": _figures(table),
-        "key": _key(table),
-        "surfaces": _surfaces(table),
-        "manifest": list(flat(manifest)),
-        "date": manifest.get("date"),
-    }
-    return fill(__package__, facts, {"signed": signed})
+def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
+    """Everybody at the base, then what moves, then both budgets of the paper."""
+    sections = [Section("Everybody, side by side", [_standings(table)])]
+    if figures := list(_figures(table)):
+        sections.append(Section("One thing at a time", figures=figures, key=_key(table)))
+    if surfaces := list(_surfaces(table)):
+        sections.append(Section("Both budgets of the published variant", figures=surfaces))
+    return Page(
+        f"From {table.source} to {table.target}",
+        sections,
+        manifest,
+        verdict(table),
+        list(_tiles(table)),
+        design="X-Map",
+        package=__package__,
+        facts={"table": table, "profile": _profile(table)},
+    )
 
 
-def _tiles(table: CrossDomainTable) -> list[tuple[str, str, Interval]]:
-    """(what, with which budget, error): the baseline, without and with privacy."""
+def _ends(table: CrossDomainTable) -> bool:
+    return len(table.seeds) > 1
+
+
+def _profile(table: CrossDomainTable) -> str:
+    kept = table.base.profile_size
+    return f"{kept} ratings kept" if kept else "cold start"
+
+
+def _tiles(table: CrossDomainTable) -> Iterator[Tile]:
+    """Errors of the baseline, without and with privacy."""
     baseline = [p for p in table.at_base() if p.contender.method == BASELINE]
-    chosen = [*baseline, judged_without_privacy(table), judged_with_privacy(table)]
-    return [
-        (named(point.contender), budget(point.contender) or "no privacy", point.mae)
-        for point in chosen
-        if point is not None and point.mae is not None
-    ]
+    for point in (*baseline, judged_without_privacy(table), judged_with_privacy(table)):
+        if point is not None and (mae := point.mae) is not None:
+            note = budget(point.contender) or "no privacy"
+            if _ends(table):
+                note += f"; 95% interval {mae.low:.3f} to {mae.high:.3f}"
+            yield Tile(named(point.contender), f"{mae.mean:.3f}", "stars of error", note)
 
 
-def _standings(table: CrossDomainTable) -> list[dict[str, Any]]:
-    """Lines of the first table."""
-    return [
-        {
-            "name": named(point.contender),
-            "budget": budget(point.contender),
-            "k": point.k,
-            "mae": point.mae,
-            "gap": against(table, point, BASELINE),
-            "ndcg": point.ndcg_at_10,
-            "lists": against(table, point, "popularity", "ndcg_at_10"),
-            "non_private": _non_private(point.contender),
-        }
+def _standings(table: CrossDomainTable) -> Table:
+    """The published variant at the paper's own budgets alone: others stand in the surface."""
+    columns: dict[str, Callable[[Point], object]] = {
+        "method": lambda point: Cell(named(point.contender), mark=_mark(point.contender)),
+        "privacy": lambda point: budget(point.contender) or "none",
+        "k": lambda point: "–" if point.k is None else point.k,
+        "MAE, stars": lambda point: interval(point.mae, ends=_ends(table)),
+        "against item averages": lambda point: _gap(against(table, point, BASELINE), -1),
+        "NDCG at 10": lambda point: interval(point.ndcg_at_10, ends=_ends(table)),
+        "against popularity": lambda point: _gap(
+            against(table, point, "popularity", "ndcg_at_10"), 1
+        ),
+    }
+    shown = [
+        point
         for point in table.at_base()
-        if not _on_surface(point.contender)
+        if point.contender.epsilon_prime is None
+        or (point.contender.epsilon, point.contender.epsilon_prime)
+        == PAPERS_BUDGETS[point.contender.method]
     ]
+    return Table.of("Table of all methods", columns, shown)
 
 
-def _non_private(contender: Contender) -> bool:
-    return contender.method.startswith("nx-map")
+def _gap(found: Comparison | None, better: int) -> Cell | None:
+    if found is None:
+        return None
+    between = Interval(found.difference, found.low, found.high)
+    return interval(between, "+.3f", better=better)
 
 
-def _on_surface(contender: Contender) -> bool:
-    """Whether a budget is not the paper's own: its cell stands in the surface alone."""
-    budgets = (contender.epsilon, contender.epsilon_prime)
-    return contender.epsilon_prime is not None and budgets != PAPERS_BUDGETS[contender.method]
+def _mark(contender: Contender) -> str:
+    return "plain" if contender.method.startswith("nx-map") else ""
 
 
 def _drawn(table: CrossDomainTable) -> list[Contender]:
@@ -113,11 +109,20 @@ def _drawn(table: CrossDomainTable) -> list[Contender]:
     return list(found.values())
 
 
-def _figures(table: CrossDomainTable) -> list[dict[str, Any]]:
+def _key(table: CrossDomainTable) -> list[Mark]:
+    return [
+        Mark(f"{named(c)} ({budget(c)})" if budget(c) else named(c), *STROKES[c.method, c.variant])
+        for c in _drawn(table)
+    ]
+
+
+def _figures(table: CrossDomainTable) -> Iterator[Figure]:
     """One for each thing that moves."""
-    at_k, overlap = f"k = {table.base_k}", f"overlap {table.base.overlap:g}"
-    kept = table.base.profile_size
-    profile = "cold start" if kept == 0 else f"{kept} ratings kept"
+    at_k, overlap, profile = (
+        f"k = {table.base_k}",
+        f"overlap {table.base.overlap:g}",
+        _profile(table),
+    )
     words = [
         (
             "Error by the number of neighbours",
@@ -140,74 +145,34 @@ def _figures(table: CrossDomainTable) -> list[dict[str, Any]]:
             "alpha",
         ),
     ]
-    bars = len(table.seeds) > 2  # intervals of two splits would fill the plot
-    moved = zip(words, table.figures(), strict=True)
-    figures = (_figure(_drawn(table), *each, *points, bars) for each, points in moved)
-    return [figure for figure in figures if figure]
-
-
-def _figure(
-    drawn: Sequence[Contender],
-    title: str,
-    text: str,
-    axis: str,
-    points: Sequence[Point],
-    x_of: Callable[[Point], float | None],
-    bars: bool,
-) -> dict[str, Any]:
-    """A plot and its table; nothing where only one column is known."""
-    from tacit.evaluation.plots import Curve, curves
-
-    columns = sorted({x for point in points if (x := x_of(point)) is not None})
-    if len(columns) < 2:
-        return {}
-    shown = {point.contender for point in points}
-    found = {
-        contender: {x_of(point): point.mae for point in points if point.contender == contender}
-        for contender in drawn
-        if contender in shown
-    }
-    lines = [
-        Curve(
-            f"line {number}",
-            *STROKES[contender.method, contender.variant],
-            tuple(
-                (x, *(mae if bars else (mae[0],) * 3))
-                for x, mae in sorted(known.items(), key=_by_x)
-                if mae is not None
-            ),
+    for (title, caption, axis), (points, x_of) in zip(words, table.figures(), strict=True):
+        figure = moving(
+            title,
+            list(_lines(table, points, x_of)),
+            axis=axis,
+            value="mean absolute error, stars",
+            form=".3f",
+            caption=caption,
+            bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
+            ends=_ends(table),
         )
-        for number, (contender, known) in enumerate(found.items())
-    ]
-    rows = [
-        (
-            *(named(contender), budget(contender)),
-            tuple(known.get(x, known.get(None)) for x in columns),
-            _non_private(contender),
-        )
-        for contender, known in found.items()
-    ]
-    plot = curves(lines, x_title=axis, y_title="mean absolute error, stars")
-    heads = tuple(f"{x:g}" for x in columns)
-    return {"title": title, "text": text, "drawn": plot, "columns": heads, "lines": rows}
+        if figure is not None:
+            yield figure
 
 
-def _by_x(entry: tuple[float | None, Interval | None]) -> float:
-    return -1.0 if entry[0] is None else entry[0]
+def _lines(
+    table: CrossDomainTable, points: Sequence[Point], x_of: Callable[[Point], float | None]
+) -> Iterator[Line]:
+    for each in _drawn(table):
+        means = {x_of(point): point.mae for point in points if point.contender == each}
+        if means:
+            stroke = STROKES[each.method, each.variant]
+            yield Line(named(each), *stroke, means, budget(each), _mark(each))
 
 
-def _key(table: CrossDomainTable) -> list[tuple[str, str, str, str]]:
-    """(name, budget, colour, dash) of every line that is drawn."""
-    return [
-        (named(c), budget(c), colour, " ".join(map(str, dash)))
-        for c in _drawn(table)
-        for colour, dash in [STROKES[c.method, c.variant]]
-    ]
-
-
-def _surfaces(table: CrossDomainTable) -> list[Surface]:
+def _surfaces(table: CrossDomainTable) -> Iterator[Figure]:
+    """MAE of the published variant over both budgets: rows ε, columns ε′."""
     grid = table.surface
-    found = []
     for method in PAPERS_BUDGETS if grid else ():
         errors = {
             (point.contender.epsilon, point.contender.epsilon_prime): point.mae.mean
@@ -216,9 +181,22 @@ def _surfaces(table: CrossDomainTable) -> list[Surface]:
             and point.mae is not None
         }
         cells = {pair: errors[pair] for pair in itertools.product(grid, grid) if pair in errors}
-        non_private = [p.mae for p in table.at_base() if p.contender.method == f"n{method}"]
-        if cells:
-            found.append(
-                Surface(NAMES[method], non_private[0] if non_private else None, grid, cells)
-            )
-    return found
+        if not cells:
+            continue
+        rows: list[tuple[object, ...]] = [
+            (f"{first:g}", *(_heat(cells[first, second], cells.values()) for second in grid))
+            for first in grid
+        ]
+        for point in table.at_base():
+            if point.contender.method == f"n{method}" and point.mae is not None:
+                said = f"{point.mae.mean:.3f} without privacy"
+                rows.append((Cell("NX-Map", mark="plain"), Cell(said, span=len(grid))))
+        heads = ("ε ↓ ε′ →", *(f"{second:g}" for second in grid))
+        yield Figure(NAMES[method], "", table=Table("", heads, rows))
+
+
+def _heat(error: float, among: Collection[float]) -> Cell:
+    """0 for the smallest error to 5 for the largest."""
+    low, high = min(among), max(among)
+    level = 0 if high == low else min(5, int(6 * (error - low) / (high - low)))
+    return Cell(f"{error:.3f}", level=level)
