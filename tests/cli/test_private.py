@@ -244,3 +244,14 @@ def test_plan_says_what_a_fit_costs(tacit, design):
     code, out, _ = tacit("plan", design, "--users", "1e8", "--items", "1e6", "--ratings", "1e9")
     assert code == 0
     assert "On a cluster: 4 passes in 500 tasks" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("design", ["private", "xmap"])
+@pytest.mark.parametrize("name", ["--people", "--items", "--ratings"])
+@pytest.mark.parametrize("number", ["inf", "nan", "-1"])
+def test_plan_takes_numbers_that_there_can_be(tacit, design, name, number):
+    """Any other is refused in a sentence that names the option."""
+    asked = {"--people": "500", "--items": "50"} | {name: number}
+    code, _, error = tacit("plan", design, *(word for pair in asked.items() for word in pair))
+    assert code == 2
+    assert name in error

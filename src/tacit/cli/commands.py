@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, replace
@@ -17,6 +18,7 @@ from typer.main import get_command
 
 from tacit import terminal
 from tacit.design import Command, Design, Where, design, names, options_of
+from tacit.errors import ConfigError
 from tacit.terminal import JSON, Source, reads_ratings
 
 if TYPE_CHECKING:
@@ -216,6 +218,9 @@ def _written(values: Any) -> str | None:
 def _read(value: Any, field: Field[Any], flag: str, kind: Any) -> Any:
     entries = _entries(kind)
     if entries is None:
+        bounded = field.metadata["least"] is not None and isinstance(value, float)
+        if bounded and not math.isfinite(value):
+            raise ConfigError(f"{flag} is a finite number; got {value}.")
         return value
     if value is None:
         return field.default

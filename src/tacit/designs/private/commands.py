@@ -261,7 +261,9 @@ class PlanSettings:
     delta: float = option(DELTA, default=1e-6)
     across: bool = option("Lists in one domain from rows in another.", default=False)
     ratings: float | None = option(
-        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.", default=None
+        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.",
+        default=None,
+        least=1,
     )
     stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)

@@ -128,7 +128,9 @@ class PlanSettings:
     epsilon: float = option("Epsilon for a person's whole profile.", default=1.0)
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     ratings: float | None = option(
-        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.", default=None
+        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.",
+        default=None,
+        least=1,
     )
     stars: bool = option("A fit with stars.", default=False)
 
