@@ -156,6 +156,13 @@ def test_unwritable_path_is_no_bug(broken, capsys):
     assert "/no/m.tacit: Permission denied" in capsys.readouterr().err
 
 
+def test_a_size_that_no_machine_has_is_no_bug(capsys, tmp_path):
+    """NumPy refuses an array of 10^23 columns otherwise than one that does not fit."""
+    words = ("--users", "9", "--items", "9" * 23, "--ratings", "9", "--seed", "1")
+    assert cli.main(["data", "generate", str(tmp_path / "r.csv"), *words]) == 1
+    assert "not enough memory" in capsys.readouterr().err
+
+
 def test_interrupt(broken, capsys):
     """Ctrl-C exits with 130 and no traceback."""
     broken(KeyboardInterrupt())

@@ -63,6 +63,8 @@ EXIT_CODES = (
 HOW_TO_REPORT = (
     "Run the command again with --debug and report what it prints, without private data."
 )
+_TOO_LARGE = "Maximum allowed dimension exceeded"
+"""What NumPy says of an array that no machine has the memory for."""
 BUG = 70
 INTERRUPTED = 130
 
@@ -215,7 +217,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         return "Stopped, nothing was changed.", 1
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}. Check the path and its permissions.", 1
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or str(error) == _TOO_LARGE:
         return "There is not enough memory for this. Try fewer ratings.", 1
     what = f"{type(error).__name__}: {error}"
     return f"This is a bug in tacit ({what}). {HOW_TO_REPORT}", BUG

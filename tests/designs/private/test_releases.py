@@ -183,9 +183,9 @@ def test_the_ledger_keeps_no_digest_of_the_ratings(world, two_domains, ledger):
     assert again.released_.means.tolist() == first.released_.means.tolist()
 
 
-@pytest.mark.parametrize("lifetime", [0, -1.0, True, "2", math.inf, math.nan])
+@pytest.mark.parametrize("lifetime", [0, -1.0, True, "2", math.inf, math.nan, 1e6])
 def test_a_bad_lifetime_is_refused(world, ledger, lifetime):
-    """A finite epsilon above 0, with a ledger and without."""
+    """An epsilon above 0 whose mu a float holds, with a ledger and without."""
     for account in (None, Account(ledger)):
         with pytest.raises(ConfigError, match="lifetime"):
             Private(1.0, lifetime=lifetime).fit(world, account=account)

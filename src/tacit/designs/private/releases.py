@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tacit.ledger import Cap, Holder, Ledger
 
 _MICRO = 10**6
+_LARGEST = 1e5  # of a lifetime; from near 1e6 on no float holds its mu
 
 
 @dataclass(frozen=True)
@@ -195,8 +196,8 @@ def check(before: Sequence[Fit], settings: Settings, lifetime: float | None) -> 
 
 def _checked(lifetime: Any) -> float:
     number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
-    if not number or not 0 < float(lifetime) < math.inf:
-        raise ConfigError(f"lifetime is a finite epsilon above 0; got {lifetime!r}.")
+    if not number or not 0 < float(lifetime) < _LARGEST:
+        raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
     return float(lifetime)
 
 

@@ -150,11 +150,11 @@ class ALS(ListBaseline):
     held = (("factors", "item_factors_", "items", "factors"),)
 
     def __post_init__(self) -> None:
-        enough = self.factors >= 1 and self.sweeps >= 1
-        if not (enough and self.regularization > 0 and self.weight >= 1):
+        enough = 1 <= self.factors <= 10_000 and self.sweeps >= 1
+        if not (enough and 0 < self.regularization < 1e9 and 1 <= self.weight < 1e9):
             raise ConfigError(
-                "Factors and sweeps are at least 1, the regularization is above 0, and the weight "
-                "of a like is 1 or more."
+                "Factors are 1 to 10,000, sweeps at least 1, the regularization is above 0, and "
+                "the weight of a like is 1 or more; both are below 1e9."
             )
 
     def fit(self, ratings: Ratings) -> ALS:
