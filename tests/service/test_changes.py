@@ -8,6 +8,7 @@ import json
 import pytest
 
 from tacit.ledger import LedgerUnavailable
+from tacit.service import problems
 from tacit.service.idempotency import MOST_STORED, Reply, step
 from tacit.service.keys import Caller, Role
 from tacit.service.limits import Limits
@@ -55,6 +56,18 @@ def test_what_the_ledger_refuses_is_not_counted(shop, monkeypatch):
     """A store that is away for a while uses nobody's changes up."""
     with monkeypatch.context() as patch:
         patch.setattr(type(shop.service.ledger), "release_all", _away)
+        assert {rate(shop, 4.0).status_code for _ in range(8)} == {503}
+    assert [rate(shop, 4.0).status_code for _ in range(5)] == [200] * 4 + [429]
+
+
+def test_what_was_too_late_to_begin_is_not_counted(shop, monkeypatch):
+    """A busy service that gives a change up before the ledger is asked stores nothing."""
+
+    async def late(*_):
+        raise problems.late()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(shop.service.commits), "release", late)
         assert {rate(shop, 4.0).status_code for _ in range(8)} == {503}
     assert [rate(shop, 4.0).status_code for _ in range(5)] == [200] * 4 + [429]
 

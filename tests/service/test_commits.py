@@ -179,3 +179,15 @@ def test_a_refusal_is_its_own_and_a_failure_everybodys(ledger):
         return await made.release("after")
 
     assert run(ledger, scenario) == "after"
+
+
+def test_what_comes_after_the_end_is_refused_at_once(ledger):
+    """Each of them, and nobody waits until the time of their request is over."""
+
+    async def scenario(made):
+        made.close()
+        return await asyncio.gather(*map(made.release, range(3)), return_exceptions=True)
+
+    found = run(ledger, scenario)
+    assert [(type(one), one.status) for one in found] == [(Problem, 503)] * 3
+    assert ledger.groups == []

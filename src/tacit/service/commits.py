@@ -118,10 +118,15 @@ class Commits:
             if one.until <= now and not one.answer.done():
                 one.answer.set_exception(problems.late())
         group = [one for one in group if not one.answer.done()]
+        try:
+            work = asyncio.get_running_loop().run_in_executor(
+                self._thread, self._ledger.release_all, [one.spending for one in group]
+            )
+        except RuntimeError:  # it was closed
+            for one in group:
+                one.answer.set_exception(problems.unavailable())
+            return
         self._committing = True
-        work = asyncio.get_running_loop().run_in_executor(
-            self._thread, self._ledger.release_all, [one.spending for one in group]
-        )
         work.add_done_callback(lambda work: self._done(group, work))
 
     def _done(

@@ -158,7 +158,7 @@ async def _answered(
         given = await service.commits.release(spending)
     except DrawFailed:  # which is stored
         raise
-    except TacitError:
+    except (TacitError, problems.Problem):  # a problem: its time was over before it began
         service.changes.give_back(whose)
         raise
     if given.repeated:
