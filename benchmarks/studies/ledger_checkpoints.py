@@ -162,7 +162,7 @@ def forged_end(place: Place) -> str:
     told = LogState(ledger=ledger, sequence=last, hash=before, releases=releases)
     with place.open() as found:
         replay = LogState()
-        replaying_.follow(found._reading, replay)
+        replaying_.follow(found.reading, replay)
     told.budgets, told.states = replay.budgets, replay.states
     told.budgets[1].spent -= 1
     told.budgets[1].epoch_spent -= 1

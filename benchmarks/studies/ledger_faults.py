@@ -213,7 +213,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
 
     For a process that is killed: it leaves a thread behind.
     """
-    serve = Ledger._serve
+    serve = Ledger.serve
     settle = spending.settle
     busy = threading.Lock()
 
@@ -246,7 +246,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
         return list(early)
 
     plant(store, "settle", settled)
-    plant(Ledger, "_serve", served)
+    plant(Ledger, "serve", served)
 
 
 def synchronous_commit_off(plant: Plant) -> None:
@@ -308,9 +308,9 @@ def verify_from_a_checkpoint(plant: Plant) -> None:
     """`verify` spares itself what is before a checkpoint, as a start does."""
 
     def replayed(ledger: Ledger) -> Verification:
-        with ledger._reading() as connection:
+        with ledger.reading() as connection:
             told = checkpoints.newest(connection, ledger.head)
-        return replaying.follow(ledger._reading, told or LogState())
+        return replaying.follow(ledger.reading, told or LogState())
 
     plant(Ledger, "verify", replayed)
 

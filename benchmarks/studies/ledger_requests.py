@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from sqlalchemy import Engine
+
 from tacit.errors import TacitError
 from tacit.ledger import Charge, Cost, Holder, Ledger, Release, Request, sqlite
 from tacit.randomness import Source
@@ -54,6 +56,12 @@ def count(
     charges = [Charge(holder, Cost.pure(f"0.{steps:06d}")) for holder in charged]
     request = Request("shop", "x", "count", key, payload)
     return ledger.release(request, charges, draw or _next, state=state)  # type: ignore[arg-type]
+
+
+def engine_of(ledger: Ledger) -> Engine:
+    """Its connections to the store, for who interferes with them."""
+    with ledger.reading() as connection:
+        return connection.engine
 
 
 def refused(kind: type[TacitError], call: Callable[[], object]) -> str:

@@ -52,7 +52,7 @@ def with_fault(path, number, error):
     with open_ledger(path) as ledger:
         faults.fail_call(number, error)
         first = told(lambda: ask(ledger, "a", FILMS))
-        emptied = told(ledger._empty)
+        emptied = told(ledger.empty_log)
         failed = faults.failed_call().decode()
         faults.fail_call(-1, 0)
         second = told(lambda: ask(ledger, "b", FILMS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import random
 import shutil
@@ -12,9 +11,9 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -42,7 +41,7 @@ from tacit.ledger import (
     sqlite,
 )
 from tacit.ledger.history import Budget, Budgets, LogState
-from tacit.ledger.replaying import _Row, entries, entries_at_once, follow
+from tacit.ledger.replaying import entries, entries_at_once
 from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
 
@@ -116,14 +115,21 @@ def test_a_calm_stop_writes_one(place, read):
             assert ledger.verify().sound
 
 
+def rested():
+    """When no thread writes a checkpoint any more."""
+    for thread in threading.enumerate():
+        if thread.name == "ledger":
+            thread.join()
+
+
 def test_a_process_that_goes_on_writes_some(place):
     """Killed after long spending, a start has no more to read than was added since the last one."""
     with checkpoints_every(5, running=10), place.open() as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(60):
             ask(ledger, f"k{n}", FILMS)
-            if n % 10 == 9 and (thread := ledger._keeping._thread) is not None:
-                thread.join()
+            if n % 10 == 9:
+                rested()
         assert ledger.verify().sound
         kept = [number for number, _ in rows(place)]
         assert 1 <= len(kept) <= 2
@@ -141,7 +147,7 @@ def test_small_ledgers_have_none(place):
 
 def test_what_is_written_pays(quick, monkeypatch):
     """A checkpoint holds every budget, so it waits for a quarter as many entries."""
-    monkeypatch.setattr(checkpoints, "_least_for", lambda told: 10 * len(told.budgets))
+    monkeypatch.setattr(checkpoints, "least_for", lambda told: 10 * len(told.budgets))
     with checkpoints_every(2):
         with quick.open() as ledger:
             for n in range(3):
@@ -364,12 +370,12 @@ def test_a_false_checkpoint_in_the_chain_is_told(quick, monkeypatch):
 def test_damage_found_while_running_stops(quick):
     """A checkpoint of a process that goes on is a replay too: what it finds is final."""
     with_a_checkpoint(quick)
-    with quick.open() as ledger:
+    with checkpoints_every(1000, running=2), quick.open() as ledger:
         quick.edit("UPDATE ledger_answers SET answer = NULL WHERE sequence = 8")
-        with checkpoints_every(2, running=2):
-            ledger._keeping._due = 0
-            ask(ledger, "c", FILMS)
-            ledger._keeping._thread.join()
+        with suppress(LedgerRefused):
+            for n in range(10):
+                ask(ledger, f"c{n}", FILMS)
+                rested()
         with pytest.raises(LedgerRefused, match="Entry 8"):
             ask(ledger, "d", FILMS)
 
@@ -378,10 +384,13 @@ def test_a_history_that_was_exchanged_while_running_gets_no_checkpoint(quick):
     """What a process reads has to pass the head that it was told itself."""
     with_a_checkpoint(quick)
     with quick.open() as ledger:
-        known = ledger.head
-        ledger._known = SimpleNamespace(ledger=known.ledger, sequence=known.sequence, hash="0" * 64)
+        heads = [replace(ledger.head, sequence=0)]
+        keeping = checkpoints.Keeping(ledger.reading, None, lambda: heads[-1])
+        heads.append(replace(ledger.head, hash="0" * 64))
+        with checkpoints_every(2):
+            keeping.end()
         with pytest.raises(LedgerRefused, match="remembers"):
-            ledger._keeping._catch_up(2, until=math.inf)
+            ask(ledger, "c", FILMS)
 
 
 @given(texts=st.lists(st.text(), min_size=4, max_size=4), answer=st.none() | st.binary())
@@ -400,9 +409,7 @@ def test_entries_at_once_are_the_same(texts, answer):
         for last, most in ((0, 10), (0, 2), (1, 1), (3, 5)):
             many = entries(connection, last, most)
             once = entries_at_once(connection, last, most)
-            assert [row._asdict() for row in once] == [
-                {name: getattr(row, name) for name in _Row._fields} for row in many
-            ]
+            assert [row._asdict() for row in once] == [row._asdict() for row in many]
     engine.dispose()
 
 
@@ -435,7 +442,7 @@ def test_the_text_follows_every_payment(quick):
         for n in range(6):
             ask(ledger, f"k{n}", TOM if n % 2 else FILMS)
         told, texts = LogState(), set()
-        with ledger._reading() as connection:
+        with ledger.reading() as connection:
             for row in entries(connection, 0, 100):
                 told.entry(row)
                 texts.add(told.text())
@@ -473,7 +480,7 @@ def test_a_stop_without_time_writes_none(quick, monkeypatch):
 
 def checkpoints_of(ledger):
     """How many there are, while others write."""
-    with ledger._reading() as connection:
+    with ledger.reading() as connection:
         return connection.scalar(text("SELECT count(*) FROM ledger_checkpoints"))
 
 
@@ -572,12 +579,12 @@ def test_killed_around_the_commit_of_a_checkpoint(place, step, written):
 def test_a_store_without_room_is_opened_all_the_same(quick, monkeypatch):
     """A start that cannot write now goes without a checkpoint."""
 
-    def full(ledger, work):
+    def full(place, replayed):
         raise LedgerUnavailable("There is no room.")
 
     with_a_checkpoint(quick)
     with checkpoints_every(2), monkeypatch.context() as patched:
-        patched.setattr("tacit.ledger.store.Ledger._write", full)
+        patched.setattr(checkpoints, "store", full)
         ledger = quick.open()
     assert len(rows(quick)) == 1
     assert not ask(ledger, "c", FILMS).repeated
@@ -587,12 +594,11 @@ def test_a_store_without_room_is_opened_all_the_same(quick, monkeypatch):
 def test_a_disk_that_fails_under_a_checkpoint_is_final(quick, monkeypatch):
     """What a failed sync leaves in doubt is not used, a checkpoint's as any other's."""
 
-    def fails(ledger, work):
-        ledger._stopped = LedgerFailed("The disk failed.")
+    def fails(place, replayed):
         raise LedgerFailed("The disk failed.")
 
     with_a_checkpoint(quick)
-    monkeypatch.setattr("tacit.ledger.store.Ledger._write", fails)
+    monkeypatch.setattr(checkpoints, "store", fails)
     with checkpoints_every(2), pytest.raises(LedgerFailed, match="disk failed"):
         quick.open()
 
@@ -613,22 +619,21 @@ def test_kills_with_checkpoints(quick_folder):
     assert found.sound, found
 
 
-def test_openings_at_once_write_one(postgres, tmp_path):
+def test_openings_at_once_write_one(postgres, tmp_path, monkeypatch):
     """Of two that found the same, the one that comes second does not write it again."""
     place = Place(postgres.database(), tmp_path / "head")
     with place.open() as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)
-    with place.open() as one, place.open() as two, checkpoints_every(10):
-        found = []
-        for ledger in (one, two):
-            found.append(LogState())
-            follow(ledger._reading, found[-1])
-        for ledger, told in zip((one, two), found, strict=True):
-            ledger._keeping.begin(told, 22)
+    both, begin = threading.Barrier(2, timeout=60), checkpoints.Keeping.begin
+    monkeypatch.setattr(checkpoints.Keeping, "begin", lambda *given: (both.wait(), begin(*given)))
+    with checkpoints_every(10), ThreadPoolExecutor(2) as threads:
+        found = [*threads.map(lambda _: place.open(), range(2))]
         assert [number for number, _ in rows(place)] == [23]
-        assert two.verify().entries == 23
+        assert [ledger.verify().entries for ledger in found] == [23, 23]
+        for ledger in found:
+            ledger.close()
 
 
 def unnamed():
@@ -694,15 +699,17 @@ def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
         monkeypatch.setattr(sqlite, "empty", slowly)
     ledger = open_ledger(tmp_path / "b.db")
     count(ledger, "a")
-    taken = ledger._engine.raw_connection() if busy == "reading" else None
-    assert taken is not None or began.wait(300)
+    taken = ExitStack()
+    if busy == "reading":
+        taken.enter_context(ledger.reading())
+    else:
+        assert began.wait(300)
     closing = threading.Thread(target=ledger.close)
     closing.start()
     closing.join(0.5)
     waits = closing.is_alive()
     goes_on.set()
-    if taken is not None:
-        taken.close()
+    taken.close()
     closing.join()
     with open_ledger(tmp_path / "b.db") as next_one:
         count(next_one, "b")

@@ -7,10 +7,10 @@ import signal
 
 import pytest
 from ledger_kills import kill_server, kill_spenders
-from ledger_requests import FILMS, ask, fork, refused
+from ledger_requests import FILMS, ask, engine_of, fork, refused
 from sqlalchemy import Engine, event
 
-from tacit.ledger import BudgetExhausted, Cap, LedgerUnavailable, open_ledger
+from tacit.ledger import BudgetExhausted, Cap, FileHead, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
 
 
@@ -44,7 +44,7 @@ def before_statement(ledger, step, act):
         count()
         return run(*given)
 
-    event.listen(ledger._engine, "before_cursor_execute", count)
+    event.listen(engine_of(ledger), "before_cursor_execute", count)
     Statement.run = counted
 
 
@@ -58,15 +58,15 @@ def dying_at(opening, step):
         if step == "commit":
             event.listen(Engine, "commit", die)  # before the ledger's own, which commits
         if step == "second":
-            ledger._heads.advance = die
+            FileHead.advance = die
         if step == "reply":
-            advance = ledger._heads.advance
+            advance = FileHead.advance
 
             def then_die(*given):
                 advance(*given)
                 die()
 
-            ledger._heads.advance = then_die
+            FileHead.advance = then_die
         ask(ledger, "a", FILMS, draw=lambda _: b"first")
 
     return child(work)

@@ -19,7 +19,7 @@ from pathlib import Path
 import ledger_requests
 import pytest
 from ledger_faults import payment_without_guard, planted
-from ledger_requests import FILMS, ask, by_hand
+from ledger_requests import FILMS, ask, by_hand, engine_of
 from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
@@ -32,6 +32,7 @@ from tacit.ledger import (
     inspect_ledger,
     open_ledger,
     replaying,
+    store,
 )
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
@@ -79,7 +80,7 @@ def test_a_long_log_is_read_while_it_grows(spent, ledger_at, monkeypatch):
 
         @contextmanager
         def read():
-            with ledger._reading() as connection:
+            with ledger.reading() as connection:
                 yield connection
             for key in keys:
                 ask(ledger, key, FILMS)
@@ -211,7 +212,7 @@ def test_a_store_exchanged_while_open_is_refused(spent, ledger_at, tmp_path):
     shutil.copy(spent, backup)
     with ledger_at(spent) as ledger:
         ask(ledger, "c", FILMS)
-        ledger._engine.dispose()  # as when a connection was lost
+        engine_of(ledger).dispose()  # as when a connection was lost
         shutil.copy(backup, spent)
         with pytest.raises(LedgerRefused, match="exchanged"):
             ask(ledger, "d", FILMS)
@@ -334,12 +335,15 @@ def test_postgres_guards_itself(postgres, ledger_at, tmp_path):
         assert ledger.verify().sound
 
 
-def test_a_guard_that_stops_the_ledger_itself_is_final(postgres, ledger_at, tmp_path):
+def test_a_guard_that_stops_the_ledger_itself_is_final(postgres, ledger_at, tmp_path, monkeypatch):
     """What a trigger refuses is no passing trouble: the ledger is not used any more."""
     with ledger_at(postgres.database(), second=tmp_path / "head") as ledger:
         ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        deletion = text("DELETE FROM ledger_log")
+        monkeypatch.setattr(store, "open_row", lambda place, *_: place.connection.execute(deletion))
         with pytest.raises(LedgerRefused, match="guard"):
-            ledger._write(lambda place: place.connection.execute(text("DELETE FROM ledger_log")))
+            ledger.open_budget(FILMS, Cap.pure("0.00001"))
+        monkeypatch.undo()
         with pytest.raises(LedgerRefused, match="guard"):
             ask(ledger, "a", FILMS)
 
@@ -369,7 +373,7 @@ def test_unsafe_postgres_is_refused(postgres, tmp_path, wait_until, setting):
 
 def test_a_commit_survives_a_power_cut(spent, ledger_at):
     """The settings that the documentation of SQLite asks for, read back from a connection."""
-    with ledger_at(spent) as ledger, reading(ledger._engine) as connection:
+    with ledger_at(spent) as ledger, ledger.reading() as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in (
@@ -399,7 +403,7 @@ def test_a_store_with_another_journal_is_opened(spent, ledger_at, mode):
     assert spent.read_bytes() == before
     with ledger_at(spent) as ledger:
         assert ask(ledger, "a", FILMS).repeated
-        with reading(ledger._engine) as connection:
+        with ledger.reading() as connection:
             assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
@@ -515,7 +519,7 @@ def test_a_server_that_is_away(tmp_path):
 def test_a_busy_store_is_told(spent, ledger_at):
     """Who waits too long for the store gets a sentence, and the store later."""
     with ledger_at(spent, patience=0.2) as ledger:
-        with ledger._reading(), pytest.raises(LedgerUnavailable, match="busy"):
+        with ledger.reading(), pytest.raises(LedgerUnavailable, match="busy"):
             ask(ledger, "c", FILMS)
         assert not ask(ledger, "c", FILMS).repeated
 
@@ -535,7 +539,7 @@ def test_an_error_leaves_no_lock(spent, ledger_at):
 def test_a_second_place_that_cannot_be_written(spent, ledger_at):
     """No answer leaves before the second place has the head; the retry gives the stored one."""
     with ledger_at(spent) as ledger:
-        path = ledger._heads.path
+        path = spent.with_name("budgets.db.head")
         kept = path.rename(path.with_name("away"))
         path.mkdir()
         with pytest.raises(LedgerUnavailable, match="second place"):

@@ -62,6 +62,6 @@ def test_an_older_copy_of_an_old_store_is_refused(store):
 
 def test_the_newest_version_has_a_store(tmp_path):
     """A change of the schema adds the store that it has to open."""
-    with open_ledger(tmp_path / "b.db") as ledger, ledger._engine.connect() as connection:
+    with open_ledger(tmp_path / "b.db") as ledger, ledger.reading() as connection:
         newest = connection.scalar(text("SELECT max(version) FROM ledger_schema"))
     assert f"version-{newest}" in NAMES

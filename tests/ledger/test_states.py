@@ -9,7 +9,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ledger_requests import FILMS, ask, count, fork
+from ledger_requests import FILMS, ask, count, engine_of, fork
 from sqlalchemy import Engine, event, text
 
 from tacit.ledger import (
@@ -17,6 +17,7 @@ from tacit.ledger import (
     Cap,
     Charge,
     Cost,
+    FileHead,
     LedgerRefused,
     Request,
     inspect_ledger,
@@ -60,11 +61,11 @@ def dying_at(opening, step, patch=None):
             Statement.run = lambda *given: die() if next(seen) == step else run(*given)
             if step == "commit":
                 event.listen(Engine, "commit", die)  # before the ledger's own, which commits
-            advance = ledger._heads.advance
+            advance = FileHead.advance
             if step == "second":
-                ledger._heads.advance = die
+                FileHead.advance = die
             if step == "reply":
-                ledger._heads.advance = lambda *given: (advance(*given), die())
+                FileHead.advance = lambda *given: (advance(*given), die())
             if patch is not None:
                 patch(ledger)
             count(ledger, "b", FILMS)
@@ -108,15 +109,15 @@ def write_afterwards(ledger):
     write = KeptStates.write
     late = []
     KeptStates.write = lambda kept: late.append(kept)
-    advance = ledger._heads.advance
+    advance, engine = FileHead.advance, engine_of(ledger)
 
     def then_write(*given):
         os.kill(os.getpid(), signal.SIGKILL) if late else None
-        with ledger._engine.begin() as late[0].connection:
+        with engine.begin() as late[0].connection:
             write(late[0])
         advance(*given)
 
-    ledger._heads.advance = then_write
+    FileHead.advance = then_write
 
 
 def test_a_state_written_outside_the_transaction_is_noticed(opening):
@@ -135,7 +136,7 @@ def together(ledger, *asked):
         after = b"%d" % (int(before or 0) + 1)
         return after, after
 
-    return ledger._serve(
+    return ledger.serve(
         [
             Spending(
                 Request("shop", "x", "count", key, b"p"),
@@ -250,7 +251,7 @@ def version_two(request, tmp_path):
     with opened() as ledger:
         ledger.open_budget(FILMS, Cap.pure("0.00001"))
         ask(ledger, "a", FILMS)
-        with ledger._engine.begin() as connection:
+        with engine_of(ledger).begin() as connection:
             connection.execute(text("DROP TABLE ledger_states"))
             connection.execute(text("DROP TABLE ledger_checkpoints"))
             connection.execute(text("DELETE FROM ledger_schema WHERE version >= 3"))
@@ -278,7 +279,7 @@ def test_a_read_waits_for_no_commit(tmp_path):
     with open_ledger(tmp_path / "budgets.db") as ledger:
         request = Request("shop", "x", "count", "a", b"p")
         ledger.release(request, [], lambda *_: (b"answer", b"kept"), state="a/state")
-        with ledger._reading(), ThreadPoolExecutor(1) as other:
+        with ledger.reading(), ThreadPoolExecutor(1) as other:
             assert other.submit(ledger.state, "a/state").result(timeout=60) == b"kept"
 
 

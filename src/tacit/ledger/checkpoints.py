@@ -207,13 +207,13 @@ class Keeping:
             replayed.text()  # most of it is ready when others begin to wait
         written = worth and self._write(write)
         self._last = replayed.sequence if written else _since(replayed, before)
-        often = max(OFTEN, _least_for(replayed))
+        often = max(OFTEN, least_for(replayed))
         self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
 
 
 def _worth(replayed: LogState, before: int, least: int) -> bool:
     """Whether so much was added, beside what there is to write, that it pays."""
-    return replayed.sequence - _since(replayed, before) >= max(least, _least_for(replayed))
+    return replayed.sequence - _since(replayed, before) >= max(least, least_for(replayed))
 
 
 def _since(replayed: LogState, before: int) -> int:
@@ -221,7 +221,7 @@ def _since(replayed: LogState, before: int) -> int:
     return replayed.checkpoint if replayed.checkpoint > before else replayed.begun
 
 
-def _least_for(replayed: LogState) -> int:
+def least_for(replayed: LogState) -> int:
     """Entries, so that what is written for each of them stays bounded."""
     return len(replayed.budgets) // 4
 

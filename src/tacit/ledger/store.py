@@ -71,12 +71,12 @@ class Ledger:
         self._heads = heads
         self._known = known
         self._lock = threading.Lock()
-        self._batches: Batches[Spending, Stored] = Batches(self._serve, patience)
+        self._batches: Batches[Spending, Stored] = Batches(self.serve, patience)
         self._process = os.getpid()
         self._stopped: TacitError | None = None
-        self._keeping = Keeping(self._reading, self._write, lambda: self._known)
+        self._keeping = Keeping(self.reading, self._write, lambda: self._known)
         in_a_file = engine.dialect.name == "sqlite"
-        self._emptying = sqlite.Emptying(self._empty) if in_a_file else None
+        self._emptying = sqlite.Emptying(self.empty_log) if in_a_file else None
         self._remembered = Remembered(alone=in_a_file)
 
     @property
@@ -139,7 +139,7 @@ class Ledger:
         """A kept state as it stands; None if nothing was kept under that name."""
         check_state_name(name)
         self._check_usable()
-        return self._remembered.state(name, self._reading)
+        return self._remembered.state(name, self.reading)
 
     def remembers(self, name: str) -> bool:
         """Whether `state` gives it from memory, so that it waits for no commit."""
@@ -147,7 +147,7 @@ class Ledger:
 
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             known = number_of(connection, holder)
             if known is None:
                 raise UnknownBudget
@@ -155,19 +155,19 @@ class Ledger:
 
     def balances(self) -> tuple[Balance, ...]:
         """All budgets in the order they were opened, for the operator."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return tuple(balances(connection))
 
     def entries(self, after: int, limit: int) -> tuple[dict[str, Any], ...]:
         """Entries of the log after a number, oldest first, for the operator and auditors."""
         question = select(log).where(log.c.sequence > after).order_by(log.c.sequence)
-        with self._reading() as connection:
+        with self.reading() as connection:
             return tuple(map(dict, connection.execute(question.limit(limit)).mappings()))
 
     @property
     def epoch(self) -> int:
         """The epoch that spending counts in now."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return int(connection.execute(select(head.c.epoch)).scalar_one())
 
     def advance_epoch(self, token: str) -> int:
@@ -219,7 +219,9 @@ class Ledger:
             if self._stopped is not None:
                 raise
 
-    def _serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
+    def serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
+        """Many requests in one transaction: what came of each."""
+
         def settled(place: Place) -> list[Stored | Exception]:
             for charge in (charge for work in works for charge in work.charges):
                 open_missing(place, charge)
@@ -253,7 +255,8 @@ class Ledger:
         self._keeping.grown()
         return result
 
-    def _empty(self) -> None:
+    def empty_log(self) -> None:
+        """Of a ledger in a file: move what was committed from its log into the file."""
         self._check_usable()
         with self._failures():
             sqlite.empty(self._engine)
@@ -284,11 +287,12 @@ class Ledger:
 
     def _hash_at(self, sequence: int) -> str | None:
         """By the store: what this process remembers says nothing about what lies there now."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return hash_at(connection, sequence)
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that changes nothing and sees one moment, for auditors."""
         self._check_usable()
         with self._failures(), reading(self._engine) as connection:
             yield connection
@@ -297,7 +301,7 @@ class Ledger:
     def _in_turn(self) -> Iterator[Connection]:
         """Who reads again and again lets those go first who wait for the store."""
         time.sleep(_PAUSE)
-        with self._reading() as connection:
+        with self.reading() as connection:
             yield connection
 
     @contextmanager
